@@ -1,0 +1,91 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Filters of the role lab: what a host carries, out of the table of components."""
+
+from __future__ import annotations
+
+LISTS = ("backing", "units", "ports", "steps", "health")
+
+
+def lab_carried(components, groups):
+    """What a host in these inventory groups carries, as one dictionary of lists.
+
+    A component counts when one of its groups is among the host's; with several, their lists are joined.
+    """
+    carried = {name: [] for name in ("trees",) + LISTS}
+    for name, component in components.items():
+        parts = [part for group, part in component["groups"].items() if group == "all" or group in groups]
+        if parts and "group" in component:
+            carried["trees"].append({"name": name, "group": component["group"]})
+        for part in parts:
+            for key in LISTS:
+                carried[key] += [entry for entry in part.get(key, []) if entry not in carried[key]]
+    return carried
+
+
+def lab_units(components):
+    """Every unit that a package could start by itself, in a fixed order: instances of templates never are."""
+    units = {
+        unit
+        for component in components.values()
+        for part in component["groups"].values()
+        for unit in part.get("backing", []) + part.get("units", [])
+        if "@" not in unit
+    }
+    return sorted(units)
+
+
+def lab_restarts(components, groups, trees):
+    """The units of a host whose component has a changed tree of files."""
+    changed = {name: component for name, component in components.items() if name in trees}
+    carried = lab_carried(changed, groups)
+    return carried["backing"] + carried["units"]
+
+
+def lab_service_user(name, secrets):
+    """The Keystone user of a service."""
+    return {
+        "name": name,
+        "domain": "Default",
+        "project": "service",
+        "roles": ["admin", "service"],
+        "password": secrets[f"{name}_user"],
+    }
+
+
+def lab_workers(binaries, groups):
+    """Every worker that must report itself alive, as (binary, host)."""
+    workers = {
+        (binary, host) for group, names in binaries.items() for host in groups.get(group, []) for binary in names
+    }
+    return [{"binary": binary, "host": host} for binary, host in sorted(workers)]
+
+
+def lab_unfinished(hosts, hostvars, result):
+    """The hosts that did not end a task well, by the name under which its result was registered."""
+    return [host for host in hosts if hostvars[host].get(result, {"failed": True}).get("failed")]
+
+
+def lab_problems(cloud, hosts, hostvars):
+    """What is not well, of the cloud and of its hosts, one sentence each."""
+    problems = list(cloud.get("problems", []))
+    for host in hosts:
+        health = hostvars[host].get("lab_health", {}) if host in hostvars else {}
+        found = health.get("problems", ["the host could not be looked at"])
+        problems += [f"{host}: {problem}" for problem in found]
+    return problems
+
+
+class FilterModule:
+    def filters(self):
+        return {
+            "lab_carried": lab_carried,
+            "lab_units": lab_units,
+            "lab_restarts": lab_restarts,
+            "lab_service_user": lab_service_user,
+            "lab_workers": lab_workers,
+            "lab_unfinished": lab_unfinished,
+            "lab_problems": lab_problems,
+        }

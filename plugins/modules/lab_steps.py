@@ -1,0 +1,194 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: lab_steps
+short_description: Runs the one-time commands of a lab host, in parallel where their order allows
+version_added: 0.1.0
+description:
+  - Each step is a shell command that is run once. A step that ended well is remembered on the host together with a
+    digest of its command and of the files in its RV(ignore:inputs); it is run again only when one of them changes.
+  - A step starts as soon as those in its C(after) have ended, with at most O(parallel) at a time.
+  - Meant for the role P(stackproof.provision.lab#role).
+author: stackproof contributors (@stackproof)
+options:
+  steps:
+    description: The steps.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: A name, which is also that of its log in C(/var/log/stackproof-lab).
+        type: str
+        required: true
+      run:
+        description: The command, for C(/bin/sh). Secrets belong into a file that it reads.
+        type: str
+        required: true
+      user:
+        description: Who runs it.
+        type: str
+        default: root
+      after:
+        description: Steps that must have ended.
+        type: list
+        elements: str
+        default: []
+      inputs:
+        description: Files whose change makes the step run again.
+        type: list
+        elements: str
+        default: []
+  parallel:
+    description: How many steps run at a time.
+    type: int
+    default: 2
+  timeout:
+    description: How long one step may take, in seconds.
+    type: int
+    default: 300
+attributes:
+  check_mode:
+    description: Says which steps it would run and runs none.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Make the tables of two services
+  stackproof.provision.lab_steps:
+    steps:
+      - {name: keystone-tables, user: keystone, run: keystone-manage db_sync}
+      - {name: glance-tables, user: glance, run: glance-manage db_sync}
+"""
+
+RETURN = r"""
+seconds:
+  description: How long each step took that was run.
+  returned: success
+  type: dict
+"""
+
+import hashlib
+import os
+import subprocess
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+DONE = "/var/lib/stackproof-lab"
+LOGS = "/var/log/stackproof-lab"
+
+
+def digest(step):
+    """What a finished step is remembered by."""
+    total = hashlib.sha256(f"{step['user']}\n{step['run']}".encode())
+    for path in step["inputs"]:
+        with open(path, "rb") as file:
+            total.update(file.read())
+    return total.hexdigest()
+
+
+def is_done(step, folder=DONE):
+    try:
+        with open(os.path.join(folder, step["name"]), encoding="utf-8") as file:
+            return file.read() == digest(step)
+    except FileNotFoundError:
+        return False
+
+
+def ready(waiting, ended):
+    """The waiting steps whose predecessors have all ended."""
+    return [step for step in waiting if set(step["after"]) <= ended]
+
+
+def launch(step):
+    path = os.path.join(LOGS, step["name"] + ".log")
+    argv = ["/bin/sh", "-ec", step["run"]]
+    if step["user"] != "root":
+        argv = ["runuser", "-u", step["user"], "--"] + argv
+    with open(path, "w", encoding="utf-8") as log:
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd="/")
+
+
+def last_words(name, lines=12):
+    with open(os.path.join(LOGS, name + ".log"), encoding="utf-8", errors="replace") as log:
+        return "".join(log.readlines()[-lines:]).strip() or "nothing"
+
+
+def remember(step):
+    with open(os.path.join(DONE, step["name"]), "w", encoding="utf-8") as file:
+        file.write(digest(step))
+
+
+def run_all(module, steps, ended):
+    waiting, running, seconds = list(steps), {}, {}
+    while waiting or running:
+        for step in ready(waiting, ended):
+            if len(running) >= module.params["parallel"]:
+                break
+            waiting.remove(step)
+            running[step["name"]] = (step, launch(step), time.monotonic())
+        if not running:
+            stuck = ", ".join(f"{step['name']} after {step['after']}" for step in waiting)
+            module.fail_json(msg=f"These steps wait for others that do not exist or for each other: {stuck}")
+        for name, (step, process, begun) in list(running.items()):
+            took = time.monotonic() - begun
+            if process.poll() is None and took < module.params["timeout"]:
+                continue
+            del running[name]
+            if process.returncode != 0:
+                why = f"exit status {process.returncode}"
+                if process.returncode is None:
+                    process.kill()
+                    why = f"no end after {took:.0f} s"
+                for _step, other, _begun in running.values():
+                    other.wait()
+                module.fail_json(msg=f"Step {name} failed, {why}. {step['run']}\nIt said: {last_words(name)}")
+            remember(step)
+            ended.add(name)
+            seconds[name] = round(took, 1)
+        time.sleep(0.1)
+    return seconds
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "steps": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "run": {"type": "str", "required": True},
+                    "user": {"type": "str", "default": "root"},
+                    "after": {"type": "list", "elements": "str", "default": []},
+                    "inputs": {"type": "list", "elements": "str", "default": []},
+                },
+            },
+            "parallel": {"type": "int", "default": 2},
+            "timeout": {"type": "int", "default": 300},
+        },
+        supports_check_mode=True,
+    )
+    for folder in (DONE, LOGS):
+        os.makedirs(folder, mode=0o750, exist_ok=True)
+    steps = module.params["steps"]
+    try:
+        todo = [step for step in steps if not is_done(step)]
+    except OSError as error:
+        module.fail_json(msg=f"An input of a step cannot be read: {error}")
+    seconds = {}
+    if todo and not module.check_mode:
+        ended = {step["name"] for step in steps} - {step["name"] for step in todo}
+        seconds = run_all(module, todo, ended)
+    module.exit_json(changed=bool(todo), seconds=seconds)
+
+
+if __name__ == "__main__":
+    main()
