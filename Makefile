@@ -43,7 +43,7 @@ lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the downl
 	$(call alone,$(PLAY) stackproof.provision.lab_destroy)
 
 test: check lab ## Every test, on a lab that is built first
-	$(BIN)/pytest tests/lab
+	PATH="$(BIN):$$PATH" pytest tests/lab -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 
 check: lint unit ## The fast part of the tests, without a lab
 

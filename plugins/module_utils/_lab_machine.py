@@ -123,3 +123,19 @@ def keeper_of(claim):
     if pid and start_time(pid) == claim.get("keeper_started"):
         return pid
     return None
+
+
+def check_claim(claim, clone, name, running):
+    """Another directory may hold the lab; only one whose hosts died may be taken over."""
+    if not claim or claim["clone"] == clone or not os.path.isdir(claim["clone"]):
+        return
+    if running:
+        yield (
+            f"The lab {name!r} is held by {claim['clone']} and its hosts run. Build one of your own with "
+            f"make lab LAB_NAME=other, or end that one with make lab-destroy in {claim['clone']}."
+        )
+    elif claim.get("stopped"):
+        yield (
+            f"The lab {name!r} is held by {claim['clone']}, where it was stopped to be started again. Build one of "
+            f"your own with make lab LAB_NAME=other, or remove that one with make lab-destroy in {claim['clone']}."
+        )

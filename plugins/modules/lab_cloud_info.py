@@ -71,6 +71,7 @@ workers:
 """
 
 import time
+from datetime import UTC, datetime
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._lab_cloud import (
@@ -78,6 +79,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._lab_cloud im
     HAS_SDK,
     connect,
 )
+
+# Neutron's agents report every 30 seconds, the others every 10.
+FRESH = 45
 
 
 def endpoints_of(connection):
@@ -91,17 +95,24 @@ def endpoints_of(connection):
     ]
 
 
+def is_fresh(heartbeat, now):
+    """Whether a worker has reported itself lately: the services' own limits are longer than a restart of the lab."""
+    if not heartbeat:
+        return False
+    reported = datetime.fromisoformat(heartbeat).replace(tzinfo=UTC)
+    return (now - reported).total_seconds() < FRESH
+
+
 def alive_workers(connection):
-    """(binary, host) of everything that reports itself alive."""
-    alive = {(entry.binary, entry.host) for entry in connection.compute.services() if entry.state == "up"}
-    alive |= {(entry.binary, entry.host) for entry in connection.network.agents() if entry.is_alive}
+    """(binary, host) of everything that has reported itself alive lately."""
+    now = datetime.now(UTC)
+    reports = [(entry.binary, entry.host, entry.updated_at) for entry in connection.compute.services()]
+    reports += [(entry.binary, entry.host, entry.last_heartbeat_at) for entry in connection.network.agents()]
     # A volume service names its back end behind an @.
-    alive |= {
-        (entry.binary, entry.host.partition("@")[0])
-        for entry in connection.block_storage.services()
-        if entry.state == "up"
-    }
-    return alive
+    reports += [
+        (entry.binary, entry.host.partition("@")[0], entry.updated_at) for entry in connection.block_storage.services()
+    ]
+    return {(binary, host) for binary, host, heartbeat in reports if is_fresh(heartbeat, now)}
 
 
 def examine(connection, params):

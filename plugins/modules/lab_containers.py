@@ -43,9 +43,9 @@ options:
     description: The root file system that the hosts share. Needed to start them.
     type: path
   clone:
-    description: The directory that holds the lab. Another one is told so.
+    description: The directory that holds the lab. Nobody may touch the lab for another one.
     type: path
-    default: ''
+    required: true
   user:
     description: The user of the hosts who may log in with O(authorized_key).
     type: str
@@ -90,6 +90,10 @@ started:
   returned: success
   type: list
   elements: str
+prefix:
+  description: The addresses of the lab that was removed.
+  returned: when O(state=absent)
+  type: str
 host_keys:
   description: Public ssh host key of each host.
   returned: when O(state=started)
@@ -108,6 +112,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine import (
     Lab,
     LabError,
+    check_claim,
     keeper_of,
     read_claim,
     run,
@@ -171,7 +176,7 @@ class Hosts:
         found = json.loads(self.podman(["ps", "--format", "json"]).stdout or "[]")
         return {name for container in found for name in container["Names"]}
 
-    def hold(self, clone):
+    def hold(self, clone, rootfs):
         """Take the lab for this clone and start its keeper."""
         lab = self.lab
         os.makedirs(lab.state, exist_ok=True)
@@ -195,6 +200,7 @@ class Hosts:
             self._await_keeper(process)
         self.claim = {
             "clone": clone,
+            "rootfs": rootfs,
             "prefix": str(lab.prefix),
             "keeper": self.keeper,
             "keeper_started": start_time(self.keeper),
@@ -311,9 +317,14 @@ def ensure_started(module, lab, hosts_of, result):
     missing = [host for host in names if not os.path.exists(hosts_of.directory(host, "made"))]
     down = [host for host in names if host not in running]
     result.update(changed=bool(missing or down), made=missing, started=down)
+    if hosts_of.claim and len(missing) < len(names) and hosts_of.claim["rootfs"] != params["rootfs"]:
+        raise LabError(
+            f"its hosts were made on {hosts_of.claim['rootfs']}, and now {params['rootfs']} is asked for, with other "
+            "packages. Make it anew: make lab-destroy lab"
+        )
     if module.check_mode:
         return
-    hosts_of.hold(params["clone"])
+    hosts_of.hold(params["clone"], params["rootfs"])
     for host in missing:
         hosts_of.make(host, params["rootfs"], params["user"], params["authorized_key"], params["masked"])
     for host in down:
@@ -335,6 +346,8 @@ def ensure_stopped(module, lab, hosts_of, result):
 
 def ensure_absent(module, lab, hosts_of, result):
     result["changed"] = os.path.exists(lab.state) or os.path.exists(lab.run)
+    # The wires are still to be removed, and they were laid for these addresses.
+    result["prefix"] = hosts_of.claim["prefix"] if hosts_of.claim else str(lab.prefix)
     if module.check_mode or not result["changed"]:
         return
     names = sorted(hosts_of.running())
@@ -355,7 +368,7 @@ def main():
             "state": {"type": "str", "choices": ["started", "stopped", "absent"], "default": "started"},
             "hosts": {"type": "list", "elements": "str", "default": []},
             "rootfs": {"type": "path"},
-            "clone": {"type": "path", "default": ""},
+            "clone": {"type": "path", "required": True},
             "user": {"type": "str", "default": "stack"},
             "authorized_key": {"type": "str", "default": "", "no_log": False},
             "masked": {"type": "list", "elements": "str", "default": []},
@@ -368,7 +381,10 @@ def main():
     ensure = {"started": ensure_started, "stopped": ensure_stopped, "absent": ensure_absent}
     try:
         lab = Lab(module.params["name"], module.params["prefix"])
-        ensure[module.params["state"]](module, lab, Hosts(lab), result)
+        hosts = Hosts(lab)
+        for problem in check_claim(hosts.claim, module.params["clone"], lab.name, hosts.keeper is not None):
+            raise LabError(problem)
+        ensure[module.params["state"]](module, lab, hosts, result)
     except LabError as error:
         module.fail_json(msg=f"Hosts of the lab {module.params['name']}: {error}")
     module.exit_json(**result)

@@ -88,6 +88,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine 
     STATE_ROOT,
     Lab,
     LabError,
+    check_claim,
     keeper_of,
     read_claim,
     run_json,
@@ -162,22 +163,6 @@ def check_overlap(prefix, routes, own):
                 f"The lab's addresses {prefix} overlap with {route['dst']}, which this machine reaches through "
                 f"{route.get('dev', 'another route')}. Choose others, for example: make lab LAB_PREFIX=10.99.0.0/22"
             )
-
-
-def check_claim(claim, clone, name, running):
-    """Another directory may hold the lab; only one whose hosts died may be taken over."""
-    if not claim or claim["clone"] == clone or not os.path.isdir(claim["clone"]):
-        return
-    if running:
-        yield (
-            f"The lab {name!r} is held by {claim['clone']} and its hosts run. Build one of your own with "
-            f"make lab LAB_NAME=other, or end that one with make lab-destroy in {claim['clone']}."
-        )
-    elif claim.get("stopped"):
-        yield (
-            f"The lab {name!r} is held by {claim['clone']}, where it was stopped to be started again. Build one of "
-            f"your own with make lab LAB_NAME=other, or remove that one with make lab-destroy in {claim['clone']}."
-        )
 
 
 def check_rights():

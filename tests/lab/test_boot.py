@@ -14,10 +14,10 @@ import subprocess
 import uuid
 
 import pytest
-from conftest import HOSTS, inventory, on_the_lab, until
+from lab_under_test import GROUPS, on_the_lab, until
 
 MARK = "lab-test"
-COMPUTES = sorted(inventory()["children"]["compute"]["hosts"]) if HOSTS else []
+COMPUTES = GROUPS.get("compute", [])
 
 
 def probe_lines(text):

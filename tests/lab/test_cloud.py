@@ -11,26 +11,23 @@ import re
 import urllib.request
 
 import pytest
-from conftest import HOSTS, inventory, on_the_lab
+from lab_under_test import GROUPS, on_the_lab
 from openstack.connection import Connection
 from openstack.exceptions import SDKException
-
-CHILDREN = inventory()["children"] if HOSTS else {}
-
-
-def members(group):
-    return set(CHILDREN[group]["hosts"])
 
 
 def test_agents_and_services_are_alive(admin):
     compute = {(entry.binary, entry.host) for entry in admin.compute.services() if entry.state == "up"}
-    assert {host for binary, host in compute if binary == "nova-compute"} == members("compute")
-    assert {binary for binary, host in compute if host in members("controller")} >= {"nova-conductor", "nova-scheduler"}
+    assert {host for binary, host in compute if binary == "nova-compute"} == set(GROUPS["compute"])
+    assert {binary for binary, host in compute if host in set(GROUPS["controller"])} >= {
+        "nova-conductor",
+        "nova-scheduler",
+    }
     agents = {(entry.binary, entry.host) for entry in admin.network.agents() if entry.is_alive}
     layer2 = {host for binary, host in agents if binary == "neutron-openvswitch-agent"}
-    assert layer2 == members("network") | members("compute")
+    assert layer2 == set(GROUPS["network"]) | set(GROUPS["compute"])
     for binary in ("neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent"):
-        assert {host for name, host in agents if name == binary} == members("network")
+        assert {host for name, host in agents if name == binary} == set(GROUPS["network"])
     volume = {(entry.binary, entry.host) for entry in admin.block_storage.services() if entry.state == "up"}
     assert {binary for binary, _host in volume} == {"cinder-scheduler", "cinder-volume"}
 
@@ -53,7 +50,7 @@ def test_a_wrong_password_is_refused(request, who):
 
 def test_the_directory_logs_binds(ldap_member, lab_hosts):
     ldap_member.authorize()
-    journal = lab_hosts[min(members("controller"))].check_output("journalctl --unit slapd --lines 500 --no-pager")
+    journal = lab_hosts[GROUPS["controller"][0]].check_output("journalctl --unit slapd --lines 500 --no-pager")
     assert 'BIND dn="uid=ldap-user,ou=people,dc=corp,dc=example"' in journal
 
 
@@ -75,7 +72,7 @@ def test_image_locations_carry_no_password(member):
 
 
 def test_ceph_is_healthy_but_for_what_is_known(lab_hosts):
-    storage = lab_hosts[min(members("storage"))]
+    storage = lab_hosts[GROUPS["storage"][0]]
     health = storage.check_output("ceph health detail")
     # Debian's Python of this release cannot load the manager's optional modules; the lab mutes that, and only that.
     assert health.startswith("HEALTH_OK")
@@ -83,7 +80,7 @@ def test_ceph_is_healthy_but_for_what_is_known(lab_hosts):
 
 
 def test_notifications_and_tracing_are_off(lab_hosts):
-    controller = lab_hosts[min(members("controller"))]
+    controller = lab_hosts[GROUPS["controller"][0]]
     queues = controller.check_output("rabbitmqctl --quiet list_queues name")
     assert not [name for name in queues.splitlines() if name.startswith("notifications")]
     vhosts = controller.check_output("rabbitmqctl --quiet list_vhosts name tracing --formatter json")

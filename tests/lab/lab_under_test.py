@@ -1,0 +1,51 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The lab under test: where it is, who its hosts are, and how its cloud is reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import openstack.config
+import openstack.connection
+import pytest
+import yaml
+
+NAME = os.environ.get("LAB_NAME", "lab")
+DIRECTORY = pathlib.Path(os.environ.get("LAB_DIRECTORY", pathlib.Path(__file__).parents[2] / ".lab"))
+INVENTORY = DIRECTORY / "inventory.yml"
+
+_inventory = yaml.safe_load(INVENTORY.read_text())["all"] if INVENTORY.exists() else {"hosts": {}, "children": {}}
+HOSTS = _inventory["hosts"]
+GROUPS = {group: sorted(members["hosts"]) for group, members in _inventory["children"].items()}
+
+
+def connect(cloud, **auth):
+    known = openstack.config.OpenStackConfig(config_files=[str(DIRECTORY / "clouds.yaml")], load_envvars=False)
+    return openstack.connection.Connection(config=known.get_one(cloud=cloud, auth=auth))
+
+
+def on_the_lab(address):
+    """Nothing is sent to an address that is not reached over the lab's own wires."""
+    answer = subprocess.run(["ip", "-j", "route", "get", str(address)], capture_output=True, text=True, check=True)
+    device = json.loads(answer.stdout)[0]["dev"]
+    assert device in {f"{NAME}-mgmt", f"{NAME}-data"}, f"{address} would leave through {device}"
+    return str(address)
+
+
+def until(what, condition, timeout, pause=0.5):
+    """The first true value of a condition; the failure says what was waited for."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            pytest.fail(f"{what}: not within {timeout} s, last seen {value!r}")
+        time.sleep(pause)

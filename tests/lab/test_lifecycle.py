@@ -1,0 +1,105 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the lab behaves for those who run it: repeats, status, refusals, and what it leaves readable."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import stat
+import subprocess
+
+from lab_under_test import DIRECTORY, GROUPS, HOSTS, NAME, until
+
+
+def playbook(name, *arguments, **environment):
+    """Run a playbook of the collection as make does; the output keeps its order."""
+    return subprocess.run(
+        ["ansible-playbook", f"stackproof.provision.{name}", *arguments],
+        env=dict(os.environ, LAB_NAME=NAME, LAB_DIRECTORY=str(DIRECTORY)) | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+def test_a_second_build_changes_nothing_and_says_so():
+    done = playbook("lab")
+    assert done.returncode == 0, done.stdout
+    assert "nothing changed" in done.stdout
+
+
+def test_status_names_a_service_that_does_not_run(lab_hosts):
+    well = playbook("lab_status")
+    assert well.returncode == 0, well.stdout
+    assert "all well" in well.stdout
+
+    host = lab_hosts[GROUPS["network"][0]]
+    host.check_output("systemctl stop neutron-l3-agent")
+    try:
+        ill = playbook("lab_status")
+    finally:
+        host.check_output("systemctl start neutron-l3-agent")
+    assert ill.returncode != 0
+    assert "neutron-l3-agent.service is inactive" in ill.stdout
+    until("the lab to be well again", lambda: playbook("lab_status").returncode == 0, 90)
+
+
+def test_another_directory_is_told_who_holds_the_lab(tmp_path):
+    done = playbook("lab", LAB_DIRECTORY=str(tmp_path / ".lab"))
+    assert done.returncode != 0
+    assert f"is held by {DIRECTORY.parent}" in done.stdout
+    assert not (tmp_path / ".lab").exists()
+
+
+def test_a_wrong_setting_is_refused_before_anything_is_done():
+    done = playbook("lab", "-e", "lab_log_level=loud")
+    assert done.returncode != 0
+    assert "value of lab_log_level must be one of: info, debug, messaging" in done.stdout
+
+
+def test_an_address_range_in_use_is_refused(tmp_path):
+    taken = next(iter(HOSTS.values()))["ansible_host"]
+    prefix = ipaddress.ip_network(f"{taken}/22", strict=False)
+    done = playbook("lab", LAB_NAME="other", LAB_PREFIX=str(prefix), LAB_DIRECTORY=str(tmp_path / ".lab"))
+    assert done.returncode != 0
+    assert f"The lab's addresses {prefix} overlap with" in done.stdout
+
+
+def test_only_the_owner_reads_what_the_lab_leaves():
+    no_secrets = {"probe.raw", "lock", "id_ed25519.pub"}
+    for path in [DIRECTORY, *DIRECTORY.rglob("*")]:
+        if path.name not in no_secrets:
+            assert not stat.S_IMODE(path.stat().st_mode) & 0o077, f"{path} is open to others"
+
+
+def test_no_password_was_printed():
+    secrets = [
+        line.partition(": ")[2].strip('"')
+        for line in (DIRECTORY / "secrets.yml").read_text().splitlines()
+        if not line.startswith("#")
+    ]
+    assert len(secrets) > 20
+    shown = playbook("lab", "-vv").stdout
+    assert not [secret for secret in secrets if secret in shown]
+
+
+def test_lab_addresses_leave_by_no_other_route():
+    first = ipaddress.ip_address(next(iter(HOSTS.values()))["ansible_host"])
+    prefix = ipaddress.ip_network(f"{first}/22", strict=False)
+    # The upper half of the prefix belongs to no interface.
+    unused = subprocess.run(["ip", "route", "get", str(prefix[-2])], capture_output=True, text=True, check=False)
+    assert unused.returncode != 0
+    assert "No route to host" in unused.stderr
+    routes = json.loads(subprocess.run(["ip", "-j", "route"], capture_output=True, text=True, check=True).stdout)
+    inside = {
+        route.get("dev") or route.get("type")
+        for route in routes
+        if route["dst"] != "default" and prefix.overlaps(ipaddress.ip_network(route["dst"]))
+    }
+    assert inside == {f"{NAME}-mgmt", f"{NAME}-data", "unreachable"}
