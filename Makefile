@@ -9,7 +9,6 @@ export LAB_DIRECTORY ?= $(CURDIR)/.lab$(if $(filter-out lab,$(LAB_NAME)),-$(LAB_
 export LAB_TOPOLOGY ?= five
 export LAB_PREFIX ?=
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
-export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json
 
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
@@ -30,6 +29,7 @@ $(VENV)/ready: pyproject.toml tools/make-venv
 demo: lab ## From nothing to a booted instance: lab, boot, and what was seen
 	$(BIN)/python tools/demo $(LAB_DIRECTORY)/clouds.yaml
 
+lab: export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json
 lab: $(VENV)/ready ## Build the lab, or start it, or find that there is nothing to do
 	$(call alone,$(PLAY) stackproof.provision.lab)
 

@@ -78,6 +78,10 @@ paths:
   returned: success
   type: list
   elements: str
+time:
+  description: When the first file was written, or would have been, in seconds since 1970 by the host's clock.
+  returned: success
+  type: int
 trees:
   description: Trees in which a file was written.
   returned: success
@@ -87,6 +91,7 @@ trees:
 
 import grp
 import os
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -136,7 +141,7 @@ def main():
         },
         supports_check_mode=True,
     )
-    paths, trees = [], []
+    paths, trees, begun = [], [], int(time.time())
     for file in module.params["files"] or []:
         try:
             gid = grp.getgrnam(file["group"]).gr_gid
@@ -150,7 +155,7 @@ def main():
                     write(file["path"], content, gid, mode)
         except (OSError, KeyError) as error:
             module.fail_json(msg=f"{file['path']} cannot be written: {error}")
-    module.exit_json(changed=bool(paths), paths=paths, trees=trees)
+    module.exit_json(changed=bool(paths), paths=paths, trees=trees, time=begun)
 
 
 if __name__ == "__main__":

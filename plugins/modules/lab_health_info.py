@@ -29,6 +29,11 @@ options:
     type: list
     elements: str
     default: []
+  packages:
+    description: Packages whose versions are told.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     description: Changes nothing in either mode.
@@ -49,6 +54,10 @@ problems:
   returned: success
   type: list
   elements: str
+versions:
+  description: Version of each package of O(packages), without what the distribution adds to it.
+  returned: success
+  type: dict
 checked:
   description: How many things were looked at.
   returned: success
@@ -96,17 +105,33 @@ def examine(module):
             yield f"{command}: exit status {code}. {(err or out).strip()[-300:]}"
 
 
+def upstream(version):
+    """The upstream part of a Debian version: no epoch, no revision, no marks of repackaging."""
+    return version.partition(":")[2 if ":" in version else 0].partition("-")[0].partition("+")[0]
+
+
+def versions(module):
+    if not module.params["packages"]:
+        return {}
+    query = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *module.params["packages"]]
+    code, out, err = module.run_command(query)
+    if code != 0:
+        module.fail_json(msg=f"The versions of packages cannot be told: {err.strip()}")
+    return {name: upstream(version) for name, version in (line.split() for line in out.splitlines())}
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
             "units": {"type": "list", "elements": "str", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
             "commands": {"type": "list", "elements": "str", "default": []},
+            "packages": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
     checked = sum(len(module.params[name]) for name in ("units", "ports", "commands")) + 1
-    module.exit_json(changed=False, problems=list(examine(module)), checked=checked)
+    module.exit_json(changed=False, problems=list(examine(module)), checked=checked, versions=versions(module))
 
 
 if __name__ == "__main__":

@@ -165,6 +165,15 @@ def check_overlap(prefix, routes, own):
             )
 
 
+def check_prefix(claim, clone, prefix):
+    """A lab keeps the addresses that it was built with."""
+    if claim and claim["clone"] == clone and claim["prefix"] != str(prefix):
+        yield (
+            f"The lab was built with the addresses {claim['prefix']}, and now {prefix} is asked for. Use those, with "
+            f"LAB_PREFIX={claim['prefix']}, or make it anew: make lab-destroy lab"
+        )
+
+
 def check_rights():
     if os.geteuid() == 0:
         return
@@ -208,6 +217,7 @@ def examine(params):
     problems = list(check_rights()) + list(check_system(parse_os_release(read("/etc/os-release")), platform.machine()))
     problems += check_kernel()
     problems += check_claim(claim, params["clone"], lab.name, running)
+    problems += check_prefix(claim, params["clone"], lab.prefix)
     if not running:
         problems += check_memory(parse_meminfo(read("/proc/meminfo")), params["memory_gib"])
     if not claim:

@@ -32,10 +32,16 @@ options:
     elements: str
     default: []
   restart:
-    description: Units of O(active) that are restarted even if they run. Others than those of O(active) are ignored.
+    description:
+      - Units whose configuration has changed. Those of O(active) are restarted if they have run since before
+        O(changed_at); others are ignored.
     type: list
     elements: str
     default: []
+  changed_at:
+    description: When the configuration changed, in seconds since 1970.
+    type: int
+    default: 0
   timeout:
     description: How long to wait until all units run, in seconds.
     type: int
@@ -75,7 +81,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState"
+PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp"
 
 
 def parse_show(text):
@@ -86,6 +92,14 @@ def parse_show(text):
         if unit.get("Id"):
             units[unit["Id"]] = unit
     return units
+
+
+def is_stale(unit, moment):
+    """Whether a running unit may have read its configuration before a moment."""
+    since = unit.get("ActiveEnterTimestamp", "").lstrip("@")
+    if unit.get("ActiveState") == "activating" or not since.isdigit():
+        return moment > 0
+    return int(since) < moment
 
 
 class Systemctl:
@@ -101,7 +115,9 @@ class Systemctl:
     def show(self, units):
         if not units:
             return {}
-        code, out, err = self.module.run_command(["systemctl", "show", "--property", PROPERTIES, *units])
+        code, out, err = self.module.run_command(
+            ["systemctl", "show", "--timestamp=unix", "--property", PROPERTIES, *units]
+        )
         if code != 0:
             self.module.fail_json(msg=f"systemctl show: {(err or out).strip()}")
         return parse_show(out)
@@ -136,6 +152,7 @@ def main():
             "startable": {"type": "list", "elements": "str", "default": []},
             "masked": {"type": "list", "elements": "str", "default": []},
             "restart": {"type": "list", "elements": "str", "default": []},
+            "changed_at": {"type": "int", "default": 0},
             "timeout": {"type": "int", "default": 180},
         },
         supports_check_mode=True,
@@ -156,7 +173,11 @@ def main():
     if enable:
         systemctl("enable", "--quiet", *enable)
     start = [name for name in active if shown.get(name, {}).get("ActiveState") not in ("active", "activating")]
-    restart = [name for name in module.params["restart"] if name in active and name not in start]
+    restart = [
+        name
+        for name in module.params["restart"]
+        if name in active and name not in start and is_stale(shown[name], module.params["changed_at"])
+    ]
     if restart:
         systemctl("daemon-reload")
         systemctl("restart", "--no-block", *restart)

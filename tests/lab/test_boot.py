@@ -26,8 +26,12 @@ def probe_lines(text):
     return {record["step"]: record for record in records}
 
 
+def console_text(cloud, server):
+    return cloud.compute.get_server_console_output(server)["output"] or ""
+
+
 def console(cloud, server):
-    return probe_lines(cloud.compute.get_server_console_output(server)["output"] or "")
+    return probe_lines(console_text(cloud, server))
 
 
 @contextlib.contextmanager
@@ -155,8 +159,7 @@ def test_ldap_user_boots_from_the_object_store_and_is_reached_by_floating_ip(lda
             address = floating.floating_ip_address
             until("the guest's answer by TCP", lambda: server.id.encode() in answers_tcp(address), 90, pause=1)
             assert answers_ping(address)
-            output = cloud.compute.get_server_console_output(server)["output"]
-            assert "user-data-ran" in output
+            until("user data on the console", lambda: "user-data-ran" in console_text(cloud, server), 30, pause=1)
 
             closed = cloud.network.create_security_group(name=f"{MARK}-closed-{uuid.uuid4().hex[:8]}")
             cloud.network.update_port(port, security_groups=[closed.id])
