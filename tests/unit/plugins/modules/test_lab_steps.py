@@ -1,0 +1,206 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps that really run, in folders of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.modules import lab_steps
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """The folders of the module, and where the steps of a test leave their marks."""
+    monkeypatch.setattr(lab_steps, "DONE", str(tmp_path / "done"))
+    monkeypatch.setattr(lab_steps, "LOGS", str(tmp_path / "logs"))
+    monkeypatch.setattr(lab_steps.is_done, "__defaults__", (lab_steps.DONE,))
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    return marks
+
+
+def step(name, run="true", after=(), inputs=()):
+    return {"name": name, "run": run, "user": "root", "after": list(after), "inputs": [str(path) for path in inputs]}
+
+
+def mark(place, name, after=()):
+    return step(name, f"echo {name} >> {place}/order", after)
+
+
+def order(place):
+    path = place / "order"
+    return path.read_text().split() if path.exists() else []
+
+
+def log(name):
+    return Path(lab_steps.LOGS, name + ".log").read_text()
+
+
+def command_line(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def remembered():
+    return sorted(os.listdir(lab_steps.DONE))
+
+
+def test_digest_follows_command_user_and_inputs(tmp_path):
+    path = tmp_path / "input"
+    path.write_text("one")
+    base = step("a", inputs=[path])
+    digests = [lab_steps.digest(base), lab_steps.digest({**base, "run": "false"})]
+    digests.append(lab_steps.digest({**base, "user": "nova"}))
+    path.write_text("two")
+    digests.append(lab_steps.digest(base))
+    assert len(set(digests)) == 4
+
+
+def test_digest_ignores_name_and_order():
+    assert lab_steps.digest(step("a")) == lab_steps.digest(step("b", after=["a"]))
+
+
+def test_is_done_until_an_input_changes(tmp_path):
+    path = tmp_path / "input"
+    path.write_text("one")
+    wanted = step("a", inputs=[path])
+    assert not lab_steps.is_done(wanted, tmp_path)
+    (tmp_path / "a").write_text(lab_steps.digest(wanted))
+    assert lab_steps.is_done(wanted, tmp_path)
+    path.write_text("two")
+    assert not lab_steps.is_done(wanted, tmp_path)
+
+
+def test_ready_when_all_predecessors_have_ended():
+    a, b, c = step("a"), step("b", after=["a"]), step("c", after=["a", "b"])
+    assert lab_steps.ready([a, b, c], set()) == [a]
+    assert lab_steps.ready([b, c], {"a"}) == [b]
+    assert lab_steps.ready([c], {"a", "b"}) == [c]
+
+
+def test_runs_once(call, place):
+    steps = [mark(place, "a"), mark(place, "b")]
+    first = call(lab_steps, steps=steps)
+    assert (first["changed"], set(first["seconds"])) == (True, {"a", "b"})
+    second = call(lab_steps, steps=steps)
+    assert (second["changed"], second["seconds"]) == (False, {})
+    assert sorted(order(place)) == ["a", "b"]
+
+
+def test_runs_again_what_changed_and_nothing_else(call, place):
+    call(lab_steps, steps=[mark(place, "a"), mark(place, "b", after=["a"])])
+    again = step("b", f"echo changed >> {place}/order", after=["a"])
+    result = call(lab_steps, steps=[mark(place, "a"), again])
+    assert set(result["seconds"]) == {"b"}
+    assert order(place) == ["a", "b", "changed"]
+
+
+def test_order(call, place):
+    steps = [mark(place, "c", ["b", "a"]), mark(place, "b", ["a"]), mark(place, "d", ["c"]), mark(place, "a")]
+    call(lab_steps, steps=steps, parallel=4)
+    assert order(place) == ["a", "b", "c", "d"]
+
+
+def test_two_at_a_time(call, place):
+    def meet(me, other):
+        return step(me, f"touch {place}/{me}; until [ -e {place}/{other} ]; do sleep 0.02; done")
+
+    result = call(lab_steps, steps=[meet("a", "b"), meet("b", "a")], parallel=2, timeout=5)
+    assert set(result["seconds"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_no_more_than_parallel(call, place, parallel):
+    count = f"touch {place}/$$; ls {place} | wc -l; sleep 0.1; rm {place}/$$"
+    names = ["a", "b", "c"]
+    call(lab_steps, steps=[step(name, count) for name in names], parallel=parallel)
+    assert max(int(log(name)) for name in names) <= parallel
+
+
+def test_failing_step_is_named_with_status_and_words(call, place):
+    result = call(lab_steps, steps=[step("broken", "echo it is; echo this >&2; exit 3"), mark(place, "b", ["broken"])])
+    assert result["failed"]
+    assert result["msg"].startswith("Step broken failed, exit status 3.")
+    assert result["msg"].endswith("It said: it is\nthis")
+    assert order(place) == []
+
+
+def test_each_command_of_a_step_must_succeed(call, place):
+    result = call(lab_steps, steps=[step("a", f"false; touch {place}/after")])
+    assert "Step a failed, exit status 1" in result["msg"]
+    assert not (place / "after").exists()
+
+
+def test_silent_failure(call):
+    assert call(lab_steps, steps=[step("a", "exit 7")])["msg"].endswith("It said: nothing")
+
+
+def test_goes_on_after_a_repaired_failure(call, place):
+    first = [mark(place, "a"), step("b", f"[ -e {place}/repaired ]", ["a"]), mark(place, "c", ["b"])]
+    assert call(lab_steps, steps=first)["failed"]
+    assert remembered() == ["a"]
+    (place / "repaired").touch()
+    result = call(lab_steps, steps=first)
+    assert set(result["seconds"]) == {"b", "c"}
+    assert order(place) == ["a", "c"]
+
+
+def test_failure_waits_for_what_runs(call, place):
+    slow = step("slow", f"sleep 0.4; touch {place}/slow")
+    assert call(lab_steps, steps=[slow, step("broken", "false")])["failed"]
+    assert (place / "slow").exists()
+
+
+@pytest.mark.parametrize(
+    ("steps", "stuck"),
+    [
+        ([step("a", after=["nowhere"])], "a after ['nowhere']"),
+        ([step("a", after=["b"]), step("b", after=["a"])], "a after ['b'], b after ['a']"),
+    ],
+    ids=["unknown", "circle"],
+)
+def test_stuck_steps_are_named(call, place, steps, stuck):
+    result = call(lab_steps, steps=[mark(place, "fine"), *steps])
+    assert result["msg"].endswith(f"do not exist or for each other: {stuck}")
+    assert remembered() == ["fine"]
+
+
+def test_step_without_end_is_ended(call, place):
+    begun = time.monotonic()
+    result = call(lab_steps, steps=[step("endless", f"echo $$ > {place}/pid; exec sleep 60")], timeout=1)
+    assert re.match(r"Step endless failed, no end after \d s\.", result["msg"])
+    assert time.monotonic() - begun < 5
+    assert remembered() == []
+    pid = int((place / "pid").read_text())
+    # Killed, and collected or not: what is not collected has no command line any more.
+    deadline = time.monotonic() + 2
+    while command_line(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert command_line(pid) == ""
+
+
+def test_check_mode_runs_none(call, place):
+    result = call(lab_steps, check=True, steps=[mark(place, "a")])
+    assert (result["changed"], result["seconds"]) == (True, {})
+    assert order(place) == []
+    assert remembered() == []
+
+
+def test_log_is_kept(call):
+    call(lab_steps, steps=[step("a", "echo out; echo err >&2")])
+    assert log("a") == "out\nerr\n"
+
+
+def test_last_words_are_few():
+    os.makedirs(lab_steps.LOGS)
+    Path(lab_steps.LOGS, "a.log").write_bytes(b"".join(b"line %d \xff\n" % number for number in range(100)))
+    words = lab_steps.last_words("a").splitlines()
+    assert (len(words), words[0][:7], words[-1][:7]) == (12, "line 88", "line 99")
