@@ -65,7 +65,8 @@ def lab_workers(binaries, groups):
 
 def lab_unfinished(hosts, hostvars, result):
     """The hosts that did not end a task well, by the name under which its result was registered."""
-    return [host for host in hosts if hostvars[host].get(result, {"failed": True}).get("failed")]
+    ended = {host: hostvars[host].get(result, {"failed": True}) for host in hosts}
+    return [host for host, outcome in ended.items() if outcome.get("failed") or outcome.get("unreachable")]
 
 
 def lab_problems(cloud, hosts, hostvars):

@@ -33,6 +33,8 @@ def run(argv, check=True, stdin=None, timeout=120):
         done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
     except FileNotFoundError as error:
         raise LabError(f"the program {argv[0]} is not installed") from error
+    except OSError as error:
+        raise LabError(f"the program {argv[0]} cannot be run: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise LabError(f"{' '.join(argv)}: no end after {timeout} s") from error
     if check and done.returncode != 0:
@@ -60,7 +62,10 @@ class Lab:
                 f"{name!r} cannot name a lab: use a lower-case letter and up to nine more letters and digits"
             )
         self.name = name
-        self.prefix = ipaddress.ip_network(prefix or default_prefix(name))
+        try:
+            self.prefix = ipaddress.ip_network(prefix or default_prefix(name))
+        except ValueError as error:
+            raise LabError(f"{error}: a lab takes an IPv4 /22, for example {default_prefix(name)}") from error
         if self.prefix.version != 4 or self.prefix.prefixlen != 22:
             raise LabError(f"{prefix} is no IPv4 /22: a lab takes 1,024 addresses, for example {default_prefix(name)}")
         self.management, self.external = list(self.prefix.subnets(new_prefix=24))[:2]

@@ -115,6 +115,8 @@ SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 HOSTS = 16
 
+PRIVATE = ("10.96.0.0/11", "172.16.0.0/12", "192.168.0.0/16")
+
 
 def parse_os_release(text):
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
@@ -151,18 +153,30 @@ def check_disk(free, needed, path):
         yield f"{free:.1f} GiB are free below {path} and the lab needs {needed:g}. Make room there."
 
 
-def check_overlap(prefix, routes, own):
-    """Nothing else of the machine may use an address of the lab."""
+def foreign_networks(prefix, routes, own):
+    """What this machine reaches by other ways than the lab's: network to where. Default routes are no claim."""
+    networks = {}
     for route in routes:
         if route.get("dst", "default") == "default" or route.get("dev", "") in own:
             continue
-        if route.get("type") == "unreachable" and route["dst"] == str(prefix):
-            continue
-        if prefix.overlaps(ipaddress.ip_network(route["dst"], strict=False)):
+        network = ipaddress.ip_network(route["dst"], strict=False)
+        if network.prefixlen > 1 and not (route.get("type") == "unreachable" and network == prefix):
+            networks[network] = route.get("dev", "another route")
+    return networks
+
+
+def check_overlap(prefix, routes, own):
+    """Nothing else of the machine may use an address of the lab."""
+    networks = foreign_networks(prefix, routes, own)
+    candidates = (subnet for block in PRIVATE for subnet in ipaddress.ip_network(block).subnets(new_prefix=22))
+    for network, way in networks.items():
+        if prefix.overlaps(network):
+            free = next((one for one in candidates if not any(map(one.overlaps, networks))), "an IPv4 /22 of yours")
             yield (
-                f"The lab's addresses {prefix} overlap with {route['dst']}, which this machine reaches through "
-                f"{route.get('dev', 'another route')}. Choose others, for example: make lab LAB_PREFIX=10.99.0.0/22"
+                f"The lab's addresses {prefix} overlap with {network}, which this machine reaches through {way}. "
+                f"Choose others, for example: make lab LAB_PREFIX={free}"
             )
+            return
 
 
 def check_prefix(claim, clone, prefix):
@@ -187,7 +201,10 @@ def check_kernel():
     with open("/proc/filesystems", encoding="utf-8") as file:
         overlay = "overlay" in file.read()
     if not overlay and not os.path.exists(f"/lib/modules/{platform.release()}/kernel/fs/overlayfs"):
-        yield "This kernel has no overlay file system, which the hosts of the lab share their packages with."
+        yield (
+            "This kernel has no overlay file system, which the hosts of the lab share their packages with. "
+            "Load the module overlay."
+        )
     if not os.path.exists("/dev/net/tun"):
         yield "There is no /dev/net/tun, which every guest of the lab needs. Load the module tun."
 

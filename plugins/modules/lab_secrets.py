@@ -57,6 +57,7 @@ made:
 """
 
 import base64
+import contextlib
 import os
 import secrets
 import struct
@@ -112,13 +113,19 @@ def main():
         lines = ["# Secrets of the lab. Made once; nothing reads them from anywhere else."]
         lines += [f'{name}: "{value}"' for name, value in sorted(known.items())]
         try:
-            descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            # A file that an interrupted run left behind may have another mode.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + ".new")
+            descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
             os.replace(path + ".new", path)
         except OSError as error:
             module.fail_json(msg=f"{path} cannot be written: {error}")
-    module.exit_json(changed=bool(made), made=sorted(made))
+    changed = bool(made)
+    if os.path.exists(path):
+        changed = module.set_mode_if_different(path, 0o600, changed)
+    module.exit_json(changed=changed, made=sorted(made))
 
 
 if __name__ == "__main__":

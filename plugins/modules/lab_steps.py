@@ -73,8 +73,10 @@ seconds:
   type: dict
 """
 
+import contextlib
 import hashlib
 import os
+import signal
 import subprocess
 import time
 
@@ -93,12 +95,13 @@ def digest(step):
     return total.hexdigest()
 
 
-def is_done(step, folder=DONE):
-    try:
-        with open(os.path.join(folder, step["name"]), encoding="utf-8") as file:
-            return file.read() == digest(step)
-    except FileNotFoundError:
+def is_done(step):
+    wanted = digest(step)
+    path = os.path.join(DONE, step["name"])
+    if not os.path.exists(path):
         return False
+    with open(path, encoding="utf-8") as file:
+        return file.read() == wanted
 
 
 def ready(waiting, ended):
@@ -112,7 +115,9 @@ def launch(step):
     if step["user"] != "root":
         argv = ["runuser", "-u", step["user"], "--"] + argv
     with open(path, "w", encoding="utf-8") as log:
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd="/")
+        return subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd="/", start_new_session=True
+        )
 
 
 def last_words(name, lines=12):
@@ -125,35 +130,43 @@ def remember(step):
         file.write(digest(step))
 
 
-def run_all(module, steps, ended):
-    waiting, running, seconds = list(steps), {}, {}
-    while waiting or running:
-        for step in ready(waiting, ended):
-            if len(running) >= module.params["parallel"]:
-                break
+def stop(process):
+    """End a step with all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def run_all(steps, ended, parallel, timeout):
+    """Run the steps; return the seconds of each that ended well, and why others did not.
+
+    After a failure nothing new is started, and what runs is awaited: it need not be done again then.
+    """
+    waiting, running, seconds, failures = list(steps), {}, {}, []
+    while running or (waiting and not failures):
+        for step in [] if failures else ready(waiting, ended)[: parallel - len(running)]:
             waiting.remove(step)
             running[step["name"]] = (step, launch(step), time.monotonic())
         if not running:
             stuck = ", ".join(f"{step['name']} after {step['after']}" for step in waiting)
-            module.fail_json(msg=f"These steps wait for others that do not exist or for each other: {stuck}")
+            failures.append(f"These steps wait for others that do not exist or for each other: {stuck}")
         for name, (step, process, begun) in list(running.items()):
             took = time.monotonic() - begun
-            if process.poll() is None and took < module.params["timeout"]:
+            ran_out = process.poll() is None and took > timeout
+            if process.poll() is None and not ran_out:
                 continue
             del running[name]
-            if process.returncode != 0:
-                why = f"exit status {process.returncode}"
-                if process.returncode is None:
-                    process.kill()
-                    why = f"no end after {took:.0f} s"
-                for _step, other, _begun in running.values():
-                    other.wait()
-                module.fail_json(msg=f"Step {name} failed, {why}. {step['run']}\nIt said: {last_words(name)}")
+            if ran_out:
+                stop(process)
+            if ran_out or process.returncode != 0:
+                why = f"no end after {took:.0f} s" if ran_out else f"exit status {process.returncode}"
+                failures.append(f"Step {name} failed, {why}. {step['run']}\nIt said: {last_words(name)}")
+                continue
             remember(step)
             ended.add(name)
             seconds[name] = round(took, 1)
         time.sleep(0.1)
-    return seconds
+    return seconds, failures
 
 
 def main():
@@ -176,17 +189,19 @@ def main():
         },
         supports_check_mode=True,
     )
-    for folder in (DONE, LOGS):
-        os.makedirs(folder, mode=0o750, exist_ok=True)
     steps = module.params["steps"]
     try:
         todo = [step for step in steps if not is_done(step)]
     except OSError as error:
         module.fail_json(msg=f"An input of a step cannot be read: {error}")
-    seconds = {}
+    seconds, failures = {}, []
     if todo and not module.check_mode:
+        for folder in (DONE, LOGS):
+            os.makedirs(folder, mode=0o750, exist_ok=True)
         ended = {step["name"] for step in steps} - {step["name"] for step in todo}
-        seconds = run_all(module, todo, ended)
+        seconds, failures = run_all(todo, ended, module.params["parallel"], module.params["timeout"])
+    if failures:
+        module.fail_json(msg="\n".join(failures), seconds=seconds)
     module.exit_json(changed=bool(todo), seconds=seconds)
 
 

@@ -81,7 +81,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp"
+PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,InactiveExitTimestamp"
 
 
 def parse_show(text):
@@ -96,10 +96,9 @@ def parse_show(text):
 
 def is_stale(unit, moment):
     """Whether a running unit may have read its configuration before a moment."""
-    since = unit.get("ActiveEnterTimestamp", "").lstrip("@")
-    if unit.get("ActiveState") == "activating" or not since.isdigit():
-        return moment > 0
-    return int(since) < moment
+    # When it left the inactive state: a start may take long, and the configuration is read at its beginning.
+    since = unit.get("InactiveExitTimestamp", "").lstrip("@")
+    return moment > 0 and (not since.isdigit() or int(since) <= moment)
 
 
 class Systemctl:

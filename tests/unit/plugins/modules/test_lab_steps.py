@@ -19,7 +19,6 @@ def place(tmp_path, monkeypatch):
     """The folders of the module, and where the steps of a test leave their marks."""
     monkeypatch.setattr(lab_steps, "DONE", str(tmp_path / "done"))
     monkeypatch.setattr(lab_steps, "LOGS", str(tmp_path / "logs"))
-    monkeypatch.setattr(lab_steps.is_done, "__defaults__", (lab_steps.DONE,))
     marks = tmp_path / "marks"
     marks.mkdir()
     return marks
@@ -68,15 +67,37 @@ def test_digest_ignores_name_and_order():
     assert lab_steps.digest(step("a")) == lab_steps.digest(step("b", after=["a"]))
 
 
-def test_is_done_until_an_input_changes(tmp_path):
+def test_is_done_until_an_input_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(lab_steps, "DONE", str(tmp_path))
     path = tmp_path / "input"
     path.write_text("one")
     wanted = step("a", inputs=[path])
-    assert not lab_steps.is_done(wanted, tmp_path)
-    (tmp_path / "a").write_text(lab_steps.digest(wanted))
-    assert lab_steps.is_done(wanted, tmp_path)
+    assert not lab_steps.is_done(wanted)
+    lab_steps.remember(wanted)
+    assert lab_steps.is_done(wanted)
     path.write_text("two")
-    assert not lab_steps.is_done(wanted, tmp_path)
+    assert not lab_steps.is_done(wanted)
+
+
+def test_an_input_that_cannot_be_read_is_said_before_anything_runs(call, place):
+    result = call(lab_steps, steps=[dict(mark(place, "a"), inputs=["/no/such/input"])])
+    assert result["failed"]
+    assert "An input of a step cannot be read" in result["msg"]
+    assert order(place) == []
+
+
+def test_what_ends_well_beside_a_failure_is_remembered(call):
+    result = call(lab_steps, steps=[step("slow", "sleep 0.5"), step("bad", "false")])
+    assert result["failed"]
+    assert remembered() == ["slow"]
+
+
+def test_a_step_that_runs_out_of_time_ends_with_all_that_it_started(call, place):
+    late = os.path.join(str(place), "late")
+    result = call(lab_steps, steps=[step("long", f"sh -c 'sleep 2; touch {late}'; true")], timeout=1)
+    assert "no end after" in result["msg"]
+    time.sleep(1.5)
+    assert not os.path.exists(late)
 
 
 def test_ready_when_all_predecessors_have_ended():
@@ -191,7 +212,7 @@ def test_check_mode_runs_none(call, place):
     result = call(lab_steps, check=True, steps=[mark(place, "a")])
     assert (result["changed"], result["seconds"]) == (True, {})
     assert order(place) == []
-    assert remembered() == []
+    assert not os.path.exists(lab_steps.DONE)
 
 
 def test_log_is_kept(call):
