@@ -27,10 +27,6 @@ options:
     description: The directory that wants to hold the lab.
     type: path
     required: true
-  cache:
-    description: Where root file systems are kept.
-    type: path
-    default: /var/cache/stackproof
   memory_gib:
     description: Memory that must be available for a lab that does not run yet.
     type: float
@@ -258,7 +254,6 @@ def main():
             "name": {"type": "str", "required": True},
             "prefix": {"type": "str", "default": ""},
             "clone": {"type": "path", "required": True},
-            "cache": {"type": "path", "default": "/var/cache/stackproof"},
             "memory_gib": {"type": "float", "default": 10},
             "disk_gib": {"type": "float", "default": 14},
         },
