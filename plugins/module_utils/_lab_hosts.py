@@ -145,7 +145,7 @@ class Hosts:
             os.makedirs(self.directory(host, part), exist_ok=True)
         self.mount(host, rootfs)
         root = self.directory(host, "root")
-        units = "/".join((root, "etc/systemd/system"))
+        units = os.path.join(root, "etc/systemd/system")
         self.inside(["sh", "-c", 'cd "$0" && for unit; do ln -sfn /dev/null "$unit"; done', units] + masked)
         key_file = f"{root}/etc/ssh/ssh_host_ed25519_key"
         self.inside(["rm", "-f", key_file])

@@ -12,6 +12,7 @@ import time
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import lab_files
 
+# The files of a lab belong to root, and only root can make such: as another user there is nothing to test with.
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files to root")
 
 OTHER_GID = 1
