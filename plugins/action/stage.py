@@ -1,0 +1,106 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module of a stage, and meanwhile says what it waits for; prints the summary that a report returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+display = Display()
+LOOK = 0.2
+
+
+def is_terminal(process):
+    """Whether a process writes to a terminal. A worker of Ansible's has none of its own, so its parent counts."""
+    try:
+        number = os.open(f"/proc/{process}/fd/1", os.O_WRONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.isatty(number) and os.environ.get("TERM") != "dumb"
+    finally:
+        os.close(number)
+
+
+class Follower(threading.Thread):
+    """Prints what a run says of itself: on a terminal in one line that is rewritten, else one line for each change."""
+
+    def __init__(self, path, live):
+        super().__init__(daemon=True)
+        self.path, self.live = path, live
+        self.mark = f"stackproof-{os.path.basename(os.path.dirname(path))}-"
+        self.ended = threading.Event()
+        self._begun = time.monotonic()
+        self._offset = self._size()
+        self._text = None
+
+    def _size(self):
+        try:
+            return os.path.getsize(self.path)
+        except OSError:
+            return 0
+
+    def _new_lines(self):
+        try:
+            with open(self.path, encoding="utf-8") as stream:
+                stream.seek(self._offset)
+                text = stream.read()
+        except OSError:
+            return []
+        whole = text[: text.rfind("\n") + 1]
+        self._offset += len(whole.encode())
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def _show(self):
+        for line in self._new_lines():
+            # The run's mark in every name tells nobody anything here.
+            self._text = f"{line['stage']}: {line['text']}".replace(self.mark, "")
+            if not self.live:
+                display.display(f"  {time.monotonic() - self._begun:6.1f} s  {self._text}")
+        if self.live and self._text:
+            text = f"  {time.monotonic() - self._begun:6.1f} s  {self._text}"[: display.columns - 1]
+            display.display(f"\r\033[K{text}\r", newline=False, screen_only=True)
+
+    def run(self):
+        while not self.ended.wait(LOOK):
+            self._show()
+        self._show()
+        if self.live:
+            display.display("\r\033[K", newline=False, screen_only=True)
+
+    def end(self):
+        self.ended.set()
+        self.join()
+
+
+class ActionModule(ActionBase):
+    _requires_connection = False
+    TRANSFERS_FILES = False
+
+    def run(self, tmp=None, task_vars=None):
+        super().run(tmp, task_vars)
+        module = self._task.resolved_action or self._task.action
+        args = dict(self._task.args)
+        controller = os.getppid()
+        if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
+            args["_controller"] = controller  # the process that the run's watch waits for
+        directory = args.get("run_dir")
+        follower = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller)) if directory else None
+        if follower:
+            follower.start()
+        try:
+            result = self._execute_module(module_name=module, module_args=args, task_vars=task_vars)
+        finally:
+            if follower:
+                follower.end()
+        if result.get("summary"):
+            display.display("\n".join(result["summary"]))
+        return result

@@ -1,0 +1,105 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session that writes down every request, and repeats those that may be repeated.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from urllib.parse import urlsplit
+
+from ._clock import Stopwatch
+
+try:
+    import requests
+    from keystoneauth1 import session as keystone_session
+    from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout, HttpError
+
+    BaseSession, BaseTransport = keystone_session.Session, requests.Session
+except ImportError:
+    BaseSession = BaseTransport = object
+
+SAFE = ("GET", "HEAD", "DELETE")
+GATEWAY = (502, 503, 504)
+PAUSES = (0.25, 1, 2)
+service_called = contextvars.ContextVar("service_called", default=None)
+
+
+def path_of(url):
+    """The path of a URL: without the host, and without a query, which may hold a signature."""
+    return urlsplit(url).path or "/"
+
+
+def request_id(headers):
+    return headers.get("x-openstack-request-id") or headers.get("x-compute-request-id")
+
+
+class Transport(BaseTransport):
+    """The layer below retries and renewed tokens: each request that leaves is one line in calls."""
+
+    def __init__(self, calls, samples):
+        super().__init__()
+        self.calls, self.samples = calls, samples
+
+    def request(self, method, url, **options):
+        watch, sent = Stopwatch(), time.time()
+        call = {"method": method, "service": service_called.get(), "path": path_of(url), "status": None}
+        if urlsplit(url).path.endswith("/auth/tokens"):
+            call["service"] = "identity"
+        try:
+            answer = super().request(method, url, **options)
+            call.update(status=answer.status_code, request_id=request_id(answer.headers))
+            self.samples.append((sent, answer.headers.get("date"), time.time()))
+            return answer
+        except requests.exceptions.RequestException as exc:
+            call["error"] = type(exc).__name__
+            raise
+        finally:
+            call.update(started=watch.started, seconds=watch.seconds())
+            self.calls.append(call)
+
+
+class RecordedSession(BaseSession):
+    """A keystoneauth session with a record, a deadline, and repeats of safe requests."""
+
+    def __init__(self, *args, calls, samples, deadline, api_timeout, **options):
+        transport = Transport(calls, samples)
+        for scheme in ("http://", "https://"):
+            transport.mount(scheme, keystone_session.TCPKeepAliveAdapter())
+        super().__init__(*args, session=transport, **options)
+        self.deadline, self.api_timeout = deadline, api_timeout
+
+    def request(self, url, method, **options):
+        service = (options.get("endpoint_filter") or {}).get("service_type")
+        token = service_called.set(service or service_called.get())
+        # The SDK would repeat any request once, whether or not it may have taken effect.
+        options.update(connect_retries=0, status_code_retries=0)
+        limit = options.pop("timeout", None) or self.api_timeout
+        safe = method in SAFE or url.endswith("/auth/tokens")
+        try:
+            for pause in (*PAUSES, None) if safe else (None,):
+                try:
+                    # A hanging service must not outlive the deadline; at the deadline one last second is granted.
+                    options["timeout"] = max(1, min(limit, self.deadline.left()))
+                    answer = super().request(url, method, **options)
+                    if answer.status_code not in GATEWAY or pause is None:
+                        return answer
+                except (ConnectFailure, HttpError) as exc:
+                    again = not isinstance(exc, HttpError) or exc.http_status in GATEWAY
+                    if pause is None or not again or self.deadline.left() < pause:
+                        raise
+                if self.deadline.left() > pause:
+                    time.sleep(pause)
+        finally:
+            service_called.reset(token)
+
+
+def is_unanswered(exc):
+    """Whether a request that failed so may have taken effect all the same."""
+    status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+    return isinstance(exc, (ConnectFailure, ConnectTimeout)) or status in (500, *GATEWAY)

@@ -1,0 +1,86 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a stage reaches the cloud: the options that openstack.cloud uses, and a connection that keeps a record.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ._calls import RecordedSession
+from ._errors import StageError
+
+try:
+    import openstack.config
+    import openstack.connection
+    from openstack import exceptions as sdk
+
+    HAS_SDK = True
+except ImportError:
+    HAS_SDK = False
+
+CLOUD_OPTIONS = {
+    "cloud": {"type": "raw"},
+    "auth": {"type": "dict", "no_log": True},
+    "auth_type": {"type": "str"},
+    "region_name": {"type": "str"},
+    "interface": {
+        "type": "str",
+        "default": "public",
+        "choices": ["admin", "internal", "public"],
+        "aliases": ["endpoint_type"],
+    },
+    "validate_certs": {"type": "bool", "aliases": ["verify"]},
+    "ca_cert": {"type": "str", "aliases": ["cacert"]},
+    "client_cert": {"type": "str", "aliases": ["cert"]},
+    "client_key": {"type": "str", "no_log": True, "aliases": ["key"]},
+    "api_timeout": {"type": "float", "default": 30},
+}
+# Their names in the SDK's configuration
+CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": "cert", "client_key": "key"}
+
+
+def cloud_name(params):
+    """What a record calls the cloud."""
+    cloud, auth = params.get("cloud"), params.get("auth") or {}
+    if isinstance(cloud, dict):
+        auth, cloud = cloud.get("auth") or {}, cloud.get("profile")
+    return cloud or auth.get("auth_url") or "environment"
+
+
+def configure(params, session_constructor):
+    """The cloud's configuration, out of clouds.yaml, the environment and the module's options."""
+    given = {name: params.get(name) for name in CLOUD_OPTIONS if name not in ("cloud", "api_timeout", "interface")}
+    given = {CONFIG_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+    cloud = params.get("cloud")
+    if isinstance(cloud, dict):
+        if given:
+            names = ", ".join(sorted(given))
+            raise StageError("config", f"cloud is a dictionary, so it must hold {names} too: give them there")
+        given, cloud = dict(cloud), None
+    config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
+    try:
+        return config.get_one(cloud=cloud, interface=params["interface"], **given)
+    except (sdk.ConfigException, ValueError) as exc:
+        known = sorted(name for name in config.get_cloud_names() if name)
+        where = config.config_filename or "no clouds.yaml was found"
+        message = f"the cloud {cloud or 'of the environment'} cannot be used: {str(exc).rstrip('.')}"
+        message += f"; known are: {', '.join(known) or 'none'} ({where})"
+        raise StageError("config", message, resource=cloud) from None
+
+
+def connect(params, calls, samples, deadline):
+    constructor = functools.partial(
+        RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
+    )
+    return openstack.connection.Connection(config=configure(params, constructor))
+
+
+def answer_of(response):
+    """The body of an answer, as data; an answer that is an error is raised as one."""
+    sdk.raise_from_response(response)
+    return response.json() if response.content else None

@@ -1,0 +1,130 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Failures as data: what went wrong, on what, what the cloud said, and what to look at.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from ._waiting import DeadlinePassed
+
+try:
+    from keystoneauth1 import exceptions as keystone
+    from openstack import exceptions as sdk
+
+    CLOUD_ERRORS = (keystone.ClientException, sdk.SDKException)
+except ImportError:
+    CLOUD_ERRORS = ()
+
+HINTS = {
+    "unauthorized": "Look at user, password, project and domains in clouds.yaml.",
+    "forbidden": "The user's role in this project does not allow this: look at its roles and at the service's policy.",
+    "not_found": "Look at the name or id, and whether this project may see it.",
+    "ambiguous": "Give the id instead of the name.",
+    "quota": "Raise the project's quota, or remove what is no longer used: openstack quota show --usage.",
+    "invalid": "The cloud refuses the request itself: look at the values given.",
+    "conflict": "Something else holds or changes this: look at its state.",
+    "service": "The service failed by itself: look for the request id in its log.",
+    "unreachable": "Look whether the service runs, and whether this machine reaches the address.",
+    "tls": "Look at the certificate of the endpoint, or give the authority's with ca_cert.",
+    "catalog": "Look at the service catalogue: openstack catalog list.",
+    "config": "Look at clouds.yaml and the OS_ variables of the environment.",
+    "files": "Look at the free space and the permissions of this folder.",
+    "interrupted": "Run the cleanup playbook for this run if anything is left.",
+    "internal": "This is a defect of stackproof.provision: please report it with the output of -vvv.",
+}
+
+
+class StageError(Exception):
+    """A failure that already knows its words."""
+
+    def __init__(self, kind, message, resource=None, said=None, hint=None, request_id=None, status=None, **details):
+        super().__init__(message)
+        self.record = {
+            "kind": kind,
+            "message": message,
+            "resource": resource,
+            "said": said,
+            "status": status,
+            "request_id": request_id,
+            "hint": hint or HINTS.get(kind, ""),
+            "details": details,
+        }
+
+
+class Interrupted(Exception):
+    """Somebody asked the process to end."""
+
+
+def what_the_cloud_said(exc):
+    """The message of the service itself, out of the shapes that the services use."""
+    response = getattr(exc, "response", None)
+    text = getattr(response, "text", None)
+    try:
+        body = json.loads(text or "")
+    except ValueError:
+        body = None
+    while isinstance(body, dict):
+        said = next((body[key] for key in ("message", "detail", "faultstring") if isinstance(body.get(key), str)), None)
+        if said:
+            return said
+        body = next((value for value in body.values() if isinstance(value, (dict, list))), None)
+        body = body[0] if isinstance(body, list) and body else body
+    if text:
+        # An HTML page of a proxy or of a service that answers in plain words
+        return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
+    return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
+
+
+def kind_of(exc, said):
+    """One word for what went wrong."""
+    status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+    if isinstance(exc, keystone.SSLError):
+        return "tls"
+    if isinstance(exc, (keystone.ConnectTimeout, keystone.ConnectFailure, keystone.UnknownConnectionError)):
+        return "unreachable"
+    if isinstance(exc, (keystone.DiscoveryFailure,)):
+        # keystoneauth hides that nothing answered behind a failed discovery
+        return "unreachable" if re.search(r"Unable to establish|timed out|connect", str(exc)) else "catalog"
+    if isinstance(exc, (keystone.CatalogException, keystone.EndpointNotFound, sdk.ServiceDiscoveryException)):
+        return "catalog"
+    if isinstance(exc, (sdk.ConfigException, keystone.MissingRequiredOptions, keystone.NoMatchingPlugin)):
+        return "config"
+    if isinstance(exc, sdk.DuplicateResource):
+        return "ambiguous"
+    if status in (403, 409, 413) and re.search(r"quota|exceed|limit", said, re.IGNORECASE):
+        return "quota"
+    by_status = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict"}
+    return by_status.get(status) or ("service" if status and status >= 500 else "invalid" if status else "catalog")
+
+
+def explain(exc, doing):
+    """Any failure as the record's error, said as one sentence about what was being done."""
+    if isinstance(exc, StageError):
+        return exc.record
+    if isinstance(exc, DeadlinePassed):
+        message = f"{doing}: no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
+        return StageError(
+            "deadline", message, hint="Give the stage a longer timeout, or look why this takes so long."
+        ).record
+    if isinstance(exc, CLOUD_ERRORS):
+        said = what_the_cloud_said(exc)
+        kind = kind_of(exc, said)
+        status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+        number = getattr(exc, "request_id", None)
+        source = f"the cloud said ({status})" if status else "the client said"
+        message = f"{doing}: {source}: {said.rstrip('.')}" + (f" (request {number})" if number else "")
+        return StageError(kind, message, said=said, status=status, request_id=number).record
+    if isinstance(exc, Interrupted):
+        return StageError("interrupted", f"{doing}: interrupted by {exc}").record
+    if isinstance(exc, OSError):
+        return StageError(
+            "files", f"{doing}: {exc.strerror or exc}" + (f": {exc.filename}" if exc.filename else "")
+        ).record
+    return StageError("internal", f"{doing}: {type(exc).__name__}: {exc}").record

@@ -1,0 +1,31 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The end of a run: account, limits, history, verdict, and the files for readers.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import _history, _render, _thresholds, _verdict
+from ._run import write_whole
+
+
+def finish(run, thresholds=(), history=20):
+    record = run.record
+    record["stages"] = _verdict.with_skipped(record["stages"])
+    earlier = _history.earlier_records(os.path.dirname(run.directory), record, history)
+    record["history"] = _history.summarize(earlier)
+    run.finish(None)  # limits may be about the whole duration
+    record["thresholds"] = _thresholds.apply_limits(thresholds, record)
+    record["verdict"] = _verdict.judge(record)
+    run.save()
+
+
+def render(run):
+    write_whole(run.path("junit.xml"), _render.junit(run.record))
+    write_whole(run.path("metrics.prom"), _render.metrics(run.record))

@@ -1,0 +1,135 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A process that watches a run, and cleans up if the playbook ends before the run does.
+
+ansible-playbook runs no "always" when it is interrupted, and nothing when it is killed. So the run is watched from
+outside: by a process that waits for the end of the playbook, and then does what the playbook would have done.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import time
+
+from . import _clean, _finish, _wallet
+from ._clock import Stopwatch
+from ._errors import StageError, explain
+from ._ledger import private
+from ._run import Run
+
+LOOK = 0.5
+# How long a stage that lost its playbook may take to end
+PATIENCE = 20
+
+
+def watch(run, params, controller):
+    """Start the watching process for the playbook with this process id."""
+    if is_watched(run):
+        return
+    ready, tell = os.pipe()
+    if os.fork():
+        os.close(tell)
+        os.read(ready, 1)  # it has the lock
+        os.close(ready)
+        return
+    # From here on in the child, which never returns.
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+        if os.fork():
+            os._exit(0)
+        os.chdir("/")
+        with open(run.path("watched"), "a", opener=private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.truncate(0)
+            lock.write(_wallet.make())
+            lock.flush()
+            os.close(tell)
+            os.close(ready)
+            stand_by(run.directory, params, controller)
+    finally:
+        os._exit(0)
+
+
+def is_watched(run):
+    """Whether the watching process of a run lives, which it does as long as the run goes on."""
+    try:
+        with open(run.path("watched"), opener=private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+
+
+def start_time(process):
+    """When a process was started, in the kernel's count: a number that is used again is another process."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
+            return stream.read().rpartition(")")[2].split()[19]
+    except OSError:
+        return None
+
+
+def is_finished(directory):
+    with contextlib.suppress(StageError, OSError):
+        return Run(directory).record["finished"] is not None
+    return True  # the run's directory was removed: nothing to guard
+
+
+def stand_by(directory, params, controller):
+    begun = start_time(controller)
+    while begun is not None and start_time(controller) == begun:
+        time.sleep(LOOK)
+        if is_finished(directory):
+            return
+    if not is_finished(directory):
+        end(directory, params)
+
+
+def end(directory, params):
+    """Do what the playbook did not come to: stop its stage, clean up, and end the record."""
+    stop_stage(directory)
+    watch = Stopwatch()
+    while True:
+        run = Run(directory)
+        try:
+            with run.alone():
+                return end_alone(run, params)
+        except StageError:
+            if watch.seconds() > PATIENCE:
+                return None
+            time.sleep(LOOK)
+
+
+def stop_stage(directory):
+    """The stage that is at work, if any, writes its record and ends. Its lock tells its process id."""
+    with contextlib.suppress(OSError, ValueError), open(os.path.join(directory, "lock"), encoding="ascii") as lock:
+        process = int(lock.read())
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.kill(process, signal.SIGTERM)
+
+
+def end_alone(run, params):
+    if params["keep"] != "never":
+        _clean.keep(run)
+    else:
+        try:
+            _clean.clean(run, {**params, "timeout": 300})
+        except Exception as exc:
+            error = explain(exc, "cleaning up after the playbook had ended")
+            run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
+    _finish.finish(run)
+    _finish.render(run)

@@ -1,0 +1,56 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a run compares with the runs before it, out of their directories.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from ._errors import StageError
+from ._run import STAGES, read_record, run_directories
+
+
+def earlier_records(runs, record, most):
+    """The records of the last runs of the same cloud, as far as they can be read."""
+    found = []
+    for directory in reversed(run_directories(runs)):
+        try:
+            other = read_record(directory)
+        except StageError:
+            continue
+        if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
+            found.append(other)
+        if len(found) == most:
+            break
+    return found
+
+
+def percentile(values, share):
+    """The smallest value that at least this share of all values does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def summarize(records):
+    """Per stage: in how many runs it worked, and how long it took them."""
+    summary = {}
+    for name in STAGES:
+        seconds = [
+            stage["duration_s"]
+            for record in records
+            for stage in record["stages"]
+            if stage["stage"] == name and stage["status"] == "ok"
+        ]
+        if seconds:
+            summary[name] = {
+                "runs": len(seconds),
+                "median_s": round(statistics.median(seconds), 3),
+                "p95_s": round(percentile(seconds, 0.95), 3),
+            }
+    return summary

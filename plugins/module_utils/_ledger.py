@@ -1,0 +1,72 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run was about to make, and what it made: one line on disk before each create and one after.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ._clock import now
+
+BEGUN, MADE, REFUSED, GONE = "begun", "made", "refused", "gone"
+
+
+class Ledger:
+    """Lines of {at, event, kind, name, id}; a resource is known by its kind and name, both ours to choose."""
+
+    def __init__(self, path):
+        self.path = path
+        self.entries = read_entries(path)
+
+    def write(self, event, kind, name, **more):
+        line = {"at": now(), "event": event, "kind": kind, "name": name, **more}
+        with open(self.path, "a", encoding="utf-8", opener=private) as stream:
+            # A crash may have cut the last line off: what follows it needs a line of its own.
+            stream.write(("" if ends_whole(self.path) else "\n") + json.dumps(line) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        enter(self.entries, line)
+
+    def find(self, kind, name):
+        return self.entries.get((kind, name))
+
+
+def private(path, flags):
+    return os.open(path, flags, 0o600)
+
+
+def ends_whole(path):
+    with open(path, "rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - 1))
+        return stream.read() in (b"", b"\n")
+
+
+def enter(entries, line):
+    key = (line["kind"], line["name"])
+    entry = entries.setdefault(key, {"kind": line["kind"], "name": line["name"], "id": None, "begun": line["at"]})
+    entry["event"] = line["event"]
+    entry.update({name: value for name, value in line.items() if name not in ("at", "event", "kind", "name")})
+
+
+def read_entries(path):
+    """The last word on each resource, in the order in which they were begun."""
+    entries = {}
+    try:
+        with open(path, encoding="utf-8") as stream:
+            lines = stream.read().split("\n")
+    except FileNotFoundError:
+        return entries
+    for text in lines:
+        try:
+            line = json.loads(text)
+            enter(entries, line)
+        except (ValueError, KeyError, TypeError):
+            continue  # empty, or cut off by a crash: the line before it was written before anything was made
+    return entries

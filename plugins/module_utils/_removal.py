@@ -1,0 +1,205 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Removes what a run has made: all of it, nothing else, and says what stays and why.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from . import _ledger
+from ._clock import now, seconds_between
+from ._cloud import answer_of
+from ._errors import CLOUD_ERRORS, StageError, explain
+from ._waiting import PERIOD, pause_after
+
+# How long after a request whose answer never came its effect may still show
+SETTLE = 10
+TRIES = 3
+
+
+class Kind(NamedTuple):
+    """How one kind of resource is read by its id, found by its name, and deleted. Read and find return a dictionary."""
+
+    level: int
+    read: object
+    find: object
+    delete: object
+
+
+def plain(service, path, word):
+    """A kind that lies under one path, as most do."""
+
+    def proxy(cloud):
+        return getattr(cloud, service)
+
+    def read(cloud, identity):
+        return unpack(answer_of(proxy(cloud).get(f"{path}/{identity}")), word)
+
+    def find(cloud, name):
+        listed = answer_of(proxy(cloud).get(path, params={"name": name}))
+        return [one for one in listed[path.rpartition("/")[2].replace("-", "_")] if one.get("name") == name]
+
+    def delete(cloud, identity):
+        answer_of(proxy(cloud).delete(f"{path}/{identity}"))
+
+    return read, find, delete
+
+
+def unpack(body, word):
+    return body.get(word, body)
+
+
+def find_address(cloud, name):
+    return answer_of(cloud.network.get("/floatingips", params={"description": name}))["floatingips"]
+
+
+def read_interface(cloud, identity):
+    router, subnet = identity.split("/")
+    ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
+    if not any(address["subnet_id"] == subnet for port in ports for address in port["fixed_ips"]):
+        raise KeyError(identity)
+    # It lies in the router, whose mark counts.
+    return answer_of(cloud.network.get(f"/routers/{router}"))["router"]
+
+
+def delete_interface(cloud, identity):
+    router, subnet = identity.split("/")
+    answer_of(cloud.network.put(f"/routers/{router}/remove_router_interface", json={"subnet_id": subnet}))
+
+
+ADDRESS = plain("network", "/floatingips", "floatingip")
+KINDS = {
+    "server": Kind(0, *plain("compute", "/servers", "server")),
+    "floating_ip": Kind(0, ADDRESS[0], find_address, ADDRESS[2]),
+    "image": Kind(1, *plain("image", "/images", "image")),
+    "volume": Kind(1, *plain("block_storage", "/volumes", "volume")),
+    "port": Kind(1, *plain("network", "/ports", "port")),
+    "router_interface": Kind(1, read_interface, lambda _cloud, _name: [], delete_interface),
+    "router": Kind(2, *plain("network", "/routers", "router")),
+    "subnet": Kind(2, *plain("network", "/subnets", "subnet")),
+    "network": Kind(2, *plain("network", "/networks", "network")),
+    "security_group": Kind(2, *plain("network", "/security-groups", "security_group")),
+}
+
+
+def carries(resource, mark):
+    """Whether a resource's name or description begins with the run's mark."""
+    return any((resource.get(field) or "").startswith(mark) for field in ("name", "description"))
+
+
+class Removal:
+    """The removal of one resource: called again and again until it is gone or beyond help."""
+
+    def __init__(self, entry, mark):
+        self.entry, self.mark = entry, mark
+        self.kind, self.id = KINDS[entry["kind"]], entry["id"]
+        self.tries, self.gone, self.why, self.final = 0, False, "it was not deleted yet", False
+
+    def step(self, cloud):
+        try:
+            resource = self._read(cloud)
+            if resource is None:
+                return
+            if not carries(resource, self.mark):
+                self.why, self.final = f"it does not carry the mark {self.mark} any more, so it is not deleted", True
+                return
+            state = (resource.get("status") or "").lower()
+            if not self.tries or (state.startswith("error") and self.tries < TRIES):
+                self.tries += 1
+                self.why = f"it is still there, {state}" if state else "it is still there"
+                self.kind.delete(cloud, self.id)
+            else:
+                self.why = f"it is still there, {state} since its deletion" if state else self.why
+        except CLOUD_ERRORS as exc:
+            status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+            if status == 404:
+                self.gone = True
+                return
+            self.tries = 0  # refused, so there is reason to try again
+            self.why = explain(exc, "its deletion")["message"]
+            # Not allowed is not going to change; in use, or not answered, is.
+            self.final = status in (401, 403)
+
+    def _read(self, cloud):
+        """The resource as it is now. Sets gone, or leaves a reason to look again."""
+        if self.id is None:
+            found = self.kind.find(cloud, self.entry["name"])
+            if not found:
+                age = seconds_between(self.entry["begun"], now())
+                self.gone, self.why = age > SETTLE, "the answer to its creation never came"
+                return None
+            self.id = found[0]["id"]
+        try:
+            return self.kind.read(cloud, self.id)
+        except KeyError:
+            self.gone = True
+            return None
+
+
+def lost_interface(run, entry):
+    """A router interface whose answer never came is known by the router and the subnet of the run."""
+    ids = [run.ledger.find(kind, f"{run.mark}-{kind}") for kind in ("router", "subnet")]
+    return "/".join(one["id"] for one in ids) if all(one and one["id"] for one in ids) else entry["id"]
+
+
+def check_project(cloud, run):
+    """With the credentials of another project everything would look as if it were gone."""
+    auth = run.stage("auth")
+    theirs = auth["details"].get("project_id") if auth else None
+    ours = cloud.session.get_project_id()
+    if theirs and theirs != ours:
+        message = f"the run {run.id} was made in the project {theirs}, these credentials are for {ours}"
+        raise StageError("config", message, hint="Name the cloud that the run used.")
+
+
+def remove_all(cloud, run, deadline, say):
+    """Remove all that the ledger names. Returns what could not be removed, with the reasons."""
+    there = [entry for entry in run.ledger.entries.values() if entry["event"] in (_ledger.BEGUN, _ledger.MADE)]
+    removals = []
+    if there:
+        check_project(cloud, run)
+    for entry in reversed(there):
+        if entry["kind"] == "router_interface" and entry["id"] is None:
+            entry["id"] = lost_interface(run, entry)
+        removals.append(Removal(entry, run.mark))
+    for level in sorted({removal.kind.level for removal in removals}):
+        remove_level(cloud, run, [one for one in removals if one.kind.level == level], deadline, say)
+    return [
+        {"kind": one.entry["kind"], "id": one.id, "name": one.entry["name"], "why": one.why}
+        for one in removals
+        if not one.gone
+    ]
+
+
+def remove_level(cloud, run, removals, deadline, say):
+    """Remove resources that do not stand in each other's way, waiting for all of them at once."""
+    begun = time.monotonic()
+    waiting = removals
+    while waiting:
+        asked = time.monotonic()
+        for removal in waiting:
+            removal.step(cloud)
+            if removal.gone:
+                run.ledger.write(_ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id)
+        waiting = [one for one in waiting if not one.gone and not one.final]
+        if waiting:
+            say("waiting for the end of " + ", ".join(one.entry["name"] for one in waiting))
+        if deadline.left() <= 0:
+            return
+        took = time.monotonic() - asked
+        if waiting:
+            time.sleep(min(pause_after(took / len(waiting), time.monotonic() - begun, PERIOD), max(0, deadline.left())))
+
+
+def settle_account(run, left):
+    """Put what was made, deleted and left into the record."""
+    entries = run.ledger.entries.values()
+    run.record["made"] = sum(entry["id"] is not None for entry in entries)
+    run.record["deleted"] = sum(entry["id"] is not None and entry["event"] == _ledger.GONE for entry in entries)
+    run.record["leftovers"] = left

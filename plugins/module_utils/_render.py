@@ -1,0 +1,157 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Renders a run's record for readers: terminal, JUnit, OpenMetrics.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from xml.etree import ElementTree
+
+CONTROL = {number: "?" for number in [*range(32), *range(127, 160)] if number not in (9, 10)}
+SLOWEST = 3
+
+
+def clean(text):
+    """Text without what would control a terminal or break XML: a cloud's words are not ours."""
+    return str(text).translate(CONTROL)
+
+
+def seconds(value):
+    return "-" if value is None else f"{value:.1f}"
+
+
+def compared(stage, history):
+    """How a stage's duration differs from the earlier ones."""
+    usual = history.get(stage["stage"])
+    if not usual or stage["status"] != "ok":
+        return ""
+    return (
+        f"{stage['duration_s'] - usual['median_s']:+.1f} s to the median of {usual['runs']}, p95 {usual['p95_s']:.1f}"
+    )
+
+
+def summary(record, directory):
+    """What the terminal says at the end."""
+    lines = ["", f"Run {record['run_id']} on {record['cloud']}", "", f"  {'stage':<10} {'result':<8} seconds"]
+    for stage in record["stages"]:
+        row = f"  {stage['stage']:<10} {stage['status']:<8} {seconds(stage['duration_s']):>7}"
+        lines.append(f"{row}   {compared(stage, record['history'])}".rstrip())
+    slowest = slowest_calls(record)
+    if slowest:
+        lines += ["", "  slowest requests"]
+        lines += [f"  {call['seconds']:>7.2f}   {stage}: {call['method']} {call['path']}" for stage, call in slowest]
+    for limit in record["thresholds"]:
+        lines.append(f"  {'within' if limit['ok'] else 'BEYOND'} the limit: {limit['said']}")
+    lines += ["", f"  made {record['made']}, deleted {record['deleted']}, left {record['made'] - record['deleted']}"]
+    if record["kept"]:
+        command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
+        lines.append(f"  kept, as asked for; remove it with: {command}")
+    lines += [f"  left: {one['kind'].replace('_', ' ')} {one['name']}: {one['why']}" for one in record["leftovers"]]
+    lines += [
+        "",
+        f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
+        f"  files: {directory}",
+        "",
+    ]
+    return [clean(line) for line in lines]
+
+
+def slowest_calls(record):
+    calls = [(stage["stage"], call) for stage in record["stages"] for call in stage["calls"]]
+    return sorted(calls, key=lambda one: -one[1]["seconds"])[:SLOWEST]
+
+
+def junit(record):
+    """A test suite with a case for each stage, one for the limits and one for what is left."""
+    cases = [stage_case(stage) for stage in record["stages"]]
+    cases += [
+        case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["said"])
+        for limit in record["thresholds"]
+    ]
+    left = "; ".join(f"{one['name']}: {one['why']}" for one in record["leftovers"])
+    cases.append(case("nothing left", 0, failure=left or None))
+    count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"stackproof {record['cloud']}",
+        timestamp=record["started"],
+        time=f"{record['duration_s'] or 0:.3f}",
+        tests=str(len(cases)),
+        failures=str(count["failure"]),
+        skipped=str(count["skipped"]),
+        errors="0",
+    )
+    suite.extend(cases)
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def stage_case(stage):
+    error, reason = stage["error"], stage["details"].get("reason", "")
+    failure = f"{error['message']}\n{error['hint']}" if error else None
+    skipped = reason if stage["status"] == "skipped" else None
+    return case(stage["stage"], stage["duration_s"] or 0, failure, skipped)
+
+
+def case(name, took, failure=None, skipped=None):
+    element = ElementTree.Element("testcase", classname="stackproof", name=name, time=f"{took:.3f}")
+    if failure is not None:
+        ElementTree.SubElement(element, "failure", message=clean(failure.partition("\n")[0])).text = clean(failure)
+    elif skipped is not None:
+        ElementTree.SubElement(element, "skipped", message=clean(skipped))
+    return element
+
+
+def metrics(record):
+    """OpenMetrics, of gauges only, so that a textfile collector reads it too."""
+    common = {"cloud": record["cloud"]}
+    stages = [stage for stage in record["stages"] if stage["started"]]
+    families = [
+        ("stackproof_run_passed", "Whether the last run passed.", [({}, int(record["verdict"]["result"] == "pass"))]),
+        ("stackproof_run_duration_seconds", "How long the last run took.", [({}, record["duration_s"])]),
+        ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, stamp(record["finished"]))]),
+        ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
+        (
+            "stackproof_stage_passed",
+            "Whether a stage worked.",
+            per_stage(stages, lambda one: int(one["status"] != "failed")),
+        ),
+        (
+            "stackproof_stage_duration_seconds",
+            "How long a stage took.",
+            per_stage(stages, lambda one: one["duration_s"]),
+        ),
+        ("stackproof_stage_requests", "Requests of a stage.", per_stage(stages, lambda one: len(one["calls"]))),
+        (
+            "stackproof_stage_request_seconds",
+            "How long the requests of a stage took together.",
+            per_stage(stages, lambda one: round(sum(call["seconds"] for call in one["calls"]), 6)),
+        ),
+    ]
+    lines = []
+    for name, text, samples in families:
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
+        lines += [f"{name}{labels({**common, **more})} {value}" for more, value in samples if value is not None]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def per_stage(stages, value):
+    return [({"stage": stage["stage"]}, value(stage)) for stage in stages]
+
+
+def stamp(text):
+    return None if text is None else datetime.fromisoformat(text).timestamp()
+
+
+def labels(pairs):
+    # A JSON string escapes what the format wants escaped: backslash, quote and line feed.
+    return (
+        "{" + ",".join(f"{name}={json.dumps(clean(value), ensure_ascii=False)}" for name, value in pairs.items()) + "}"
+    )

@@ -1,0 +1,195 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The directory of a run: its record, always whole and valid, and its ledger.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import secrets
+import tempfile
+from datetime import datetime, timezone
+
+from ._clock import now, seconds_between
+from ._errors import StageError
+from ._ledger import Ledger, private
+
+SCHEMA = "stackproof.run/1"
+STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
+RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+UNFINISHED = {"result": "incomplete", "stage": None, "step": None, "component": None, "host": None}
+
+
+def new_run_id():
+    """Sorts by time, and two runs of one second do not meet."""
+    return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def write_whole(path, text):
+    """Replace a file so that a reader, or a crash, finds the old one or the new one."""
+    handle, new = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(new, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        raise
+
+
+def new_record(run_id, cloud):
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "cloud": cloud,
+        "started": now(),
+        "finished": None,
+        "duration_s": None,
+        "verdict": {**UNFINISHED, "reason": "The run has not finished.", "alternatives": []},
+        "stages": [],
+        "hosts": [],
+        "flows": [],
+        "thresholds": [],
+        "history": {},
+        "made": 0,
+        "deleted": 0,
+        "kept": False,
+        "leftovers": [],
+    }
+
+
+class Run:
+    def __init__(self, directory, record=None):
+        self.directory = os.path.abspath(directory)
+        self.id = os.path.basename(self.directory)
+        self.record = record or read_record(self.directory)
+        self.ledger = Ledger(self.path("ledger.jsonl"))
+
+    @classmethod
+    def imagined(cls, directory):
+        """A run for check mode: it need not exist, and nothing of it is written."""
+        exists = os.path.exists(os.path.join(directory, "run.json"))
+        return cls(directory, None if exists else new_record(os.path.basename(directory), None))
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    @property
+    def mark(self):
+        """What the name or the description of everything that this run makes begins with."""
+        return f"stackproof-{self.id}"
+
+    def stage(self, name):
+        return next((stage for stage in self.record["stages"] if stage["stage"] == name), None)
+
+    def put_stage(self, stage):
+        """Write a stage's record, in the place of an older one of the same stage."""
+        others = [other for other in self.record["stages"] if other["stage"] != stage["stage"]]
+        self.record["stages"] = sorted([*others, stage], key=lambda one: STAGES.index(one["stage"]))
+        self.save()
+
+    def resource(self, kind):
+        """The first resource of a kind that a stage has made or chosen."""
+        found = (one for stage in self.record["stages"] for one in stage["resources"] if one["kind"] == kind)
+        return next(found, None)
+
+    @property
+    def wallet(self):
+        """Where the run's token is kept, while the run is watched."""
+        with contextlib.suppress(OSError), open(self.path("watched"), encoding="ascii") as stream:
+            return stream.read()
+        return ""
+
+    def say(self, stage, text):
+        """Tell those who follow the run; a full disk fails where it matters, not here."""
+        line = {"at": now(), "stage": stage, "text": text}
+        with contextlib.suppress(OSError), open(self.path("progress.jsonl"), "a", opener=private) as stream:
+            stream.write(json.dumps(line) + "\n")
+
+    def save(self):
+        write_whole(self.path("run.json"), json.dumps(self.record, indent=1) + "\n")
+
+    def finish(self, verdict):
+        self.record.update(finished=now(), verdict=verdict)
+        self.record["duration_s"] = round(seconds_between(self.record["started"], self.record["finished"]), 6)
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Keep a second process off the run."""
+        with open(self.path("lock"), "a", encoding="utf-8", opener=private) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                hint = "Wait until it ends, or use another run_id."
+                raise StageError("conflict", f"another process works on the run {self.id}", hint=hint) from None
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield
+
+
+def begin(runs, run_id, cloud):
+    """Make the directory of a new run, or find that of an old one. Returns it and whether it is new."""
+    if not RUN_ID.fullmatch(run_id):
+        raise StageError(
+            "invalid", f"{run_id!r} is no run id: 3 to 40 small letters, digits and hyphens", resource=run_id
+        )
+    directory = os.path.join(os.path.abspath(runs), run_id)
+    if os.path.exists(os.path.join(directory, "run.json")):
+        return Run(directory), False
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    record = new_record(run_id, cloud)
+    os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+    write_whole(os.path.join(directory, "run.json"), json.dumps(record, indent=1) + "\n")
+    sync_directory(directory)
+    point_latest(runs, run_id)
+    return Run(directory), True
+
+
+def point_latest(runs, run_id):
+    new = os.path.join(runs, f".latest-{os.getpid()}")
+    os.symlink(run_id, new)
+    os.replace(new, os.path.join(runs, "latest"))
+
+
+def sync_directory(path):
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_record(directory):
+    path = os.path.join(directory, "run.json")
+    try:
+        with open(path, encoding="utf-8") as stream:
+            record = json.load(stream)
+    except FileNotFoundError:
+        raise StageError("files", f"{directory} is no run's directory: it has no run.json") from None
+    except ValueError as exc:
+        raise StageError("files", f"{path} cannot be read: {exc}") from None
+    if record.get("schema") != SCHEMA:
+        raise StageError("files", f"{path} is not of the schema {SCHEMA}, but {record.get('schema')}")
+    return record
+
+
+def run_directories(runs):
+    """The directories of all runs, oldest first; the link to the latest is none."""
+    try:
+        names = sorted(os.listdir(runs))
+    except FileNotFoundError:
+        return []
+    paths = [os.path.join(runs, name) for name in names]
+    return [path for path in paths if not os.path.islink(path) and os.path.exists(os.path.join(path, "run.json"))]

@@ -1,0 +1,184 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What all stages share: options, the connection, making things once, waiting, and the stage record.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+import traceback
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from . import _calls, _cloud, _ledger, _waiting, _wallet
+from ._clock import Stopwatch, now
+from ._errors import CLOUD_ERRORS, Interrupted, StageError, explain
+from ._run import Run
+
+# How often to look whether a create took effect whose answer never came, once a second
+LOOKS_FOR_LOST = 6
+
+
+class Stage:
+    """One stage at work. Its calls, waits, resources and details become the record."""
+
+    def __init__(self, name, run, params, check=False):
+        self.name, self.run, self.params, self.check = name, run, params, check
+        self.calls, self.samples, self.waits, self.resources, self.details = [], [], [], [], {}
+        self.doing, self.changed = "starting", False
+        self.deadline = _waiting.Deadline(params["timeout"])
+        self._watch, self._cloud = Stopwatch(), None
+
+    @property
+    def cloud(self):
+        """The connection, made at its first use: a stage with nothing to do asks nobody."""
+        if self._cloud is None:
+            self._cloud = _cloud.connect(self.params, self.calls, self.samples, self.deadline)
+            if self.name != "auth":
+                _wallet.take(self.run.wallet, self._cloud.session.auth)
+        return self._cloud
+
+    def keep_token(self):
+        if self._cloud is not None and not self.check:
+            _wallet.put(self.run.wallet, self._cloud.session.auth)
+
+    def say(self, text):
+        self.run.say(self.name, text)
+
+    def begin(self, doing):
+        self.doing = doing
+        if not self.check:
+            self.say(doing)
+
+    def use(self, kind, resource, made=False):
+        """Write down a resource that this run works with."""
+        if not any(one["kind"] == kind and one["id"] == resource.id for one in self.resources):
+            self.resources.append({"kind": kind, "id": resource.id, "name": resource.name, "made": made})
+        return resource
+
+    def create(self, kind, name, make, find):
+        """Make a resource exactly once per run and name; find returns it if it exists already, else None."""
+        self.begin(f"making the {kind.replace('_', ' ')} {name}")
+        known = self.run.ledger.find(kind, name)
+        resource = find() if known else None
+        if resource is None:
+            self.run.ledger.write(_ledger.BEGUN, kind, name)
+            resource = self._make(kind, name, make, find)
+        self.run.ledger.write(_ledger.MADE, kind, name, id=resource.id)
+        self.changed = True
+        return self.use(kind, resource, made=True)
+
+    def _make(self, kind, name, make, find):
+        try:
+            return make()
+        except CLOUD_ERRORS as exc:
+            if not _calls.is_unanswered(exc):
+                if (getattr(exc, "http_status", None) or getattr(exc, "status_code", None) or 500) < 500:
+                    self.run.ledger.write(_ledger.REFUSED, kind, name)
+                raise
+        # Whether it took effect is not known: look before doing it a second time.
+        for _look in range(LOOKS_FOR_LOST):
+            time.sleep(1)
+            resource = find()
+            if resource is not None:
+                self.details.setdefault("found_without_answer", []).append(name)
+                return resource
+        return make()
+
+    def wait(self, what, look, period=_waiting.PERIOD):
+        self.doing = f"waiting for {what}"
+        say = self.say if not self.check else lambda _text: None
+        return _waiting.wait_until(what, look, self.deadline, self.waits, say, period)
+
+    def as_record(self, status, error=None):
+        return {
+            "stage": self.name,
+            "status": status,
+            "started": self._watch.started,
+            "finished": now(),
+            "duration_s": self._watch.seconds(),
+            "resources": self.resources,
+            "calls": self.calls,
+            "waits": self.waits,
+            "details": self.details,
+            "error": error,
+        }
+
+
+def interrupt(number, _frame):
+    raise Interrupted(signal.Signals(number).name)
+
+
+def perform(stage, act):
+    """Run a stage to its record, whatever happens. Returns the record and a traceback where we did not expect it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    trace = None
+    try:
+        if not stage.check:
+            # Should the process die, this is what the record says.
+            unfinished = StageError("interrupted", f"the stage {stage.name} was begun and did not come to its end")
+            stage.run.put_stage(stage.as_record("failed", unfinished.record))
+        skipped = act(stage)
+        stage.keep_token()
+        record = stage.as_record("skipped" if skipped else "ok")
+    except Exception as exc:
+        record = stage.as_record("failed", explain(exc, stage.doing))
+        trace = traceback.format_exc() if record["error"]["kind"] == "internal" else None
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if not stage.check:
+        try:
+            stage.run.put_stage(record)
+        except OSError as exc:
+            record = {**record, "status": "failed", "error": explain(exc, "writing run.json")}
+        stage.say(f"{record['status']} after {record['duration_s']:.1f} s")
+    return record, trace
+
+
+def sentence(record):
+    error = record["error"]
+    return f"{record['stage']}: {error['message'].rstrip('.')}. {error['hint']}".strip()
+
+
+def main(name, act, options, timeout, **rules):
+    """The whole of a stage's module."""
+    module = AnsibleModule(
+        argument_spec={
+            **_cloud.CLOUD_OPTIONS,
+            "run_dir": {"type": "path", "required": True},
+            "timeout": {"type": "float", "default": timeout},
+            **options,
+        },
+        supports_check_mode=True,
+        **rules,
+    )
+    if not _cloud.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    trace = None
+    try:
+        run = Run.imagined(module.params["run_dir"]) if module.check_mode else Run(module.params["run_dir"])
+        stage = Stage(name, run, module.params, module.check_mode)
+        with contextlib.nullcontext() if module.check_mode else run.alone():
+            record = finished_record(run, name)
+            if record is None:
+                record, trace = perform(stage, act)
+    except (StageError, OSError) as exc:
+        error = explain(exc, f"opening {module.params['run_dir']}")
+        module.fail_json(msg=f"{name}: {error['message']}. {error['hint']}")
+    result = {"changed": stage.changed, "record": record}
+    if record["status"] == "failed":
+        module.fail_json(msg=sentence(record), **({"exception": trace} if trace else {}), **result)
+    module.exit_json(**result)
+
+
+def finished_record(run, name):
+    """The record that a first call of this stage left; an interrupted one may be taken up again."""
+    record = run.stage(name)
+    return None if record is None or (record["error"] or {}).get("kind") == "interrupted" else record

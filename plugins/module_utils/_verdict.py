@@ -1,0 +1,73 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Judges a run by its record.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+from ._run import STAGES
+
+
+def skipped_stage(name, reason):
+    return {
+        "stage": name,
+        "status": "skipped",
+        "started": None,
+        "finished": None,
+        "duration_s": None,
+        "resources": [],
+        "calls": [],
+        "waits": [],
+        "details": {"reason": reason},
+        "error": None,
+    }
+
+
+def with_skipped(stages):
+    """The stages in their order; those that did not run because one failed before them are said to be skipped."""
+    known = {stage["stage"]: stage for stage in stages}
+    failed = next((name for name in STAGES if name in known and known[name]["status"] == "failed"), None)
+    reason = f"the stage {failed} failed before" if failed else "the run broke off before"
+    return [known.get(name) or skipped_stage(name, reason) for name in STAGES]
+
+
+def verdict(result, stage, reason):
+    return {
+        "result": result,
+        "stage": stage,
+        "step": None,
+        "component": None,
+        "host": None,
+        "reason": reason,
+        "alternatives": [],
+    }
+
+
+def judge(record):
+    """The verdict in one sentence: the first thing that is not as it must be."""
+    stages = {stage["stage"]: stage for stage in record["stages"]}
+    failed = next((stages[name] for name in STAGES if name in stages and stages[name]["status"] == "failed"), None)
+    if failed and failed["error"]["kind"] == "interrupted":
+        return verdict("incomplete", failed["stage"], f"The run broke off in the stage {failed['stage']}.")
+    if failed:
+        error = failed["error"]
+        return verdict(
+            "fail", failed["stage"], f"{failed['stage']}: {error['message'].rstrip('.')}. {error['hint']}".strip()
+        )
+    missing = [name for name in STAGES if name not in stages or stages[name]["started"] is None]
+    if missing:
+        return verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
+    breached = [limit for limit in record["thresholds"] if not limit["ok"]]
+    if breached:
+        return verdict("fail", None, "All stages worked, but " + "; ".join(limit["said"] for limit in breached) + ".")
+    if record["leftovers"]:
+        names = ", ".join(f"{one['name']} ({one['why']})" for one in record["leftovers"])
+        return verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
+    seconds = stages["boot"]["duration_s"]
+    return verdict(
+        "pass", None, f"The cloud provisions an instance: active after {seconds:.1f} s, and the guest has its metadata."
+    )

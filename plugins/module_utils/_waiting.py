@@ -1,0 +1,74 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waits with a deadline, that notice a change soon without asking too often.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ._clock import Stopwatch, now
+
+# A change is to be known within half a second: the longest pause and a usual answer stay below it.
+PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
+
+
+class Deadline:
+    def __init__(self, seconds):
+        self.seconds, self._end = seconds, time.monotonic() + seconds
+
+    def left(self):
+        return self._end - time.monotonic()
+
+
+class DeadlinePassed(Exception):
+    """A wait took longer than it may; carries what it waited for and the last state."""
+
+    def __init__(self, what, state, seconds):
+        super().__init__(what)
+        self.what, self.state, self.seconds = what, state, seconds
+
+
+def pause_after(took, waited, period=PERIOD):
+    """How long to rest before the next look.
+
+    Looks begin one period apart. After a minute they become rarer, and a slow service is never asked more than half
+    of the time.
+    """
+    period = max(period, PERIOD_LATER) if waited > LATER else period
+    return max(period - took, took)
+
+
+def wait_until(what, look, deadline, record, say, period=PERIOD):
+    """Call look until it says that it is done, and write down the states it passes.
+
+    look returns (done, state, value): state is a short text, value what the caller wants in the end. The wait's line
+    is added to record at its start, so that it is there whatever interrupts it.
+    """
+    watch = Stopwatch()
+    line = {"for": what, "started": watch.started, "seconds": 0.0, "states": [], "resolution_s": None, "looks": 0}
+    record.append(line)
+    before = None
+    while True:
+        asked = time.monotonic()
+        done, state, value = look()
+        answered = time.monotonic()
+        line["looks"] += 1
+        line["seconds"] = watch.seconds()
+        # A state came at some time between the last look that did not show it and this one.
+        sharp = None if before is None else round(answered - before, 3)
+        if not line["states"] or line["states"][-1]["state"] != state:
+            line["states"].append({"state": state, "at": now(), "after_s": line["seconds"], "resolution_s": sharp})
+            say(f"waiting for {what}: {state}")
+        if done:
+            line["resolution_s"] = sharp
+            return value
+        if deadline.left() <= 0:
+            line["timed_out"] = True
+            raise DeadlinePassed(what, state, line["seconds"])
+        before = asked
+        time.sleep(max(0, min(pause_after(answered - asked, line["seconds"], period), deadline.left())))

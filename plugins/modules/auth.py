@@ -1,0 +1,147 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: auth
+short_description: First stage of a run, gets a token and looks at what it opens
+version_added: 0.1.0
+description:
+  - Authenticates and records scope, roles, expiry and catalogue of the token, but never the token.
+  - Reads the version document of every service that the run will use, and measures the difference to the cloud's clock.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.run
+  - stackproof.provision._stage.attributes
+options:
+  services:
+    description: The services that the run will use, by their type in the catalogue.
+    type: list
+    elements: str
+    default: [identity, image, network, block-storage, compute]
+  timeout:
+    description: How long the stage may take, in seconds.
+    type: float
+    default: 60
+"""
+
+EXAMPLES = r"""
+- name: Authenticate
+  stackproof.provision.auth:
+    cloud: mycloud
+    run_dir: "{{ run.directory }}"
+"""
+
+RETURN = r"""
+record:
+  description: The stage's record, as in C(run.json).
+  returned: always
+  type: dict
+  contains:
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      type: str
+      returned: always
+      sample: ok
+    details:
+      description: User, project, roles, expiry, services with their versions, and the clock's difference.
+      type: dict
+      returned: always
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
+      type: list
+      elements: dict
+      returned: always
+    error:
+      description: What went wrong, on what, what the cloud said, and what to look at.
+      type: dict
+      returned: always
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _clock, _stage
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+
+# Cinder is found under either name.
+OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
+
+
+def scope_of(access):
+    """What the token says of itself, without the token."""
+    return {
+        "user": access.username,
+        "user_domain": access.user_domain_name,
+        "project": access.project_name,
+        "project_id": access.project_id,
+        "project_domain": access.project_domain_name,
+        "roles": sorted(access.role_names),
+        "issued": access.issued.isoformat() if access.issued else None,
+        "expires": access.expires.isoformat() if access.expires else None,
+    }
+
+
+def check_catalogue(access, wanted, interface):
+    """The wanted services must be there, and at the interface that will be used."""
+    offered = {entry["type"]: entry["endpoints"] for entry in access.service_catalog.catalog}
+    for service in wanted:
+        endpoints = next((offered[name] for name in OTHER_NAMES.get(service, (service,)) if name in offered), None)
+        if endpoints is None:
+            message = f"the catalogue has no service {service}; it has {', '.join(sorted(offered)) or 'none'}"
+            raise StageError("catalog", message, resource=service)
+        if not any(endpoint["interface"] == interface for endpoint in endpoints):
+            there = ", ".join(sorted({endpoint["interface"] for endpoint in endpoints}))
+            message = f"the service {service} has no {interface} endpoint; it has {there or 'none'}"
+            raise StageError("catalog", message, resource=service)
+
+
+def version_of(cloud, service):
+    """What a service's version document says."""
+    proxy = getattr(cloud, service.replace("-", "_"))
+    data = proxy.get_endpoint_data()
+    if data is None:
+        message = f"the service {service} at {proxy.get_endpoint()} has no version document that can be read"
+        raise StageError(
+            "catalog", message, resource=service, hint="Look whether the service runs behind this address."
+        )
+    dotted = [
+        ".".join(map(str, version)) if version else None for version in (data.min_microversion, data.max_microversion)
+    ]
+    return {
+        "service": service,
+        "url": data.url,
+        "version": ".".join(map(str, data.api_version)) if data.api_version else None,
+        "min_microversion": dotted[0],
+        "max_microversion": dotted[1],
+    }
+
+
+def act(stage):
+    cloud, wanted = stage.cloud, stage.params["services"]
+    stage.begin(f"getting a token for {cloud.config.name or 'the cloud'}")
+    access = cloud.session.auth.get_access(cloud.session)
+    stage.details.update(scope_of(access))
+    if not access.project_id:
+        raise StageError("config", "the token is for no project", hint="Name a project in clouds.yaml.")
+    check_catalogue(access, wanted, stage.params["interface"])
+    stage.details["services"] = services = []
+    for service in wanted:
+        stage.begin(f"reading the versions of the service {service}")
+        services.append(version_of(cloud, service))
+    stage.details["clock"] = _clock.clock_difference(stage.samples)
+
+
+def main():
+    options = {
+        "services": {
+            "type": "list",
+            "elements": "str",
+            "default": ["identity", "image", "network", "block-storage", "compute"],
+        },
+    }
+    _stage.main("auth", act, options, timeout=60)
+
+
+if __name__ == "__main__":
+    main()

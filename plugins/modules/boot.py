@@ -1,0 +1,274 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: boot
+short_description: Fifth stage of a run, boots the instance
+version_added: 0.1.0
+description:
+  - Makes a server from what the earlier stages have found and made, and follows its states until it is active.
+  - The request carries a global request id, so that every service's log can be searched for it.
+  - A server in the state ERROR ends the wait at once, and its fault is carried whole.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.run
+  - stackproof.provision._stage.attributes
+options:
+  flavor:
+    description: Name or id of the flavor. By default the smallest one that fits the image is taken.
+    type: str
+  attach:
+    description:
+      - When the run's volume comes to the instance, at its boot, after it, or as the disk from which it boots.
+      - Without a volume this has no meaning.
+    type: str
+    choices: [at_boot, after, root]
+    default: at_boot
+  availability_zone:
+    description: Zone of the instance. By default the cloud decides.
+    type: str
+  host:
+    description:
+      - Name of the compute host that must take the instance. Most clouds allow this to administrators only.
+    type: str
+  timeout:
+    description: How long the stage may take, in seconds.
+    type: float
+    default: 300
+"""
+
+EXAMPLES = r"""
+- name: Boot on a host
+  stackproof.provision.boot:
+    run_dir: "{{ run.directory }}"
+    flavor: m1.small
+    host: compute1
+"""
+
+RETURN = r"""
+record:
+  description: The stage's record, as in C(run.json).
+  returned: always
+  type: dict
+  contains:
+    details:
+      description: Global request id, flavor, addresses, ports, and the events that the compute service recorded.
+      type: dict
+      returned: always
+    waits:
+      description: The states of the server (status, task and power state), with their times and how sharp these are.
+      type: list
+      elements: dict
+      returned: always
+    error:
+      description: What went wrong; C(details.fault) is the server's fault.
+      type: dict
+      returned: always
+"""
+
+import base64
+import uuid
+from types import SimpleNamespace
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import CLOUD_ERRORS, StageError
+
+POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
+EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")
+# Since these versions a server can be sent to a host, and users see the events with the host's hash.
+HOST_SINCE, EVENTS_SINCE = "2.74", "2.62"
+
+
+def choose_flavor(flavors, image):
+    """The smallest flavor that fits the image: the same one each time."""
+    gib = -(-(image.get("virtual_size") or image.get("size") or 0) // (1 << 30))
+    ram, disk = image.get("min_ram", 0), max(image.get("min_disk", 0), gib)
+    # A disk of 0 means as large as the image.
+    fitting = [flavor for flavor in flavors if flavor.ram >= ram and (flavor.disk == 0 or flavor.disk >= disk)]
+    if not fitting:
+        message = f"no flavor has {ram} MB of memory and {disk} GB of disk, as the image needs"
+        raise StageError("not_found", message, hint="Name a flavor, or use a smaller image.")
+    return min(fitting, key=lambda flavor: (flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
+
+
+def find_flavor(stage, name):
+    image = (stage.run.stage("image") or {}).get("details", {}).get("image", {})
+    if not name:
+        return choose_flavor(stage.cloud.compute.flavors(), image)
+    flavor = stage.cloud.compute.find_flavor(name)
+    if flavor is None:
+        names = ", ".join(sorted(found.name for found in stage.cloud.compute.flavors())) or "none"
+        raise StageError("not_found", f"the cloud has no flavor {name}; it has {names}", resource=name)
+    return flavor
+
+
+def server_body(run, flavor, name, params, nonces):
+    """The request that makes the server."""
+    image, network, port = run.resource("image"), run.resource("network"), run.resource("port")
+    volume, group = run.resource("volume"), run.resource("security_group")
+    missing = [kind for kind, found in (("image", image), ("network", network)) if not found]
+    if missing:
+        message = f"there is no {' and no '.join(missing)} yet"
+        raise StageError("invalid", message, hint="Run the earlier stages of this run first.")
+    body = {
+        "name": name,
+        "flavorRef": flavor.id,
+        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces["metadata"]},
+        "user_data": base64.b64encode(_guest.user_data(nonces["user_data"]).encode()).decode(),
+        "networks": [{"port": port["id"]} if port else {"uuid": network["id"]}],
+        "imageRef": image["id"],
+    }
+    if group and not port:
+        body["security_groups"] = [{"name": group["id"]}]
+    if volume and params["attach"] == "root":
+        del body["imageRef"]
+        body["block_device_mapping_v2"] = [disk(volume["id"], "volume", 0)]
+    elif volume and params["attach"] == "at_boot":
+        body["block_device_mapping_v2"] = [disk(image["id"], "image", 0), disk(volume["id"], "volume", -1)]
+    if params["availability_zone"]:
+        body["availability_zone"] = params["availability_zone"]
+    if params["host"]:
+        body["host"] = params["host"]
+    return body
+
+
+def disk(identity, source, index):
+    ours = source == "volume"  # it is the run's ledger that knows when a volume goes
+    destination = "volume" if ours else "local"
+    return {
+        "uuid": identity,
+        "source_type": source,
+        "destination_type": destination,
+        "boot_index": index,
+        "delete_on_termination": not ours,
+    }
+
+
+def state_of(server):
+    """One short text for status, task and power state."""
+    task, power = server.get("OS-EXT-STS:task_state"), server.get("OS-EXT-STS:power_state")
+    return ", ".join(part for part in (server["status"], task, POWER.get(power, f"power {power}")) if part)
+
+
+def read_server(nova, identity):
+    return answer_of(nova.get(f"/servers/{identity}"))["server"]
+
+
+def events_of(nova, identity, request_id):
+    """What the compute service recorded of the creation, as far as it shows that to this user."""
+    try:
+        answer = nova.get(f"/servers/{identity}/os-instance-actions/{request_id}", microversion=EVENTS_SINCE)
+        events = answer.json()["instanceAction"].get("events") or [] if answer.status_code == 200 else []
+    except (*CLOUD_ERRORS, ValueError, KeyError):
+        return []
+    return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events]
+
+
+def look_at(stage, nova, identity, name):
+    server = read_server(nova, identity)
+    if server["status"] == "ERROR":
+        fault = server.get("fault") or {}
+        said = fault.get("message") or "no fault is given"
+        request = stage.details["request_id"]
+        raise StageError(
+            "build_failed",
+            f"the server {name} is in the state ERROR, the cloud said: {said}",
+            resource=name,
+            said=said,
+            request_id=request,
+            hint=f"Look for {request} in the logs of nova-conductor, nova-scheduler and nova-compute.",
+            fault=fault,
+        )
+    return server["status"] == "ACTIVE", state_of(server), server
+
+
+def attach_volume(stage, nova, server_id, volume):
+    cinder = stage.cloud.block_storage
+    stage.begin(f"attaching the volume {volume['name']}")
+    attached = any(
+        one["id"] == volume["id"] for one in read_server(nova, server_id)["os-extended-volumes:volumes_attached"]
+    )
+    if not attached:
+        body = {"volumeAttachment": {"volumeId": volume["id"]}}
+        answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
+
+    def look():
+        found = cinder.get_volume(volume["id"])
+        if found.status.startswith("error") or found.status == "available":
+            # Nova reserves the volume before it answers: available means that it gave up.
+            message = f"the volume {volume['name']} is {found.status}, not attached"
+            hint = "Look for the volume's id in the logs of nova-compute and cinder-volume."
+            raise StageError("service", message, resource=volume["name"], hint=hint)
+        return found.status == "in-use", found.status, found
+
+    stage.wait(f"the volume {volume['name']} to be in use", look)
+
+
+def act(stage):
+    params, run, name = stage.params, stage.run, f"{stage.run.mark}-server"
+    nova = stage.cloud.compute
+    stage.begin("looking for the flavor")
+    flavor = stage.use("flavor", find_flavor(stage, params["flavor"]))
+    stage.details["flavor"] = {"name": flavor.name, "ram": flavor.ram, "vcpus": flavor.vcpus, "disk": flavor.disk}
+    if stage.check:
+        stage.changed = True
+        return
+    nonces = _guest.nonces(run.id, run.record["started"])
+    stage.details["request_id"] = request_id = f"req-{uuid.uuid4()}"
+    body = server_body(run, flavor, name, params, nonces)
+
+    def found(server):
+        return SimpleNamespace(id=server["id"], name=name)
+
+    def make():
+        options = {"microversion": HOST_SINCE} if params["host"] else {}
+        headers = {"X-OpenStack-Request-ID": request_id}
+        return found(answer_of(nova.post("/servers", json={"server": body}, headers=headers, **options))["server"])
+
+    def find():
+        # A listing by name matches patterns, so the name is compared again.
+        servers = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
+        return next((found(server) for server in servers if server["name"] == name), None)
+
+    server = stage.create("server", name, make, find)
+    # The answer names the request as the server's own records know it.
+    local_id = next((call.get("request_id") for call in reversed(stage.calls) if call["method"] == "POST"), None)
+    try:
+        ready = stage.wait(f"the server {name} to be active", lambda: look_at(stage, nova, server.id, name))
+    finally:
+        stage.details["events"] = events_of(nova, server.id, local_id)
+    ports = list(stage.cloud.network.ports(device_id=server.id))
+    stage.details["server"] = {
+        "id": server.id,
+        "zone": ready.get("OS-EXT-AZ:availability_zone"),
+        "host": ready.get("OS-EXT-SRV-ATTR:host"),
+        "host_id": ready.get("hostId"),
+        "launched": ready.get("OS-SRV-USG:launched_at"),
+        "ports": [port.id for port in ports],
+        "fixed_ips": [address["ip_address"] for port in ports for address in port.fixed_ips],
+    }
+    volume, address = run.resource("volume"), run.resource("floating_ip")
+    if volume and params["attach"] == "after":
+        attach_volume(stage, nova, server.id, volume)
+    if address:
+        stage.begin("giving the floating IP to the server")
+        stage.cloud.network.update_ip(address["id"], port_id=ports[0].id)
+
+
+def main():
+    options = {
+        "flavor": {"type": "str"},
+        "attach": {"type": "str", "choices": ["at_boot", "after", "root"], "default": "at_boot"},
+        "availability_zone": {"type": "str"},
+        "host": {"type": "str"},
+    }
+    _stage.main("boot", act, options, timeout=300)
+
+
+if __name__ == "__main__":
+    main()

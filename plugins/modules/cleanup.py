@@ -1,0 +1,161 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cleanup
+short_description: Removes what runs have made
+version_added: 0.1.0
+description:
+  - Removes what the ledger of a run names and what carries the run's mark, in reverse order, and waits until it is
+    gone.
+  - Finds also what a killed run has made, even where the answer to the request never came.
+  - Says what stays, and why. Never deletes anything else.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.attributes
+options:
+  run_dir:
+    description: Directory of one run.
+    type: path
+  runs:
+    description: Folder of runs; all in it are cleaned up that are not going on.
+    type: path
+  older_than:
+    description: Of the runs in O(runs), only those begun longer ago than this, such as V(90m), V(12h) or V(7d).
+    type: str
+  keep:
+    description:
+      - With V(on_failure) nothing of a run is removed in which a stage failed, with V(always) nothing at all.
+      - Meant for the end of a run; a later call without it removes what was kept.
+    type: str
+    choices: [never, on_failure, always]
+    default: never
+  timeout:
+    description: How long the removal of one run may take, in seconds.
+    type: float
+    default: 300
+"""
+
+EXAMPLES = r"""
+- name: Clean up one run
+  stackproof.provision.cleanup:
+    cloud: mycloud
+    run_dir: runs/20261121-101500-3f9a1c
+
+- name: Clean up whatever was left by runs of yesterday and before
+  stackproof.provision.cleanup:
+    runs: runs
+    older_than: 1d
+"""
+
+RETURN = r"""
+runs:
+  description: For each run its id, what was made and deleted, and what is left and why.
+  returned: always
+  type: list
+  elements: dict
+  sample: [{"run_id": "20261121-101500-3f9a1c", "made": 6, "deleted": 6, "left": [], "kept": false}]
+"""
+
+import os
+import re
+from datetime import datetime, timedelta, timezone
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils import _clean, _cloud, _guard, _ledger
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._run import Run, run_directories
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def limit_of(age):
+    """The time before which a run must have begun."""
+    parts = re.fullmatch(r"(\d+)([smhdw])", age or "0s")
+    if not parts:
+        hint = "Give a number and one of s, m, h, d, w."
+        raise StageError("invalid", f"{age!r} is no age", resource=age, hint=hint)
+    return datetime.now(timezone.utc) - timedelta(**{UNITS[parts[2]]: int(parts[1])})
+
+
+def chosen(params):
+    """The runs that are meant. A single run may be one that goes on: it is this playbook's own."""
+    if params["run_dir"]:
+        return [Run(params["run_dir"])]
+    before = limit_of(params["older_than"])
+    if not os.path.isdir(params["runs"]):
+        raise StageError("files", f"there is no folder {params['runs']}", resource=params["runs"])
+    runs = [Run(directory) for directory in run_directories(params["runs"])]
+    return [
+        run for run in runs if datetime.fromisoformat(run.record["started"]) <= before and not _guard.is_watched(run)
+    ]
+
+
+def there(run):
+    """Names of what the ledger has and has not seen go."""
+    events = (_ledger.BEGUN, _ledger.MADE)
+    return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in events]
+
+
+def clean_one(run, params, check):
+    before = there(run)
+    line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
+    failed = any(stage["status"] == "failed" for stage in run.record["stages"])
+    if params["keep"] == "always" or (params["keep"] == "on_failure" and failed):
+        line["kept"] = bool(before)
+        if not check:
+            _clean.keep(run)
+    elif before and not check:
+        # A run knows its cloud; another one may be named, with other names in clouds.yaml.
+        known = run.record["cloud"] if re.fullmatch(r"[\w.-]+", run.record["cloud"]) else None
+        cloud = params["cloud"] or (None if known == "environment" else known)
+        with run.alone():
+            _clean.clean(run, {**params, "cloud": cloud})
+        line["left"] = run.record["leftovers"]
+    return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            **_cloud.CLOUD_OPTIONS,
+            "run_dir": {"type": "path"},
+            "runs": {"type": "path"},
+            "older_than": {"type": "str"},
+            "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
+            "timeout": {"type": "float", "default": 300},
+        },
+        mutually_exclusive=[("run_dir", "runs"), ("run_dir", "older_than")],
+        required_one_of=[("run_dir", "runs")],
+        supports_check_mode=True,
+    )
+    if not _cloud.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    if module.check_mode and module.params["run_dir"] and not os.path.exists(module.params["run_dir"]):
+        module.exit_json(changed=False, runs=[])
+    lines, problems = [], []
+    try:
+        runs = chosen(module.params)
+    except (StageError, OSError) as exc:
+        error = explain(exc, "choosing the runs")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+    for run in runs:
+        try:
+            line = clean_one(run, module.params, module.check_mode)
+            problems += [f"{one['kind'].replace('_', ' ')} {one['name']}: {one['why']}" for one in line["left"]]
+            lines.append(line)
+        except Exception as exc:  # one run that cannot be cleaned up does not keep the others from it
+            error = explain(exc, f"cleaning up the run {run.id}")
+            problems.append(f"{error['message']}. {error['hint']}")
+    result = {"changed": any(line["to_delete"] and not line["kept"] for line in lines), "runs": lines}
+    if problems:
+        module.fail_json(msg="Not all could be removed: " + "; ".join(problems), **result)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

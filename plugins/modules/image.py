@@ -1,0 +1,259 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: image
+short_description: Second stage of a run, finds or uploads the image
+version_added: 0.1.0
+description:
+  - Uses an image that the cloud has, or uploads a file as an image of this run.
+  - Of an uploaded file, size and sha512 as the cloud has them must be those of the file.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.run
+  - stackproof.provision._stage.attributes
+options:
+  image:
+    description:
+      - Name or id of an image.
+      - With neither this nor O(file), the smallest active image that can be booted is taken.
+    type: str
+  file:
+    description: Path of a file to upload. Every run uploads it anew.
+    type: path
+  disk_format:
+    description: Format of O(file). By default it follows from the file's name, and is V(raw) for an unknown one.
+    type: str
+  container_format:
+    description: Container format of O(file).
+    type: str
+    default: bare
+  min_disk:
+    description: Gigabytes of disk that an instance of O(file) needs.
+    type: int
+    default: 0
+  min_ram:
+    description: Megabytes of memory that an instance of O(file) needs.
+    type: int
+    default: 0
+  properties:
+    description: Further properties of the uploaded image.
+    type: dict
+    default: {}
+  store:
+    description: Which of the cloud's stores takes the file. By default the cloud decides.
+    type: str
+  timeout:
+    description: How long the stage may take, in seconds.
+    type: float
+    default: 900
+"""
+
+EXAMPLES = r"""
+- name: Use an image
+  stackproof.provision.image:
+    run_dir: "{{ run.directory }}"
+    image: debian-13
+
+- name: Upload an image into one of two stores
+  stackproof.provision.image:
+    run_dir: "{{ run.directory }}"
+    file: /var/tmp/cirros.qcow2
+    store: rbd
+"""
+
+RETURN = r"""
+record:
+  description: The stage's record, as in C(run.json).
+  returned: always
+  type: dict
+  contains:
+    details:
+      description: Size, formats, checksum and stores of the image, and how it was chosen.
+      type: dict
+      returned: always
+    resources:
+      description: The image, with RV(ignore:id), RV(ignore:name) and whether the run made it.
+      type: list
+      elements: dict
+      returned: always
+"""
+
+import hashlib
+import os
+import time
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+
+FORMATS = {
+    ".qcow2": "qcow2",
+    ".vmdk": "vmdk",
+    ".vhd": "vhd",
+    ".vhdx": "vhdx",
+    ".vdi": "vdi",
+    ".iso": "iso",
+    ".raw": "raw",
+}
+NOT_BOOTABLE = ("aki", "ari", "ami", "iso", None)
+CHUNK = 1 << 20
+
+
+class Upload:
+    """A file that is read once: sent, counted and summed up on the way."""
+
+    def __init__(self, stream, size, say):
+        self.stream, self.size, self.say = stream, size, say
+        self.sent, self.hash, self._said = 0, hashlib.sha512(), time.monotonic()
+
+    def __len__(self):
+        return self.size
+
+    def read(self, wanted=CHUNK):
+        chunk = self.stream.read(wanted if wanted and wanted > 0 else CHUNK)
+        self.sent += len(chunk)
+        self.hash.update(chunk)
+        if time.monotonic() - self._said > 0.5:
+            self._said = time.monotonic()
+            self.say(f"uploading: {self.sent >> 20} of {self.size >> 20} MiB, {100 * self.sent // max(1, self.size)} %")
+        return chunk
+
+
+def choose(images):
+    """The smallest image that can be booted: the same one each time."""
+    bootable = [image for image in images if image.disk_format not in NOT_BOOTABLE and image.size]
+    if not bootable:
+        raise StageError("not_found", "no active image can be booted", hint="Name an image, or give a file to upload.")
+    return min(bootable, key=lambda image: (image.size, image.name or "", image.id))
+
+
+def find(stage, name):
+    image = stage.cloud.image.find_image(name)
+    if image is None:
+        message = f"the cloud has no image {name} that this project may use"
+        raise StageError("not_found", message, resource=name)
+    # The listing may be older than the image.
+    image = stage.cloud.image.get_image(image.id)
+    if image.status != "active":
+        message = f"the image {name} is {image.status}, not active"
+        raise StageError("conflict", message, resource=name, hint="Wait for it, or use another image.")
+    return image
+
+
+def check_store(stage, store):
+    """A store must be one of the cloud's; a cloud with one store has no list of them."""
+    stage.begin("reading the image stores")
+    answer = stage.cloud.image.get("/info/stores")
+    stores = [entry["id"] for entry in answer.json().get("stores", [])] if answer.status_code == 200 else []
+    stage.details["stores_offered"] = stores
+    if store not in stores:
+        offered = ", ".join(stores) or "no choice of stores"
+        raise StageError("not_found", f"the cloud has no image store {store}; it has {offered}", resource=store)
+
+
+def upload(stage, path):
+    params, name = stage.params, f"{stage.run.mark}-image"
+    size = os.stat(path).st_size
+    if params["store"]:
+        check_store(stage, params["store"])
+    if stage.check:
+        return None
+    image_api = stage.cloud.image
+    body = {
+        **params["properties"],
+        "name": name,
+        "disk_format": params["disk_format"] or FORMATS.get(os.path.splitext(path)[1].lower(), "raw"),
+        "container_format": params["container_format"],
+        "visibility": "private",
+        "min_disk": params["min_disk"],
+        "min_ram": params["min_ram"],
+        "stackproof_run": stage.run.id,
+    }
+
+    def make():
+        return image_api.get_image(answer_of(image_api.post("/images", json=body))["id"])
+
+    image = stage.create("image", name, make, lambda: image_api.find_image(name))
+    stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
+    headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+    if params["store"]:
+        headers["X-Image-Meta-Store"] = params["store"]
+    with open(path, "rb") as stream:
+        sent = Upload(stream, size, stage.say)
+        # The answer comes when the store has everything, so the limit is the stage's own.
+        answer_of(image_api.put(f"/images/{image.id}/file", data=sent, headers=headers, timeout=params["timeout"]))
+
+    def look():
+        found = image_api.get_image(image.id)
+        if found.status in ("killed", "deleted", "deactivated"):
+            hint = "Look for the image's id in the log of glance-api."
+            raise StageError("service", f"the image {name} became {found.status}", resource=name, hint=hint)
+        return found.status == "active", found.status, found
+
+    image = stage.wait(f"the image {name} to be active", look)
+    differences = compare(image, size, sent.hash.hexdigest())
+    if differences:
+        hint = "The cloud does not hold what was sent: look at the store's health."
+        raise StageError("conflict", f"the image {name} differs from {path}: {differences}", resource=name, hint=hint)
+    stage.details["verified"] = ["size", "sha512"] if image.hash_algo == "sha512" else ["size"]
+    return image
+
+
+def compare(image, size, sha512):
+    """In words, where the cloud's image differs from the file."""
+    differences = []
+    if image.size != size:
+        differences.append(f"{image.size} bytes instead of {size}")
+    if image.hash_algo == "sha512" and image.hash_value != sha512:
+        differences.append(f"sha512 {image.hash_value[:16]}... instead of {sha512[:16]}...")
+    return ", ".join(differences)
+
+
+def act(stage):
+    name, path = stage.params["image"], stage.params["file"]
+    if path:
+        stage.details["chosen"] = "uploaded"
+        image = upload(stage, path)
+        if image is None:
+            return
+    elif name:
+        stage.begin(f"looking for the image {name}")
+        stage.details["chosen"] = "named"
+        image = stage.use("image", find(stage, name))
+    else:
+        stage.begin("choosing an image")
+        stage.details["chosen"] = "the smallest that can be booted"
+        image = stage.use("image", choose(stage.cloud.image.images(status="active")))
+    stage.details["image"] = {
+        "size": image.size,
+        "virtual_size": image.virtual_size,
+        "disk_format": image.disk_format,
+        "container_format": image.container_format,
+        "min_disk": image.min_disk or 0,
+        "min_ram": image.min_ram or 0,
+        "sha512": image.hash_value if image.hash_algo == "sha512" else None,
+        "stores": (image.properties.get("stores") or "").split(",") if image.properties.get("stores") else [],
+    }
+
+
+def main():
+    options = {
+        "image": {"type": "str"},
+        "file": {"type": "path"},
+        "disk_format": {"type": "str"},
+        "container_format": {"type": "str", "default": "bare"},
+        "min_disk": {"type": "int", "default": 0},
+        "min_ram": {"type": "int", "default": 0},
+        "properties": {"type": "dict", "default": {}},
+        "store": {"type": "str"},
+    }
+    _stage.main("image", act, options, timeout=900, mutually_exclusive=[("image", "file")])
+
+
+if __name__ == "__main__":
+    main()

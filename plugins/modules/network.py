@@ -1,0 +1,267 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: network
+short_description: Third stage of a run, makes or finds the network
+version_added: 0.1.0
+description:
+  - Makes a network with a subnet, or uses one that the cloud has, and a security group with rules.
+  - If a floating IP is asked for, also makes a router to the external network and allocates the address.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.run
+  - stackproof.provision._stage.attributes
+options:
+  network:
+    description: Name or id of a network to use. By default one is made.
+    type: str
+  cidr:
+    description: Range of the subnet of a network that is made.
+    type: str
+    default: 192.168.222.0/24
+  dns_nameservers:
+    description: Name servers that the subnet hands out.
+    type: list
+    elements: str
+    default: []
+  rules:
+    description:
+      - What the security group lets in, each with C(protocol) and, but for ICMP, C(port).
+    type: list
+    elements: dict
+    default:
+      - protocol: icmp
+      - protocol: tcp
+        port: 22
+    suboptions:
+      protocol:
+        description: Such as V(icmp), V(tcp) or V(udp).
+        type: str
+        required: true
+      port:
+        description: The port; without one all are let in.
+        type: int
+  floating_ip:
+    description: Whether the instance gets a floating IP. Then a network that is made also gets a router.
+    type: bool
+    default: false
+  external_network:
+    description: Name or id of the network of the floating IP. By default the only external one.
+    type: str
+  port:
+    description:
+      - Who makes the instance's port. With V(nova) the compute service does so when it builds the instance, as the
+        flow goes.
+      - With V(precreated) it is made here. That moves the steps of its creation.
+    type: str
+    choices: [nova, precreated]
+    default: nova
+  timeout:
+    description: How long the stage may take, in seconds.
+    type: float
+    default: 120
+"""
+
+EXAMPLES = r"""
+- name: Make a network with a way to the outside
+  stackproof.provision.network:
+    run_dir: "{{ run.directory }}"
+    floating_ip: true
+    external_network: public
+
+- name: Use a network
+  stackproof.provision.network:
+    run_dir: "{{ run.directory }}"
+    network: tenant-net
+"""
+
+RETURN = r"""
+record:
+  description: The stage's record, as in C(run.json).
+  returned: always
+  type: dict
+  contains:
+    details:
+      description: Who makes the port, and the address outside.
+      type: dict
+      returned: always
+    resources:
+      description: Network, subnet, security group and so on, with id, name and whether the run made it.
+      type: list
+      elements: dict
+      returned: always
+"""
+
+from types import SimpleNamespace
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _stage
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+
+
+def find_network(stage, name):
+    network = stage.cloud.network.find_network(name)
+    if network is None:
+        raise StageError("not_found", f"the cloud has no network {name} that this project may use", resource=name)
+    return network
+
+
+def find_external(stage, name):
+    """The external network of the floating IP: the named one, or the only one."""
+    if name:
+        network = find_network(stage, name)
+        if not network.is_router_external:
+            message = f"the network {name} is not external, so it has no floating IPs"
+            raise StageError("invalid", message, resource=name, hint="Name an external network.")
+        return network
+    external = list(stage.cloud.network.networks(is_router_external=True))
+    if len(external) == 1:
+        return external[0]
+    names = ", ".join(sorted(network.name for network in external))
+    if external:
+        hint = "Name one with external_network."
+        raise StageError("ambiguous", f"there are several external networks: {names}", hint=hint)
+    hint = "Ask the administrator for one, or do without a floating IP."
+    raise StageError("not_found", "a floating IP is asked for, but this project sees no external network", hint=hint)
+
+
+def made_here(stage, kind, listing, make):
+    """Make a resource with this run's mark; listing finds it again by its name."""
+    name = f"{stage.run.mark}-{kind.replace('_', '-')}"
+    return stage.create(
+        kind, name, lambda: make(name=name, description=stage.run.mark), lambda: next(iter(listing(name=name)), None)
+    )
+
+
+def make_network(stage, params):
+    neutron = stage.cloud.network
+    network = made_here(stage, "network", neutron.networks, neutron.create_network)
+
+    def make_subnet(**marks):
+        ranges = {"network_id": network.id, "ip_version": 6 if ":" in params["cidr"] else 4, "cidr": params["cidr"]}
+        return neutron.create_subnet(dns_nameservers=params["dns_nameservers"], **ranges, **marks)
+
+    return network, made_here(stage, "subnet", neutron.subnets, make_subnet)
+
+
+def make_security_group(stage, rules):
+    neutron = stage.cloud.network
+    group = made_here(stage, "security_group", neutron.security_groups, neutron.create_security_group)
+    there = {(rule.protocol, rule.port_range_min) for rule in neutron.security_group_rules(security_group_id=group.id)}
+    for rule in rules:
+        if (rule["protocol"], rule["port"]) not in there:
+            # A rule goes with its group, and has no name to be found by.
+            neutron.create_security_group_rule(
+                security_group_id=group.id,
+                direction="ingress",
+                ether_type="IPv4",
+                protocol=rule["protocol"],
+                port_range_min=rule["port"],
+                port_range_max=rule["port"],
+            )
+    return group
+
+
+def make_way_out(stage, external, subnet):
+    """A router between the subnet and the external network."""
+    neutron = stage.cloud.network
+    router = made_here(
+        stage,
+        "router",
+        neutron.routers,
+        lambda **marks: neutron.create_router(external_gateway_info={"network_id": external.id}, **marks),
+    )
+
+    # Not a resource of its own for Neutron, but something that stands in the way of every deletion.
+    def find_interface():
+        ports = neutron.ports(device_id=router.id)
+        found = any(address["subnet_id"] == subnet.id for port in ports for address in port.fixed_ips)
+        return interface if found else None
+
+    def add_interface():
+        neutron.add_interface_to_router(router, subnet_id=subnet.id)
+        return interface
+
+    name = f"{stage.run.mark}-router-interface"
+    interface = SimpleNamespace(id=f"{router.id}/{subnet.id}", name=name)
+    stage.create("router_interface", name, add_interface, find_interface)
+
+
+def allocate_address(stage, external):
+    neutron = stage.cloud.network
+    name = f"{stage.run.mark}-floating-ip"
+
+    def named(address):
+        return SimpleNamespace(id=address.id, name=name, address=address.floating_ip_address)
+
+    def find():
+        return next(map(named, neutron.ips(description=name)), None)
+
+    def make():
+        return named(neutron.create_ip(floating_network_id=external.id, description=name))
+
+    stage.details["floating_ip"] = stage.create("floating_ip", name, make, find).address
+
+
+def make_port(stage, network, group):
+    neutron = stage.cloud.network
+    port = made_here(
+        stage,
+        "port",
+        neutron.ports,
+        lambda **marks: neutron.create_port(network_id=network.id, security_group_ids=[group.id], **marks),
+    )
+    stage.details["fixed_ips"] = [address["ip_address"] for address in port.fixed_ips]
+
+
+def act(stage):
+    params = stage.params
+    external = network = None
+    stage.details["port"] = params["port"]
+    if params["floating_ip"]:
+        stage.begin("looking for the external network")
+        external = stage.use("external_network", find_external(stage, params["external_network"]))
+    if params["network"]:
+        stage.begin(f"looking for the network {params['network']}")
+        network = stage.use("network", find_network(stage, params["network"]))
+    if stage.check:
+        # Only asks, so that a wrong password or a missing service shows.
+        stage.changed = bool(stage.cloud.network.get_endpoint())
+        return
+    subnet = None
+    if network is None:
+        network, subnet = make_network(stage, params)
+    group = make_security_group(stage, params["rules"])
+    if external is not None:
+        if subnet is not None:
+            make_way_out(stage, external, subnet)
+        allocate_address(stage, external)
+    if params["port"] == "precreated":
+        make_port(stage, network, group)
+
+
+def main():
+    rule = {"protocol": {"type": "str", "required": True}, "port": {"type": "int"}}
+    options = {
+        "network": {"type": "str"},
+        "cidr": {"type": "str", "default": "192.168.222.0/24"},
+        "dns_nameservers": {"type": "list", "elements": "str", "default": []},
+        "rules": {
+            "type": "list",
+            "elements": "dict",
+            "default": [{"protocol": "icmp"}, {"protocol": "tcp", "port": 22}],
+            "options": rule,
+        },
+        "floating_ip": {"type": "bool", "default": False},
+        "external_network": {"type": "str"},
+        "port": {"type": "str", "choices": ["nova", "precreated"], "default": "nova"},
+    }
+    _stage.main("network", act, options, timeout=120)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: report
+short_description: Ends a run with its verdict, and renders its record
+version_added: 0.1.0
+description:
+  - Judges the run, applies limits, compares with earlier runs, and writes C(junit.xml) and C(metrics.prom).
+  - A finished run keeps its verdict, and is only rendered again.
+extends_documentation_fragment:
+  - stackproof.provision._stage.attributes
+options:
+  run_dir:
+    description: Directory of the run.
+    type: path
+    required: true
+  thresholds:
+    description: Limits whose breach fails the run.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: What the limit is about.
+        type: str
+        required: true
+      query:
+        description: A JMESPath expression over C(run.json) that finds a number.
+        type: str
+        required: true
+      min:
+        description: The least value.
+        type: float
+      max:
+        description: The greatest value.
+        type: float
+  history:
+    description: How many earlier runs of the same cloud this one is compared with.
+    type: int
+    default: 20
+  enforce:
+    description: Whether the module fails unless the verdict is a pass.
+    type: bool
+    default: true
+requirements:
+  - python >= 3.11
+  - jmespath >= 1.0
+author: stackproof contributors (@stackproof)
+"""
+
+EXAMPLES = r"""
+- name: End the run
+  stackproof.provision.report:
+    run_dir: "{{ run.directory }}"
+    thresholds:
+      - name: seconds of the boot
+        query: stages[?stage=='boot'] | [0].duration_s
+        max: 60
+"""
+
+RETURN = r"""
+verdict:
+  description: Result, stage and reason.
+  returned: always
+  type: dict
+summary:
+  description: Lines for a reader.
+  returned: always
+  type: list
+  elements: str
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils import _finish, _render, _run, _thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+
+THRESHOLD = {
+    "name": {"type": "str", "required": True},
+    "query": {"type": "str", "required": True},
+    "min": {"type": "float"},
+    "max": {"type": "float"},
+}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "run_dir": {"type": "path", "required": True},
+            "thresholds": {"type": "list", "elements": "dict", "default": [], "options": THRESHOLD},
+            "history": {"type": "int", "default": 20},
+            "enforce": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    if not _thresholds.HAS_JMESPATH:
+        module.fail_json(msg=missing_required_lib("jmespath"))
+    if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
+        module.exit_json(changed=False, verdict={}, summary=[])
+    try:
+        run = _run.Run(params["run_dir"])
+        changed = run.record["finished"] is None and not module.check_mode
+        if changed:
+            _finish.finish(run, params["thresholds"], params["history"])
+        if not module.check_mode:
+            _finish.render(run)
+    except (StageError, OSError) as exc:
+        error = explain(exc, f"writing the report into {params['run_dir']}")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+    result = {
+        "changed": changed,
+        "verdict": run.record["verdict"],
+        "summary": _render.summary(run.record, run.directory),
+    }
+    if params["enforce"] and not module.check_mode and run.record["verdict"]["result"] != "pass":
+        module.fail_json(msg=run.record["verdict"]["reason"], **result)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run
+short_description: Begins a run, or takes up one that was begun
+version_added: 0.1.0
+description:
+  - Makes the directory of a run with its record C(run.json) and its ledger. Nothing is asked of the cloud.
+  - From then on a small process watches the run. If C(ansible-playbook) ends before
+    the run is finished, it removes what the run has made, as O(keep) says, and ends the record.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.attributes
+options:
+  runs:
+    description: Folder of all runs.
+    type: path
+    required: true
+  run_id:
+    description:
+      - Name of the run, 3 to 40 small letters, digits and hyphens. By default a new one out of time and chance.
+      - With the name of an earlier run nothing new is made, and the first records stay.
+    type: str
+  keep:
+    description: When the watching process leaves what the run has made.
+    type: str
+    choices: [never, on_failure, always]
+    default: never
+  thresholds:
+    description: The limits that the report will apply; here only their form is checked.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: What the limit is about.
+        type: str
+        required: true
+      query:
+        description: A JMESPath expression over C(run.json) that finds a number.
+        type: str
+        required: true
+      min:
+        description: The least value.
+        type: float
+      max:
+        description: The greatest value.
+        type: float
+  watch:
+    description: Whether a process watches the run.
+    type: bool
+    default: true
+"""
+
+EXAMPLES = r"""
+- name: Begin a run
+  stackproof.provision.run:
+    cloud: mycloud
+    runs: ./runs
+  register: run
+"""
+
+RETURN = r"""
+run_id:
+  description: Name of the run.
+  returned: success
+  type: str
+  sample: 20261121-101500-3f9a1c
+directory:
+  description: Directory of the run.
+  returned: success
+  type: str
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _guard, _run, _thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+
+THRESHOLD = {
+    "name": {"type": "str", "required": True},
+    "query": {"type": "str", "required": True},
+    "min": {"type": "float"},
+    "max": {"type": "float"},
+}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            **_cloud.CLOUD_OPTIONS,
+            "runs": {"type": "path", "required": True},
+            "run_id": {"type": "str"},
+            "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
+            "thresholds": {"type": "list", "elements": "dict", "default": [], "options": THRESHOLD},
+            "watch": {"type": "bool", "default": True},
+            "_controller": {"type": "int"},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    if not _cloud.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    if not _thresholds.HAS_JMESPATH:
+        module.fail_json(msg=missing_required_lib("jmespath"))
+    run_id = params["run_id"] or _run.new_run_id()
+    try:
+        _thresholds.check_expressions(params["thresholds"])
+        if module.check_mode:
+            module.exit_json(changed=True, run_id=run_id, directory=os.path.join(params["runs"], run_id))
+        run, new = _run.begin(params["runs"], run_id, _cloud.cloud_name(params))
+        if params["watch"] and params["_controller"] and run.record["finished"] is None:
+            _guard.watch(run, params, params["_controller"])
+    except (StageError, OSError) as exc:
+        error = explain(exc, f"beginning the run {run_id} in {params['runs']}")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+    module.exit_json(changed=new, run_id=run.id, directory=run.directory)
+
+
+if __name__ == "__main__":
+    main()
