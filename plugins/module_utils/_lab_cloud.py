@@ -13,9 +13,10 @@ try:
     import openstack.config
     import openstack.connection
     from keystoneauth1.exceptions import ClientException
-    from openstack.exceptions import SDKException, raise_from_response
+    from openstack import exceptions
 
     HAS_SDK = True
+    SDKException, raise_from_response = exceptions.SDKException, exceptions.raise_from_response
     CLOUD_ERRORS = (SDKException, ClientException)
 except ImportError:
     HAS_SDK = False

@@ -97,7 +97,8 @@ class Hosts:
             with open(os.path.join(lab.state, name), "w", encoding="utf-8") as file:
                 file.write(text.format(lab=lab))
         if not self.keeper:
-            process = subprocess.Popen(
+            # It outlives the module, and run_command would wait for it.
+            process = subprocess.Popen(  # pylint: disable=ansible-bad-function
                 ["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

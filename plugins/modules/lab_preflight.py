@@ -77,7 +77,6 @@ import ipaddress
 import os
 import platform
 import shutil
-import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine import (
@@ -87,6 +86,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine 
     check_claim,
     keeper_of,
     read_claim,
+    run,
     run_json,
 )
 
@@ -189,7 +189,7 @@ def check_rights():
         return
     if not shutil.which("sudo"):
         yield "You are not root and there is no sudo. Run this as root, or install sudo and allow yourself to use it."
-    elif subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode != 0:
+    elif run(["sudo", "-n", "true"], check=False).returncode != 0:
         yield "You are not root and sudo asks for a password. Run sudo -v first, then this again."
 
 

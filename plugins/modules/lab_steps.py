@@ -115,7 +115,8 @@ def launch(step):
     if step["user"] != "root":
         argv = ["runuser", "-u", step["user"], "--"] + argv
     with open(path, "w", encoding="utf-8") as log:
-        return subprocess.Popen(
+        # Several run at a time, and run_command would wait for each.
+        return subprocess.Popen(  # pylint: disable=ansible-bad-function
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd="/", start_new_session=True
         )
 

@@ -12,7 +12,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine 
 from ansible_collections.stackproof.provision.plugins.modules import lab_network
 
 LAB = Lab("lab", "10.71.16.0/22")
-HOSTS = ["storage1", "controller1", "network1", "compute1", "compute2"]
+HOSTS = ("storage1", "controller1", "network1", "compute1", "compute2")
 SWITCH = "lab-switch"
 COMPUTE1_ETH0 = [
     "ip -n lab-compute1 link add eth0 type veth peer name mgmt-3 netns lab-switch",
