@@ -1,7 +1,8 @@
 # stackproof.provision: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lab lab-status lab-stop lab-destroy unit lint clean
+.PHONY: help demo test check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit unit-2.19 importer \
+  clean
 
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
 export LAB_NAME ?= lab
@@ -12,6 +13,9 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
+# The oldest ansible-core and Python that the collection works with, and Galaxy's own check, apart from everything else
+OLD := $(CURDIR)/.venv-2.19
+IMPORTER := $(CURDIR)/.venv-importer
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # Two commands that change one lab at a time would work against each other.
 define alone
@@ -21,10 +25,16 @@ define alone
 endef
 
 help: ## Say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/ready: pyproject.toml tools/make-venv
-	tools/make-venv $(VENV)
+	tools/make-venv $(VENV) newest test lint
+
+$(OLD)/ready: pyproject.toml tools/make-venv
+	tools/make-venv $(OLD) oldest test 'ansible-core==2.19.*'
+
+$(IMPORTER)/ready: pyproject.toml tools/make-venv
+	tools/make-venv $(IMPORTER) newest importer
 
 demo: lab ## From nothing to a booted instance: lab, boot, and what was seen
 	$(BIN)/python tools/demo $(LAB_DIRECTORY)/clouds.yaml
@@ -45,15 +55,31 @@ lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the downl
 test: check lab ## Every test, on a lab that is built first
 	PATH="$(BIN):$$PATH" pytest tests/lab -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 
-check: lint unit ## The fast part of the tests, without a lab
+check: ## The fast part of the tests, without a lab
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync sanity sanity-2.19 importer unit unit-2.19 lint docs-lint
 
-lint: $(VENV)/ready
+lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(BIN):$$PATH" $(BIN)/ansible-lint --offline
 
-unit: $(VENV)/ready
+docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
+	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
+
+sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core
+	$(BIN)/python tools/ansible-test sanity
+
+sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core
+	$(OLD)/bin/python tools/ansible-test sanity
+
+unit: $(VENV)/ready ## Unit tests with the newest ansible-core
 	$(BIN)/pytest tests/unit
 
+unit-2.19: $(OLD)/ready ## Unit tests with the oldest ansible-core
+	$(OLD)/bin/pytest tests/unit
+
+importer: $(IMPORTER)/ready ## The tarball: what it holds, what Galaxy says to it, and that it works installed
+	$(IMPORTER)/bin/python tools/check-tarball
+
 clean: ## Remove what was made here, except a lab
-	rm -rf $(VENV) .pytest_cache .ruff_cache .ansible
+	rm -rf $(VENV) $(OLD) $(IMPORTER) .cache .pytest_cache .ruff_cache .ansible
