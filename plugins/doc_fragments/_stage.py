@@ -51,6 +51,11 @@ options:
     description: How long a single request may take, in seconds.
     type: float
     default: 30
+attributes:
+  action_group:
+    description: Use C(group/stackproof.provision.all) in C(module_defaults) to set options for all these modules.
+    support: full
+    membership: [stackproof.provision.all]
 requirements:
   - python >= 3.11
   - openstacksdk >= 4.0
@@ -75,8 +80,5 @@ options: {}
 attributes:
   check_mode:
     description: Looks up what the stage would use, and says what it would make.
-    support: full
-  action_group:
-    description: Use C(group/stackproof.provision.all) in C(module_defaults) to set options for all these modules.
     support: full
 """
