@@ -18,7 +18,7 @@ from ._clock import Stopwatch
 try:
     import requests
     from keystoneauth1 import session as keystone_session
-    from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout, HttpError
+    from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout, HttpError, UnknownConnectionError
 
     BaseSession, BaseTransport = keystone_session.Session, requests.Session
 except ImportError:
@@ -56,7 +56,7 @@ class Transport(BaseTransport):
             call.update(status=answer.status_code, request_id=request_id(answer.headers))
             self.samples.append((sent, answer.headers.get("date"), time.time()))
             return answer
-        except requests.exceptions.RequestException as exc:
+        except Exception as exc:
             call["error"] = type(exc).__name__
             raise
         finally:
@@ -89,7 +89,7 @@ class RecordedSession(BaseSession):
                     answer = super().request(url, method, **options)
                     if answer.status_code not in GATEWAY or pause is None:
                         return answer
-                except (ConnectFailure, HttpError) as exc:
+                except (ConnectFailure, UnknownConnectionError, HttpError) as exc:
                     again = not isinstance(exc, HttpError) or exc.http_status in GATEWAY
                     if pause is None or not again or self.deadline.left() < pause:
                         raise
@@ -102,4 +102,5 @@ class RecordedSession(BaseSession):
 def is_unanswered(exc):
     """Whether a request that failed so may have taken effect all the same."""
     status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
-    return isinstance(exc, (ConnectFailure, ConnectTimeout)) or status in (500, *GATEWAY)
+    # An answer that was cut off is an UnknownConnectionError.
+    return isinstance(exc, (ConnectFailure, ConnectTimeout, UnknownConnectionError)) or status in (500, *GATEWAY)

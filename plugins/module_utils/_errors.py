@@ -9,6 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -28,7 +29,7 @@ HINTS = {
     "not_found": "Look at the name or id, and whether this project may see it.",
     "ambiguous": "Give the id instead of the name.",
     "quota": "Raise the project's quota, or remove what is no longer used: openstack quota show --usage.",
-    "invalid": "The cloud refuses the request itself: look at the values given.",
+    "invalid": "Look at the values given.",
     "conflict": "Something else holds or changes this: look at its state.",
     "service": "The service failed by itself: look for the request id in its log.",
     "unreachable": "Look whether the service runs, and whether this machine reaches the address.",
@@ -78,19 +79,20 @@ def what_the_cloud_said(exc):
         body = body[0] if isinstance(body, list) and body else body
     if text:
         # An HTML page of a proxy or of a service that answers in plain words
-        return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
+        body = re.sub(r"(?s)<(title|style|script)\b.*?</\1>", " ", text)
+        return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())[:500]
     return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
 
 
 def kind_of(exc, said):
     """One word for what went wrong."""
     status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
-    if isinstance(exc, keystone.SSLError):
+    # keystoneauth hides why nothing answered behind a failed discovery
+    if isinstance(exc, keystone.SSLError) or "SSL exception" in str(exc):
         return "tls"
     if isinstance(exc, (keystone.ConnectTimeout, keystone.ConnectFailure, keystone.UnknownConnectionError)):
         return "unreachable"
     if isinstance(exc, (keystone.DiscoveryFailure,)):
-        # keystoneauth hides that nothing answered behind a failed discovery
         return "unreachable" if re.search(r"Unable to establish|timed out|connect", str(exc)) else "catalog"
     if isinstance(exc, (keystone.CatalogException, keystone.EndpointNotFound, sdk.ServiceDiscoveryException)):
         return "catalog"
@@ -124,7 +126,12 @@ def explain(exc, doing):
     if isinstance(exc, Interrupted):
         return StageError("interrupted", f"{doing}: interrupted by {exc}").record
     if isinstance(exc, OSError):
+        # requests says only in words that it finds no certificate
+        kind = "tls" if exc.strerror is None and "TLS" in str(exc) else "files"
         return StageError(
-            "files", f"{doing}: {exc.strerror or exc}" + (f": {exc.filename}" if exc.filename else "")
+            kind, f"{doing}: {exc.strerror or exc}" + (f": {exc.filename}" if exc.filename else "")
         ).record
+    if type(exc) is Exception and str(exc).endswith("is a required attribute"):
+        # A plain exception of keystoneauth's, for a missing password
+        return StageError("config", f"{doing}: {exc}").record
     return StageError("internal", f"{doing}: {type(exc).__name__}: {exc}").record

@@ -62,7 +62,7 @@ record:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _clock, _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import CLOUD_ERRORS, StageError
 
 # Cinder is found under either name.
 OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
@@ -96,10 +96,25 @@ def check_catalogue(access, wanted, interface):
             raise StageError("catalog", message, resource=service)
 
 
-def version_of(cloud, service):
+def check_answered(service, calls):
+    """The client takes a version out of the address where nobody answers, which proves nothing."""
+    if calls and not any(call["status"] and call["status"] < 500 for call in calls):
+        last = calls[-1]
+        why = f"the answer was {last['status']}" if last["status"] else last.get("error")
+        kind = "tls" if why == "SSLError" else "unreachable"
+        raise StageError(kind, f"the service {service} does not answer: {why}", resource=service)
+
+
+def version_of(stage, service):
     """What a service's version document says."""
-    proxy = getattr(cloud, service.replace("-", "_"))
-    data = proxy.get_endpoint_data()
+    before = len(stage.calls)
+    try:
+        proxy = getattr(stage.cloud, service.replace("-", "_"))
+        data = proxy.get_endpoint_data()
+    except CLOUD_ERRORS:
+        check_answered(service, stage.calls[before:])
+        raise
+    check_answered(service, stage.calls[before:])
     if data is None:
         message = f"the service {service} at {proxy.get_endpoint()} has no version document that can be read"
         raise StageError(
@@ -128,7 +143,7 @@ def act(stage):
     stage.details["services"] = services = []
     for service in wanted:
         stage.begin(f"reading the versions of the service {service}")
-        services.append(version_of(cloud, service))
+        services.append(version_of(stage, service))
     stage.details["clock"] = _clock.clock_difference(stage.samples)
 
 
