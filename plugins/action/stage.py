@@ -101,6 +101,8 @@ class ActionModule(ActionBase):
         finally:
             if follower:
                 follower.end()
+        if args.get("_controller") and not result.get("failed"):
+            display.display(f"  Run {result['run_id']}. If it is interrupted, what it made is removed all the same.")
         if result.get("summary"):
             display.display("\n".join(result["summary"]))
         return result

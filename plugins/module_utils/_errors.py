@@ -131,7 +131,7 @@ def explain(exc, doing):
         return StageError(
             kind, f"{doing}: {exc.strerror or exc}" + (f": {exc.filename}" if exc.filename else "")
         ).record
-    if type(exc) is Exception and str(exc).endswith("is a required attribute"):
+    if exc.__class__ is Exception and str(exc).endswith("is a required attribute"):
         # A plain exception of keystoneauth's, for a missing password
         return StageError("config", f"{doing}: {exc}").record
     return StageError("internal", f"{doing}: {type(exc).__name__}: {exc}").record

@@ -31,8 +31,6 @@ PATIENCE = 20
 
 def watch(run, params, controller):
     """Start the watching process for the playbook with this process id."""
-    if is_watched(run):
-        return
     ready, tell = os.pipe()
     if os.fork():
         os.close(tell)

@@ -9,6 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import NamedTuple
 
@@ -186,7 +187,9 @@ def remove_level(cloud, run, removals, deadline, say):
         for removal in waiting:
             removal.step(cloud)
             if removal.gone:
-                run.ledger.write(_ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id)
+                # A full disk must not stop the removal: the next one finds out again what is gone.
+                with contextlib.suppress(OSError):
+                    run.ledger.write(_ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id)
         waiting = [one for one in waiting if not one.gone and not one.final]
         if waiting:
             say("waiting for the end of " + ", ".join(one.entry["name"] for one in waiting))

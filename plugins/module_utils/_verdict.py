@@ -67,7 +67,7 @@ def judge(record):
     if record["leftovers"]:
         names = ", ".join(f"{one['name']} ({one['why']})" for one in record["leftovers"])
         return verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
-    seconds = stages["boot"]["duration_s"]
+    seconds = next((wait["seconds"] for wait in stages["boot"]["waits"]), stages["boot"]["duration_s"])
     return verdict(
         "pass", None, f"The cloud provisions an instance: active after {seconds:.1f} s, and the guest has its metadata."
     )

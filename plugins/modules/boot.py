@@ -71,6 +71,7 @@ record:
 """
 
 import base64
+import time
 import uuid
 from types import SimpleNamespace
 
@@ -80,8 +81,11 @@ from ansible_collections.stackproof.provision.plugins.module_utils._errors impor
 
 POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")
+EVENT_LOOKS = 5
+EVENT_PAUSE = 0.2
 # Since these versions a server can be sent to a host, and users see the events with the host's hash.
-HOST_SINCE, EVENTS_SINCE = "2.74", "2.62"
+HOST_SINCE = "2.74"
+EVENTS_SINCE = "2.62"
 
 
 def choose_flavor(flavors, image):
@@ -126,6 +130,9 @@ def server_body(run, flavor, name, params, nonces):
     if group and not port:
         body["security_groups"] = [{"name": group["id"]}]
     if volume and params["attach"] == "root":
+        if not run.stage("volume")["details"]["volume"]["bootable"]:
+            message = f"the volume {volume['name']} is empty, so an instance cannot boot from it"
+            raise StageError("invalid", message, resource=volume["name"], hint="Make the volume from the image.")
         del body["imageRef"]
         body["block_device_mapping_v2"] = [disk(volume["id"], "volume", 0)]
     elif volume and params["attach"] == "at_boot":
@@ -167,6 +174,16 @@ def events_of(nova, identity, request_id):
     except (*CLOUD_ERRORS, ValueError, KeyError):
         return []
     return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events]
+
+
+def finished_events(nova, identity, request_id):
+    """The events, with their ends: these are written a moment after the state that they led to."""
+    for _look in range(EVENT_LOOKS):
+        events = events_of(nova, identity, request_id)
+        if all(event.get("finish_time") for event in events):
+            return events
+        time.sleep(EVENT_PAUSE)
+    return events
 
 
 def look_at(stage, nova, identity, name):
@@ -241,7 +258,7 @@ def act(stage):
     try:
         ready = stage.wait(f"the server {name} to be active", lambda: look_at(stage, nova, server.id, name))
     finally:
-        stage.details["events"] = events_of(nova, server.id, local_id)
+        stage.details["events"] = finished_events(nova, server.id, local_id)
     ports = list(stage.cloud.network.ports(device_id=server.id))
     stage.details["server"] = {
         "id": server.id,

@@ -55,6 +55,9 @@ options:
     description: Whether a process watches the run.
     type: bool
     default: true
+  _controller:
+    description: The process whose end the watch waits for. The collection sets it by itself.
+    type: int
 """
 
 EXAMPLES = r"""
@@ -115,6 +118,9 @@ def main():
         if module.check_mode:
             module.exit_json(changed=True, run_id=run_id, directory=os.path.join(params["runs"], run_id))
         run, new = _run.begin(params["runs"], run_id, _cloud.cloud_name(params))
+        if run.record["finished"] is None and _guard.is_watched(run):
+            hint = "Wait until it ends, or use another run_id."
+            raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
         if params["watch"] and params["_controller"] and run.record["finished"] is None:
             _guard.watch(run, params, params["_controller"])
     except (StageError, OSError) as exc:

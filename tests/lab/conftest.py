@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 import testinfra
-from lab_under_test import DIRECTORY, HOSTS, INVENTORY, connect
+from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
+from runs_under_test import directories, left_of, play
 
 
 def pytest_sessionstart():
@@ -51,3 +52,19 @@ def lab_project_admin():
 @pytest.fixture(scope="session")
 def ldap_member():
     return connect("lab-ldap")
+
+
+@pytest.fixture(scope="session")
+def storage(lab_hosts):
+    return lab_hosts[GROUPS["storage"][0]]
+
+
+@pytest.fixture
+def runs(tmp_path, admin, storage):
+    """A folder for runs, of which nothing may be left on the cloud at the end of the test."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    yield folder
+    left = left_of(directories(folder), admin, storage)
+    play("cleanup", runs=folder)  # the next test finds a clean cloud even if this one failed
+    assert not left

@@ -1,0 +1,185 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of verify on the lab, as an operator starts them, and what the cloud holds of them afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from lab_under_test import DIRECTORY
+
+LIMIT = 400
+
+
+class Outcome(NamedTuple):
+    status: int
+    output: str
+    directory: Path
+
+    @property
+    def record(self):
+        return json.loads((self.directory / "run.json").read_text())
+
+    def stage(self, name):
+        return next(stage for stage in self.record["stages"] if stage["stage"] == name)
+
+    @property
+    def ledger(self):
+        return [json.loads(line) for line in (self.directory / "ledger.jsonl").read_text().splitlines()]
+
+
+def command(playbook, *arguments, **variables):
+    given = json.dumps({f"stackproof_{name}": value for name, value in variables.items()}, default=str)
+    return ["ansible-playbook", f"stackproof.provision.{playbook}", *arguments, "-e", given]
+
+
+def environment(**more):
+    return dict(os.environ, OS_CLIENT_CONFIG_FILE=str(DIRECTORY / "clouds.yaml")) | more
+
+
+def play(playbook, *arguments, env=None, **variables):
+    done = subprocess.run(
+        command(playbook, *arguments, **variables),
+        env=environment(**(env or {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def verify(runs, *arguments, env=None, **variables):
+    """Run verify to its end. Returns what it said and where its record is."""
+    variables = {"cloud": "lab", "runs": runs, **variables}
+    status, output = play("verify", *arguments, env=env, **variables)
+    return Outcome(status, output, (Path(runs) / "latest").resolve())
+
+
+def start(runs, **variables):
+    """Start verify in a session of its own and go on."""
+    return subprocess.Popen(
+        command("verify", cloud="lab", runs=runs, **variables),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def descendants(process):
+    """The ids of a process and of all that it has started, also in sessions of their own."""
+    children = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(path.name))
+    found = [process]
+    for one in found:
+        found.extend(children.get(one, []))
+    return found
+
+
+def watcher_of(runs):
+    """The id of the process that watches the newest run: it names itself in the run's directory."""
+    with contextlib.suppress(OSError):
+        parts = (Path(runs) / "latest" / "watched").read_text().split("/")
+        return int(parts[2]) if len(parts) > 2 else None
+    return None
+
+
+def kill_all(process, runs):
+    """The machine's end, as far as a test may bring it about: nothing of a run lives on."""
+    watcher = watcher_of(runs)
+    for one in [*([watcher] if watcher else []), *reversed(descendants(process.pid))]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    process.wait()
+
+
+def wait_for_progress(runs, stage, limit=120):
+    """Wait until the newest run says something of a stage."""
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            if f'"stage": "{stage}"' in (Path(runs) / "latest" / "progress.jsonl").read_text():
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"the run did not reach the stage {stage} within {limit} s")
+
+
+def wait_for_end(runs, limit=90):
+    """Wait until the newest run has ended, whoever ends it."""
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        outcome = Outcome(0, "", (Path(runs) / "latest").resolve())
+        if outcome.record["finished"]:
+            return outcome
+        time.sleep(0.2)
+    raise AssertionError(f"the run had not ended after {limit} s")
+
+
+def directories(runs):
+    return [path for path in Path(runs).iterdir() if path.is_dir() and not path.is_symlink()]
+
+
+def ids_made(directories):
+    """Every id that the ledgers of these runs name, by its kind."""
+    ids = {}
+    for directory in directories:
+        ledger = directory / "ledger.jsonl"
+        for text in ledger.read_text().splitlines() if ledger.exists() else []:
+            with contextlib.suppress(ValueError):
+                line = json.loads(text)
+                if line.get("id"):
+                    ids.setdefault(line["kind"], set()).add(line["id"])
+    return ids
+
+
+def left_of(directories, admin, storage, mark="stackproof-"):
+    """Whatever the cloud, Ceph and placement still hold of these runs, found by mark and by id."""
+    marks = [f"{mark}{directory.name}" for directory in directories]
+
+    def is_marked(text):
+        return any((text or "").startswith(one) for one in marks)
+
+    neutron, left = admin.network, []
+    listings = {
+        "server": admin.compute.servers(all_projects=True),
+        "volume": admin.block_storage.volumes(all_projects=True),
+        "image": admin.image.images(),
+        "network": neutron.networks(),
+        "subnet": neutron.subnets(),
+        "router": neutron.routers(),
+        "port": neutron.ports(),
+        "security_group": neutron.security_groups(),
+        "floating_ip": neutron.ips(),
+        "keypair": admin.compute.keypairs(),
+    }
+    ids = ids_made(directories)
+    servers = ids.get("server", set())
+    for kind, listing in listings.items():
+        for one in listing:
+            named = is_marked(one.name) or is_marked(getattr(one, "description", None))
+            ours = one.id in ids.get(kind, set()) or getattr(one, "device_id", None) in servers
+            if named or ours:
+                left.append(f"{kind} {one.name} {one.id}")
+    for pool, kind in (("vms", "server"), ("volumes", "volume"), ("images", "image")):
+        objects = storage.check_output(f"rbd --pool {pool} ls").split()
+        left += [f"{pool}/{name}" for name in objects if any(one in name for one in ids.get(kind, set()))]
+    placement = admin.placement
+    for server in servers:
+        held = placement.get(f"/allocations/{server}").json()["allocations"]
+        left += [f"allocation of {server}"] if held else []
+    return left
