@@ -1,7 +1,7 @@
 # stackproof.provision: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit unit-2.19 importer \
+.PHONY: help demo test soak bench check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit unit-2.19 importer \
   clean
 
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
@@ -17,6 +17,8 @@ BIN := $(VENV)/bin
 OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
+# The SDK and what it stands on warn their own developers a lot.
+ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 # Two commands that change one lab at a time would work against each other.
 define alone
 	@mkdir -p -m 0700 $(LAB_DIRECTORY)
@@ -36,8 +38,10 @@ $(OLD)/ready: pyproject.toml tools/make-venv
 $(IMPORTER)/ready: pyproject.toml tools/make-venv
 	tools/make-venv $(IMPORTER) newest importer
 
-demo: lab ## From nothing to a booted instance: lab, boot, and what was seen
-	$(BIN)/python tools/demo $(LAB_DIRECTORY)/clouds.yaml
+demo: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
+demo: lab ## From nothing to a verdict: builds the lab, and verifies it
+	$(PLAY) stackproof.provision.verify -e stackproof_cloud=lab -e stackproof_runs=$(CURDIR)/runs \
+	  -e stackproof_floating_ip=true -e stackproof_tcp_port=80
 
 lab: export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json
 lab: $(VENV)/ready ## Build the lab, or start it, or find that there is nothing to do
@@ -53,10 +57,18 @@ lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the downl
 	$(call alone,$(PLAY) stackproof.provision.lab_destroy)
 
 test: check lab ## Every test, on a lab that is built first
-	PATH="$(BIN):$$PATH" pytest tests/lab -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+	$(ON_LAB) -m "not soak"
+
+soak: lab ## What takes long or is repeated often: many runs at once, many killed, pairs against a bare script
+	$(ON_LAB) -m soak --capture=no
+	$(MAKE) --no-print-directory bench
+
+bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
+bench: lab ## How much longer verify takes than a bare script that does the same
+	PATH="$(BIN):$$PATH" python tests/bench/pairs.py lab
 
 check: ## The fast part of the tests, without a lab
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync sanity sanity-2.19 importer unit unit-2.19 lint docs-lint
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going sanity sanity-2.19 importer unit unit-2.19 lint docs-lint
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
