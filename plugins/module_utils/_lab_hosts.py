@@ -14,7 +14,6 @@ import os
 import resource
 import shutil
 import socket
-import subprocess
 import time
 
 from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine import (
@@ -22,6 +21,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine 
     keeper_of,
     read_claim,
     run,
+    start,
     start_time,
     write_claim,
 )
@@ -97,15 +97,7 @@ class Hosts:
             with open(os.path.join(lab.state, name), "w", encoding="utf-8") as file:
                 file.write(text.format(lab=lab))
         if not self.keeper:
-            # It outlives the module, and run_command would wait for it.
-            process = subprocess.Popen(  # pylint: disable=ansible-bad-function
-                ["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                cwd="/",
-            )
+            process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
             self.keeper = process.pid
             # Podman keeps what it believes of the running containers there, and none can be left.
             shutil.rmtree(os.path.join(lab.run, "libpod"), ignore_errors=True)

@@ -45,6 +45,15 @@ def run(argv, check=True, stdin=None, timeout=120):
     return done
 
 
+def start(argv, output=subprocess.DEVNULL):
+    """Start a command that the caller awaits later or not at all, in a session of its own."""
+    # run_command would wait for its end.
+    # pylint: disable-next=ansible-bad-function
+    return subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd="/", start_new_session=True
+    )
+
+
 def run_json(argv):
     return json.loads(run(argv).stdout or "[]")
 

@@ -77,10 +77,10 @@ import contextlib
 import hashlib
 import os
 import signal
-import subprocess
 import time
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.stackproof.provision.plugins.module_utils._lab_machine import start
 
 DONE = "/var/lib/stackproof-lab"
 LOGS = "/var/log/stackproof-lab"
@@ -115,10 +115,7 @@ def launch(step):
     if step["user"] != "root":
         argv = ["runuser", "-u", step["user"], "--"] + argv
     with open(path, "w", encoding="utf-8") as log:
-        # Several run at a time, and run_command would wait for each.
-        return subprocess.Popen(  # pylint: disable=ansible-bad-function
-            argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd="/", start_new_session=True
-        )
+        return start(argv, log)
 
 
 def last_words(name, lines=12):
