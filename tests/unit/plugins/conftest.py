@@ -1,0 +1,459 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cloud of one thread on this machine: it answers as a real one did when it was recorded, and fails as a test says.
+
+recorded/answers.jsonl and recorded/refusals.jsonl are what a real cloud said. What is made here is kept, shown again
+under the same paths, and gone after its deletion.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+import secrets
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _cloud, _run, _stage, _waiting
+
+RECORDED = Path(__file__).parent / "recorded"
+ANSWERS = {
+    line["name"]: line
+    for name in ("answers.jsonl", "refusals.jsonl")
+    for line in map(json.loads, (RECORDED / name).read_text().splitlines())
+}
+# Where the recorded cloud had its services, and under which path they are here
+PLACES = {5000: "identity", 9292: "image", 9696: "network", 8776: "volume", 8774: "compute"}
+PROJECT = json.loads(ANSWERS["token"]["text"])["token"]["project"]["id"]
+NAMES = {"identity": "keystone", "image": "glance", "network": "neutron", "volume": "cinder", "compute": "nova"}
+
+
+def template(name):
+    """What the recorded cloud showed of one thing."""
+    body = json.loads(ANSWERS[name]["text"])
+    return body[0] if isinstance(body, list) else next(iter(body.values()))
+
+
+PLAIN = {"status": "ACTIVE", "name": "", "description": ""}
+# Each collection's path, the word for one of it, and what one looks like
+COLLECTIONS = {
+    "/network/v2.0/networks": ("network", template("network")),
+    "/network/v2.0/subnets": ("subnet", template("subnet")),
+    "/network/v2.0/ports": ("port", template("ports")[0]),
+    "/network/v2.0/routers": ("router", PLAIN),
+    "/network/v2.0/floatingips": ("floatingip", {**PLAIN, "floating_ip_address": "127.0.0.1"}),
+    "/network/v2.0/security-groups": ("security_group", template("group")),
+    "/network/v2.0/security-group-rules": ("security_group_rule", template("group")["security_group_rules"][0]),
+    "/image/v2/images": ("image", next(one for one in template("images") if one["name"] == "probe")),
+    f"/volume/v3/{PROJECT}/volumes": ("volume", template("volume")),
+    f"/volume/v3/{PROJECT}/types": ("volume_type", {"name": ""}),
+    "/compute/v2.1/servers": ("server", template("server")),
+    "/compute/v2.1/flavors": ("flavor", template("flavors")[0]),
+}
+# What is always the same, without and with a token
+PUBLIC = {"/network": "neutron versions", "/image": "glance versions", "/compute/v2.1": "nova v2.1"}
+PRIVATE = {
+    "/network/v2.0": "neutron v2.0",
+    "/volume/v3": "cinder v3",
+    "/image/v2/info/stores": "glance stores",
+    f"/volume/v3/{PROJECT}/messages": "cinder messages",
+}
+
+
+class FakeCloud:
+    """What the tests see of it: its url, the requests it got, what it has, and what it is told to fail at."""
+
+    def __init__(self, scheme="http", context=None):
+        self.password, self.tokens, self.token_life = secrets.token_urlsafe(12), [], timedelta(hours=1)
+        self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
+        self.things = {path: {} for path in COLLECTIONS}
+        self.console, self.states, self.bodies = "", {}, []
+        self._lock = threading.RLock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads, self._server.block_on_close, self._server.cloud = True, False, self
+        if context:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self.put("flavors", **template("flavors")[0])
+        for image in template("images"):
+            self.put("images", **image)
+
+    def close(self):
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def entry(self, **more):
+        """What clouds.yaml says of this cloud."""
+        auth = {
+            "auth_url": f"{self.url}/identity/v3",
+            "username": "lab",
+            "password": self.password,
+            "project_name": "lab",
+            "user_domain_name": "Default",
+            "project_domain_name": "Default",
+        }
+        return {"auth": auth, "region_name": "RegionOne", "identity_api_version": 3, **more}
+
+    def put(self, collection, /, **fields):
+        """Have a thing from the start, or from elsewhere."""
+        path = next(path for path in COLLECTIONS if path.endswith("/" + collection))
+        thing = {**copy.deepcopy(COLLECTIONS[path][1]), "id": str(uuid.uuid4()), **fields}
+        self.things[path][thing["id"]] = thing
+        return thing
+
+    def all(self, collection):
+        return [
+            thing
+            for path, things in self.things.items()
+            if path.endswith("/" + collection)
+            for thing in things.values()
+        ]
+
+    def trouble(self, method, path, how, times=1, effect=False, **more):
+        """Have the next requests that fit answered otherwise; with effect, they are carried out all the same.
+
+        how is a status, the name of a recorded answer, or one of reset, hang, cut, drip.
+        """
+        self.troubles.append(SimpleNamespace(method=method, path=path, how=how, left=times, effect=effect, **more))
+
+    def expire_tokens(self):
+        self.old_tokens += self.tokens
+        self.tokens = []
+
+    def asked(self, method=None, path=""):
+        """The requests so far, as (method, path)."""
+        return [(one.method, one.path) for one in self.requests if method in (None, one.method) and path in one.path]
+
+    # What follows answers requests.
+
+    def answer(self, request):
+        """Return (status, headers, body) or the word for what happens instead."""
+        with self._lock:
+            self.requests.append(request)
+            trouble = next(
+                (
+                    one
+                    for one in self.troubles
+                    if one.left and one.method == request.method and re.search(one.path, request.path)
+                ),
+                None,
+            )
+            if trouble is None:
+                return self._answer(request)
+            trouble.left -= 1
+            usual = self._answer(request) if trouble.effect or trouble.how in ("cut", "drip") else None
+            if isinstance(trouble.how, int):
+                text = f"<html><body><h1>{trouble.how} of the gateway</h1></body></html>"
+                return trouble.how, {"content-type": "text/html"}, text
+            if trouble.how in ANSWERS:
+                return self.recorded(trouble.how)
+            return trouble.how, usual
+
+    def recorded(self, name):
+        line = ANSWERS[name]
+        headers = {**line["headers"], "x-openstack-request-id": f"req-{uuid.uuid4()}"}
+        return line["status"], headers, self._here(line["text"])
+
+    def _here(self, text):
+        for port, place in PLACES.items():
+            text = text.replace(f"http://10.71.16.12:{port}", f"{self.url}/{place}")
+        return text
+
+    def _answer(self, request):
+        path, method = request.path.rstrip("/"), request.method
+        service = path.split("/")[1]
+        if service not in NAMES:
+            return self.recorded("keystone not found")
+        if service == "identity":
+            return self._identity(request)
+        if path in PUBLIC:
+            return self.recorded(PUBLIC[path])
+        if request.token not in self.tokens:
+            return self.recorded(f"{NAMES[service]} unauthorized")
+        if path in PRIVATE:
+            return self.recorded(PRIVATE[path])
+        if "/os-instance-actions/" in path:
+            return self.recorded("actions")
+        if path.endswith("/action"):
+            return 200, {}, {"output": self.console}
+        if path.endswith("_router_interface"):
+            return self._interface(request)
+        return self._thing(method, path, request, service)
+
+    def _identity(self, request):
+        if request.path != "/identity/v3/auth/tokens":
+            return self.recorded("keystone /v3" if request.path.startswith("/identity/v3") else "keystone ")
+        if request.body["auth"]["identity"]["password"]["user"]["password"] != self.password:
+            return self.recorded("keystone unauthorized")
+        status, headers, text = self.recorded("token")
+        body, born = json.loads(text), datetime.now(UTC)
+        body["token"].update(issued_at=f"{born:%FT%T.%fZ}", expires_at=f"{born + self.token_life:%FT%T.%fZ}")
+        self.tokens.append(secrets.token_urlsafe(24))
+        return status, {**headers, "x-subject-token": self.tokens[-1]}, body
+
+    def _thing(self, method, path, request, service):
+        plain = path.removesuffix("/detail")
+        collection = plain if plain in COLLECTIONS else plain.rpartition("/")[0]
+        if collection not in COLLECTIONS:
+            if path.endswith("/file"):
+                return self._upload(request)
+            return self.recorded(f"{NAMES[service]} not found")
+        word, _like = COLLECTIONS[collection]
+        plural = collection.rpartition("/")[2].replace("-", "_")
+        things = self.things[collection]
+        if plain == collection and method == "POST":
+            thing = self._make(collection, word, request)
+            return 201, {}, thing if word == "image" else {word: thing}
+        if plain == collection:
+            found = [thing for thing in things.values() if all(fits(thing, *one) for one in request.query)]
+            return 200, {}, {plural: found}
+        thing = things.get(plain.rpartition("/")[2])
+        if thing is None:
+            return self.recorded(f"{NAMES[service]} not found")
+        if method == "DELETE":
+            del things[thing["id"]]
+            return 204, {}, None
+        if method == "PUT":
+            thing.update(request.body[word])
+        elif len(thing.get("_states", ())) > 1:
+            thing["_states"].pop(0)
+        if thing.get("_states"):
+            thing.update(thing["_states"][0])
+        return 200, {}, thing if word == "image" else {word: thing}
+
+    def _make(self, collection, word, request):
+        fields = request.body if word == "image" else request.body[word]
+        self.bodies.append((word, fields))
+        plural = collection.rpartition("/")[2]
+        states = [{"status": one} if isinstance(one, str) else one for one in self.states.get(plural, [])]
+        thing = self.put(plural, **fields, **({"_states": states} if states else {}))
+        if word == "image":
+            thing.update(status="queued", size=None, os_hash_value=None, os_hash_algo=None)
+        if word == "volume" and not states:
+            thing["status"] = "available"
+        if word == "server":
+            network = fields["networks"][0]
+            if "port" not in network:
+                self.put("ports", device_id=thing["id"], name="", description="")
+        if states:
+            thing.update(states[0])
+        return thing
+
+    def _upload(self, request):
+        image = self.things["/image/v2/images"][request.path.split("/")[-2]]
+        image.update(status="active", size=len(request.raw), os_hash_algo="sha512", os_hash_value=request.sha512)
+        return 204, {}, None
+
+    def _interface(self, request):
+        router, way = request.path.split("/")[-2:]
+        ports = self.things["/network/v2.0/ports"]
+        if way == "add_router_interface":
+            self.put(
+                "ports", device_id=router, fixed_ips=[{"subnet_id": request.body["subnet_id"], "ip_address": "1.2.3.4"}]
+            )
+        else:
+            gone = [one for one in ports.values() if one["device_id"] == router]
+            for one in gone:
+                del ports[one["id"]]
+        return 200, {}, {"id": router, "subnet_id": request.body["subnet_id"]}
+
+
+def fits(thing, name, value):
+    """Whether a thing belongs into a listing; names of servers are patterns."""
+    if name in ("limit", "sort", "sort_key", "sort_dir", "marker", "all_tenants") or name not in thing:
+        return name != "router:external"
+    if value.startswith("^"):
+        return re.search(value, thing[name]) is not None
+    return str(thing[name]).lower() == value.lower()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # An answer goes out as a whole, and at once.
+    wbufsize, disable_nagle_algorithm = -1, True
+
+    def log_message(self, *_args):
+        pass
+
+    def handle_one_request(self):
+        try:
+            super().handle_one_request()
+        except OSError:  # the client went away
+            self.close_connection = True
+
+    def work(self):
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        parts = urlsplit(self.path)
+        is_json = "json" in (self.headers.get("content-type") or "")
+        request = SimpleNamespace(
+            method=self.command,
+            path=parts.path,
+            query=parse_qsl(parts.query),
+            token=self.headers.get("x-auth-token"),
+            headers=dict(self.headers),
+            raw=raw,
+            body=json.loads(raw) if raw and is_json else None,
+            sha512=hashlib.sha512(raw).hexdigest(),
+        )
+        answer = self.server.cloud.answer(request)
+        if answer[0] == "reset":
+            # Zero seconds of lingering: the client gets a reset, not an end.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+        elif answer[0] == "hang":
+            self.server.cloud.closing.wait(30)
+            self.close_connection = True
+        elif answer[0] in ("cut", "drip"):
+            self.send(*answer[1], manner=answer[0])
+        else:
+            self.send(*answer)
+
+    do_GET = do_POST = do_PUT = do_DELETE = work
+
+    def send(self, status, headers, body, manner=None):
+        text = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        headers = {"content-type": "application/json", "x-openstack-request-id": f"req-{uuid.uuid4()}", **headers}
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if manner == "cut":
+            text = text[: len(text) // 2]
+            self.close_connection = True
+        if manner == "drip":
+            for number in range(len(text)):
+                self.wfile.write(text[number : number + 1])
+                self.wfile.flush()
+                if self.server.cloud.closing.wait(0.2):
+                    return
+            return
+        self.wfile.write(text)
+
+
+@pytest.fixture
+def cloud(tmp_path, monkeypatch):
+    """The cloud, known as "small" in clouds.yaml, with retries that do not wait."""
+    fake = FakeCloud()
+    know(tmp_path, monkeypatch, small=fake.entry())
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def tls_cloud(tmp_path, monkeypatch):
+    """The same behind a certificate that nobody has signed; its path is in the attribute certificate."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=127.0.0.1"
+    command += f" -addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {certificate}"
+    subprocess.run(command.split(), check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    fake = FakeCloud("https", context)
+    fake.certificate = str(certificate)
+    know(tmp_path, monkeypatch, small=fake.entry())
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def know_cloud(tmp_path, monkeypatch):
+    """Return a function that writes clouds.yaml."""
+    return lambda **clouds: know(tmp_path, monkeypatch, **clouds)
+
+
+def know(tmp_path, monkeypatch, **clouds):
+    path = tmp_path / "clouds.yaml"
+    path.write_text(yaml.safe_dump({"clouds": clouds}))
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(path))
+    monkeypatch.delenv("OS_CLOUD", raising=False)
+
+
+@pytest.fixture
+def recorded_answer():
+    """Return a function that gives a recorded answer by its name."""
+    return lambda name: ANSWERS[name]
+
+
+@pytest.fixture
+def params():
+    """What a stage's module is given, if nothing else is said."""
+    options = {name: rule.get("default") for name, rule in _cloud.CLOUD_OPTIONS.items()}
+    return {**options, "cloud": "small", "timeout": 20.0}
+
+
+@pytest.fixture
+def connect(params):
+    """Return a function that connects to the cloud; the record of calls is in the attribute calls."""
+
+    def make(timeout=20, **options):
+        calls, samples = [], []
+        connection = _cloud.connect({**params, **options}, calls, samples, _waiting.Deadline(timeout))
+        connection.calls, connection.samples = calls, samples
+        return connection
+
+    return make
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run that has just begun."""
+    return _run.begin(str(tmp_path / "runs"), "run-1", "small")[0]
+
+
+@pytest.fixture
+def stage(run, params):
+    """Return a function that makes a stage of the run."""
+    return lambda name="network", **options: _stage.Stage(name, run, {**params, **options})
+
+
+@pytest.fixture
+def hurry(monkeypatch):
+    """Pauses between attempts of a request, and between looks for a lost creation, are a fiftieth of what they are."""
+    pauses = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: time.sleep(seconds / 50)})
+    for module in (_calls, _stage):
+        monkeypatch.setattr(module, "time", pauses)
+
+
+@pytest.fixture
+def nothing_secret():
+    """Return a function that finds a cloud's password and tokens in the files of a run."""
+
+    def check(fake, directory):
+        words = [fake.password, *fake.tokens, *fake.old_tokens]
+        for path in Path(directory).rglob("*"):
+            if path.is_file():
+                text = path.read_text(errors="replace")
+                found = [word for word in words if word in text]
+                assert not found, f"{path} holds a secret"
+
+    return check
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before():
+    """A stage changes what signals do in its process, which here is that of all tests."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, action in zip(numbers, before):
+        signal.signal(number, action)
