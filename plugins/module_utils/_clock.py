@@ -37,19 +37,22 @@ def clock_difference(samples):
 
     A Date header is cut to whole seconds, so each answer allows a range. Together they allow what all ranges share.
     """
-    lowest, highest, used = float("-inf"), float("inf"), 0
+    lows, highs = [], []
     for sent, date, received in samples:
         try:
             stamp = parsedate_to_datetime(date).timestamp()
         except (TypeError, ValueError):
             continue
-        lowest, highest, used = max(lowest, stamp - received), min(highest, stamp + 1 - sent), used + 1
-    if not used:
+        lows.append(stamp - received)
+        highs.append(stamp + 1 - sent)
+    if not lows:
         return None
+    consistent = max(lows) <= min(highs)
     # Hosts behind one address may differ, and then the ranges share nothing: the error covers them all.
+    lowest, highest = (max(lows), min(highs)) if consistent else (min(lows), max(highs))
     return {
         "offset_s": round((lowest + highest) / 2, 3),
-        "error_s": round(abs(highest - lowest) / 2, 3),
-        "answers": used,
-        "consistent": lowest <= highest,
+        "error_s": round((highest - lowest) / 2, 3),
+        "answers": len(lows),
+        "consistent": consistent,
     }

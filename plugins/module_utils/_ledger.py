@@ -51,6 +51,9 @@ def ends_whole(path):
 def enter(entries, line):
     key = (line["kind"], line["name"])
     entry = entries.setdefault(key, {"kind": line["kind"], "name": line["name"], "id": None, "begun": line["at"]})
+    if line["event"] == BEGUN:
+        # Begun anew, after it was gone or refused: what is known of the first one is not true of this one.
+        entry.update(id=None, begun=line["at"])
     entry["event"] = line["event"]
     entry.update({name: value for name, value in line.items() if name not in ("at", "event", "kind", "name")})
 

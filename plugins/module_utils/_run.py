@@ -71,7 +71,7 @@ def new_record(run_id, cloud):
 
 class Run:
     def __init__(self, directory, record=None):
-        self.directory = os.path.abspath(directory)
+        self.directory = os.path.realpath(directory)  # not the link to the latest
         self.id = os.path.basename(self.directory)
         self.record = record or read_record(self.directory)
         self.ledger = Ledger(self.path("ledger.jsonl"))
@@ -136,6 +136,8 @@ class Run:
             lock.truncate(0)
             lock.write(str(os.getpid()))
             lock.flush()
+            # Another process may have gone on with the run since it was read.
+            self.record, self.ledger = read_record(self.directory), Ledger(self.path("ledger.jsonl"))
             yield
 
 
@@ -180,8 +182,9 @@ def read_record(directory):
         raise StageError("files", f"{directory} is no run's directory: it has no run.json") from None
     except ValueError as exc:
         raise StageError("files", f"{path} cannot be read: {exc}") from None
-    if record.get("schema") != SCHEMA:
-        raise StageError("files", f"{path} is not of the schema {SCHEMA}, but {record.get('schema')}")
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema != SCHEMA:
+        raise StageError("files", f"{path} is not of the schema {SCHEMA}, but {schema}")
     return record
 
 
