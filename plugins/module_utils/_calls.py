@@ -10,6 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import contextvars
+import os
 import time
 from urllib.parse import urlsplit
 
@@ -48,7 +49,8 @@ class Transport(BaseTransport):
 
     def request(self, method, url, **options):
         watch, sent = Stopwatch(), time.time()
-        call = {"method": method, "service": service_called.get(), "path": path_of(url), "status": None}
+        call = {"method": method, "service": service_called.get(), "host": urlsplit(url).netloc, "path": path_of(url)}
+        call.update(status=None, request_id=None)
         if urlsplit(url).path.endswith("/auth/tokens"):
             call["service"] = "identity"
         try:
@@ -101,6 +103,25 @@ class RecordedSession(BaseSession):
 
 def is_unanswered(exc):
     """Whether a request that failed so may have taken effect all the same."""
-    status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
     # An answer that was cut off is an UnknownConnectionError.
-    return isinstance(exc, (ConnectFailure, ConnectTimeout, UnknownConnectionError)) or status in (500, *GATEWAY)
+    return isinstance(exc, (ConnectFailure, ConnectTimeout, UnknownConnectionError)) or status_of(exc) in GATEWAY
+
+
+def status_of(exc):
+    """The HTTP status that an error stands for: keystoneauth and the SDK name it differently."""
+    return getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+
+
+def name_services(calls, endpoints):
+    """Say of each call which service it went to, where only the address tells: the endpoint most alike, if any is.
+
+    endpoints is a list of (service, URL). Services behind one address differ by their paths.
+    """
+    for call in calls:
+        alike = [
+            (len(os.path.commonprefix([urlsplit(url).path, call["path"]])), service)
+            for service, url in endpoints
+            if urlsplit(url).netloc == call["host"]
+        ]
+        if call["service"] is None and alike:
+            call["service"] = max(alike)[1]

@@ -80,6 +80,13 @@ def connect(params, calls, samples, deadline):
     return openstack.connection.Connection(config=configure(params, constructor))
 
 
+def endpoints_known(cloud):
+    """(service, URL) of the catalogue, as far as a token has been got; nothing is asked."""
+    access = getattr(cloud.session.auth, "auth_ref", None)
+    catalogue = access.service_catalog.catalog if access else []
+    return [(entry["type"], endpoint["url"]) for entry in catalogue for endpoint in entry["endpoints"]]
+
+
 def answer_of(response):
     """The body of an answer, as data; an answer that is an error is raised as one."""
     sdk.raise_from_response(response)

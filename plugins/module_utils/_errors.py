@@ -13,6 +13,7 @@ import html
 import json
 import re
 
+from ._calls import status_of
 from ._waiting import DeadlinePassed
 
 try:
@@ -86,7 +87,7 @@ def what_the_cloud_said(exc):
 
 def kind_of(exc, said):
     """One word for what went wrong."""
-    status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+    status = status_of(exc)
     # keystoneauth hides why nothing answered behind a failed discovery
     if isinstance(exc, keystone.SSLError) or "SSL exception" in str(exc):
         return "tls"
@@ -118,7 +119,7 @@ def explain(exc, doing):
     if isinstance(exc, CLOUD_ERRORS):
         said = what_the_cloud_said(exc)
         kind = kind_of(exc, said)
-        status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+        status = status_of(exc)
         number = getattr(exc, "request_id", None)
         source = f"the cloud said ({status})" if status else "the client said"
         message = f"{doing}: {source}: {said.rstrip('.')}" + (f" (request {number})" if number else "")

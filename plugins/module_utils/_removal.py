@@ -14,6 +14,7 @@ import time
 from typing import NamedTuple
 
 from . import _ledger
+from ._calls import status_of
 from ._clock import now, seconds_between
 from ._cloud import answer_of
 from ._errors import CLOUD_ERRORS, StageError, explain
@@ -118,7 +119,7 @@ class Removal:
             else:
                 self.why = f"it is still there, {state} since its deletion" if state else self.why
         except CLOUD_ERRORS as exc:
-            status = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+            status = status_of(exc)
             if status == 404:
                 self.gone = True
                 return

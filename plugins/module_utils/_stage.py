@@ -79,7 +79,8 @@ class Stage:
             return make()
         except CLOUD_ERRORS as exc:
             if not _calls.is_unanswered(exc):
-                if (getattr(exc, "http_status", None) or getattr(exc, "status_code", None) or 500) < 500:
+                # After an error of the service itself, cleanup will look whether something came of it.
+                if (_calls.status_of(exc) or 500) < 500:
                     self.run.ledger.write(_ledger.REFUSED, kind, name)
                 raise
         # Whether it took effect is not known: look before doing it a second time.
@@ -97,6 +98,7 @@ class Stage:
         return _waiting.wait_until(what, look, self.deadline, self.waits, say, period)
 
     def as_record(self, status, error=None):
+        _calls.name_services(self.calls, _cloud.endpoints_known(self._cloud) if self._cloud else [])
         return {
             "stage": self.name,
             "status": status,

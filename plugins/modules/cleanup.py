@@ -34,6 +34,10 @@ options:
     type: str
     choices: [never, on_failure, always]
     default: never
+  end:
+    description: Whether the record of a run that broke off is ended.
+    type: bool
+    default: true
   timeout:
     description: How long the removal of one run may take, in seconds.
     type: float
@@ -66,7 +70,13 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _clean, _cloud, _guard, _ledger
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _clean,
+    _cloud,
+    _finish,
+    _guard,
+    _ledger,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._run import Run, run_directories
 
@@ -109,13 +119,17 @@ def clean_one(run, params, check):
         line["kept"] = bool(before)
         if not check:
             _clean.keep(run)
-    elif before and not check:
+        return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
+    if before and not check:
         # A run knows its cloud; another one may be named, with other names in clouds.yaml.
         known = run.record["cloud"] if re.fullmatch(r"[\w.-]+", run.record["cloud"]) else None
         cloud = params["cloud"] or (None if known == "environment" else known)
         with run.alone():
             _clean.clean(run, {**params, "cloud": cloud})
         line["left"] = run.record["leftovers"]
+    if params["end"] and run.record["finished"] is None and not check and not _guard.is_watched(run):
+        _finish.finish(run)
+        _finish.render(run)
     return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
 
 
@@ -127,6 +141,7 @@ def main():
             "runs": {"type": "path"},
             "older_than": {"type": "str"},
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
+            "end": {"type": "bool", "default": True},
             "timeout": {"type": "float", "default": 300},
         },
         mutually_exclusive=[("run_dir", "runs"), ("run_dir", "older_than")],

@@ -13,7 +13,6 @@ import time
 from datetime import datetime
 
 import pytest
-from lab_under_test import connect
 from runs_under_test import directories, kill_all, left_of, play, start, verify
 from test_verify import assert_passed, built_at
 
@@ -23,7 +22,7 @@ AT_ONCE, KILLED, BOOTS = 20, 25, 10
 
 @contextlib.contextmanager
 def room_for_many(admin):
-    """Lift the lab's limits for the time of a test: its two hosts and its project are made for a handful of instances."""
+    """Lift the limits for the time of a test: the lab and its project are made for a handful of instances."""
     project = admin.identity.find_project("lab").id
     quotas = {
         "compute": {"instances": 50, "cores": 50},
