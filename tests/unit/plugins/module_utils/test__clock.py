@@ -22,9 +22,9 @@ def test_now_is_utc_with_microseconds():
 
 
 def test_seconds_between_two_points_of_time():
-    earlier, later = "2026-11-21T23:59:59.900000+00:00", "2026-11-22T00:00:01.150000+00:00"
-    assert _clock.seconds_between(earlier, later) == 1.25
-    assert _clock.seconds_between(later, earlier) == -1.25
+    before, after = "2026-11-21T23:59:59.900000+00:00", "2026-11-22T00:00:01.150000+00:00"
+    assert _clock.seconds_between(before, after) == 1.25
+    assert _clock.seconds_between(after, before) == -1.25
 
 
 def test_a_stopwatch_does_not_follow_the_time_of_day(monkeypatch):
