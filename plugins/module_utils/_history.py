@@ -22,7 +22,7 @@ def earlier_records(runs, record, most):
     for directory in reversed(run_directories(runs)):
         try:
             other = read_record(directory)
-        except StageError:
+        except (StageError, OSError):
             continue
         if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
             found.append(other)

@@ -47,7 +47,8 @@ def apply_limit(limit, record):
     else:
         # What cannot be measured is not within its limits.
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        problem = None if number else f"the query finds no number, but {value!r}"
+        problem = None if number else f"the query finds no number, but {value!r:.80}"
+        value = value if number else None
     if problem is None and most is not None and value > most:
         problem = f"{value:g} is more than {most:g}"
     elif problem is None and least is not None and value < least:

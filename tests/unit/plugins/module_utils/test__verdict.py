@@ -1,0 +1,106 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Verdicts on recorded runs, and on what becomes of them when something is changed."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _run, _verdict
+
+RUNS = Path(__file__).parent / "recorded" / "runs"
+EXPECTED = {
+    "20261121-064729-83fa19": ("pass", None),
+    "20261121-065322-ce7f74": ("fail", "boot"),
+    "20261121-065330-a90299": ("fail", "volume"),
+    "20261121-065335-3d402b": ("fail", "auth"),
+    "20261121-065405-617d6b": ("incomplete", "metadata"),
+    "20261121-065813-30e86c": ("pass", None),
+}
+
+
+@pytest.fixture
+def passed():
+    return _run.read_record(RUNS / "20261121-065105-bdb5f5")
+
+
+def stage(record, name):
+    return next(one for one in record["stages"] if one["stage"] == name)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_recorded_run_is_judged_as_it_was(name):
+    record = _run.read_record(RUNS / name)
+    found = _verdict.judge(record)
+    assert (found["result"], found["stage"]) == EXPECTED[name]
+    assert found["reason"].endswith(".")
+    assert set(found) == set(record["verdict"])
+
+
+def test_a_failure_names_its_reason_and_what_to_look_at():
+    found = _verdict.judge(_run.read_record(RUNS / "20261121-065330-a90299"))
+    assert found["reason"] == (
+        "volume: the cloud has no volume type nope; it has __DEFAULT__, ceph."
+        " Look at the name or id, and whether this project may see it."
+    )
+
+
+def test_the_first_failed_stage_counts(passed):
+    for name in ("boot", "network"):
+        error = {"kind": "quota", "message": f"{name} broke", "hint": "Look."}
+        stage(passed, name).update(status="failed", error=error)
+    assert _verdict.judge(passed)["stage"] == "network"
+
+
+def test_a_stage_that_is_missing_makes_the_run_incomplete(passed):
+    passed["stages"] = [one for one in passed["stages"] if one["stage"] != "metadata"]
+    found = _verdict.judge(passed)
+    assert (found["result"], found["stage"]) == ("incomplete", "metadata")
+
+
+def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
+    stage(passed, "volume").update(status="skipped", details={"reason": "no volume is asked for"})
+    assert _verdict.judge(passed)["result"] == "pass"
+
+
+def test_no_stages_at_all_is_incomplete(passed):
+    found = _verdict.judge({**passed, "stages": []})
+    assert (found["result"], found["stage"]) == ("incomplete", "auth")
+
+
+def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
+    passed["thresholds"] = [{"ok": True, "said": "a: 1"}, {"ok": False, "said": "b: 2 is more than 1"}]
+    found = _verdict.judge(passed)
+    assert (found["result"], found["stage"]) == ("fail", None)
+    assert "b: 2 is more than 1" in found["reason"]
+    assert "a: 1" not in found["reason"]
+
+
+def test_what_is_left_fails_a_run_whose_stages_worked(passed):
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "why": "it is still there"}]
+    found = _verdict.judge(passed)
+    assert found["result"] == "fail"
+    assert "stackproof-x-server (it is still there)" in found["reason"]
+
+
+def test_skipped_stages_say_which_one_failed_before_them(passed):
+    stages = copy.deepcopy(passed["stages"][:3])
+    stages[2].update(status="failed", error={})
+    whole = _verdict.with_skipped(stages)
+    assert [one["stage"] for one in whole] == list(_run.STAGES)
+    assert whole[:3] == stages
+    for one in whole[3:]:
+        assert (one["status"], one["started"], one["error"]) == ("skipped", None, None)
+        assert one["details"] == {"reason": "the stage network failed before"}
+
+
+def test_skipped_stages_of_a_run_that_broke_off_say_so(passed):
+    whole = _verdict.with_skipped(passed["stages"][:1])
+    assert whole[1]["details"] == {"reason": "the run broke off before"}
+
+
+def test_stages_come_in_their_order(passed):
+    assert _verdict.with_skipped(passed["stages"][::-1]) == passed["stages"]
