@@ -18,7 +18,8 @@ OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and what it stands on warn their own developers a lot.
-ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab \
+  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 # Two commands that change one lab at a time would work against each other.
 define alone
 	@mkdir -p -m 0700 $(LAB_DIRECTORY)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 
@@ -36,7 +37,7 @@ class Follower(threading.Thread):
     def __init__(self, path, live):
         super().__init__(daemon=True)
         self.path, self.live = path, live
-        self.mark = f"stackproof-{os.path.basename(os.path.dirname(path))}-"
+        self.mark = re.compile(rf" stackproof-{re.escape(os.path.basename(os.path.dirname(path)))}-[a-z-]+")
         self.ended = threading.Event()
         self._begun = time.monotonic()
         self._offset = self._size()
@@ -62,7 +63,7 @@ class Follower(threading.Thread):
     def _show(self):
         for line in self._new_lines():
             # The run's mark in every name tells nobody anything here.
-            self._text = f"{line['stage']}: {line['text']}".replace(self.mark, "")
+            self._text = self.mark.sub("", f"{line['stage']}: {line['text']}")
             if not self.live:
                 display.display(f"  {time.monotonic() - self._begun:6.1f} s  {self._text}")
         if self.live and self._text:
@@ -105,4 +106,6 @@ class ActionModule(ActionBase):
             display.display(f"  Run {result['run_id']}. If it is interrupted, what it made is removed all the same.")
         if result.get("summary"):
             display.display("\n".join(result["summary"]))
+            if result.get("failed"):
+                del result["summary"]  # what is printed need not be printed once more as data
         return result

@@ -193,7 +193,7 @@ def remove_level(cloud, run, removals, deadline, say):
                     run.ledger.write(_ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id)
         waiting = [one for one in waiting if not one.gone and not one.final]
         if waiting:
-            say("waiting for the end of " + ", ".join(one.entry["name"] for one in waiting))
+            say("removing " + ", ".join(one.entry["kind"].replace("_", " ") for one in waiting))
         if deadline.left() <= 0:
             return
         took = time.monotonic() - asked

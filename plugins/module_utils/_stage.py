@@ -174,10 +174,11 @@ def main(name, act, options, timeout, **rules):
     except (StageError, OSError) as exc:
         error = explain(exc, f"opening {module.params['run_dir']}")
         module.fail_json(msg=f"{name}: {error['message']}. {error['hint']}")
-    result = {"changed": stage.changed, "record": record}
     if record["status"] == "failed":
-        module.fail_json(msg=sentence(record), **({"exception": trace} if trace else {}), **result)
-    module.exit_json(**result)
+        # The whole record is in run.json: here it would bury the message.
+        more = {"exception": trace} if trace else {}
+        module.fail_json(msg=sentence(record), changed=stage.changed, error=record["error"], **more)
+    module.exit_json(changed=stage.changed, record=record)
 
 
 def finished_record(run, name):

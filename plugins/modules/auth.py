@@ -38,7 +38,7 @@ EXAMPLES = r"""
 RETURN = r"""
 record:
   description: The stage's record, as in C(run.json).
-  returned: always
+  returned: success
   type: dict
   contains:
     status:
@@ -55,10 +55,10 @@ record:
       type: list
       elements: dict
       returned: always
-    error:
-      description: What went wrong, on what, what the cloud said, and what to look at.
-      type: dict
-      returned: always
+error:
+  description: What went wrong, on what, what the cloud said, and what to look at.
+  returned: failure
+  type: dict
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _clock, _stage

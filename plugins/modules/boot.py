@@ -52,7 +52,7 @@ EXAMPLES = r"""
 RETURN = r"""
 record:
   description: The stage's record, as in C(run.json).
-  returned: always
+  returned: success
   type: dict
   contains:
     details:
@@ -64,10 +64,12 @@ record:
       type: list
       elements: dict
       returned: always
-    error:
-      description: What went wrong; C(details.fault) is the server's fault.
-      type: dict
-      returned: always
+error:
+  description:
+    - What went wrong, on what, what the cloud said, and what to look at.
+    - C(details.fault) is the server's fault.
+  returned: failure
+  type: dict
 """
 
 import base64

@@ -38,19 +38,20 @@ EXAMPLES = r"""
 RETURN = r"""
 record:
   description: The stage's record, as in C(run.json).
-  returned: always
+  returned: success
   type: dict
   contains:
     details:
       description: The guest's steps with its own times, and how it was reached.
       type: dict
       returned: always
-    error:
-      description:
-        - What went wrong; C(kind) is one of V(no_console), V(no_lease), V(no_metadata), V(wrong_metadata),
-          V(no_user_data), V(no_proof) and V(unreachable), or of those that all stages have.
-      type: dict
-      returned: always
+error:
+  description:
+    - What went wrong, on what, what the cloud said, and what to look at; C(kind) is one of V(no_console), V(no_lease),
+      V(no_metadata), V(wrong_metadata), V(no_user_data), V(no_proof) and V(unreachable), or of those that all stages
+      have.
+  returned: failure
+  type: dict
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _reach, _stage

@@ -83,7 +83,7 @@ EXAMPLES = r"""
 RETURN = r"""
 record:
   description: The stage's record, as in C(run.json).
-  returned: always
+  returned: success
   type: dict
   contains:
     details:
@@ -95,6 +95,10 @@ record:
       type: list
       elements: dict
       returned: always
+error:
+  description: What went wrong, on what, what the cloud said, and what to look at.
+  returned: failure
+  type: dict
 """
 
 from types import SimpleNamespace
