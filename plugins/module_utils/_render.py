@@ -13,7 +13,9 @@ import json
 from datetime import datetime
 from xml.etree import ElementTree
 
-CONTROL = {number: "?" for number in [*range(32), *range(127, 160)] if number not in (9, 10)}
+# Control characters but tab and line feed; what turns the direction of writing; halves of characters, and none at all
+CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 
 
@@ -79,7 +81,7 @@ def junit(record):
     count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
     suite = ElementTree.Element(
         "testsuite",
-        name=f"stackproof {record['cloud']}",
+        name=clean(f"stackproof {record['cloud']}"),
         timestamp=record["started"],
         time=f"{record['duration_s'] or 0:.3f}",
         tests=str(len(cases)),
@@ -90,7 +92,7 @@ def junit(record):
     suite.extend(cases)
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
-    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+    return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True).decode() + "\n"
 
 
 def stage_case(stage):
@@ -101,7 +103,7 @@ def stage_case(stage):
 
 
 def case(name, took, failure=None, skipped=None):
-    element = ElementTree.Element("testcase", classname="stackproof", name=name, time=f"{took:.3f}")
+    element = ElementTree.Element("testcase", classname="stackproof", name=clean(name), time=f"{took:.3f}")
     if failure is not None:
         ElementTree.SubElement(element, "failure", message=clean(failure.partition("\n")[0])).text = clean(failure)
     elif skipped is not None:
@@ -151,7 +153,6 @@ def stamp(text):
 
 
 def labels(pairs):
-    # A JSON string escapes what the format wants escaped: backslash, quote and line feed.
-    return (
-        "{" + ",".join(f"{name}={json.dumps(clean(value), ensure_ascii=False)}" for name, value in pairs.items()) + "}"
-    )
+    # A JSON string escapes what the format wants escaped: backslash, quote and line feed; and tabs, which it does not.
+    texts = {name: json.dumps(clean(value).replace("\t", " "), ensure_ascii=False) for name, value in pairs.items()}
+    return "{" + ",".join(f"{name}={text}" for name, text in texts.items()) + "}"
