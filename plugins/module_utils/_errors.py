@@ -36,6 +36,7 @@ HINTS = {
     "unreachable": "Look whether the service runs, and whether this machine reaches the address.",
     "tls": "Look at the certificate of the endpoint, or give the authority's with ca_cert.",
     "catalog": "Look at the service catalogue: openstack catalog list.",
+    "deadline": "Give the stage a longer timeout, or look why this takes so long.",
     "config": "Look at clouds.yaml and the OS_ variables of the environment.",
     "files": "Look at the free space and the permissions of this folder.",
     "interrupted": "Run the cleanup playbook for this run if anything is left.",
@@ -112,10 +113,8 @@ def explain(exc, doing):
     if isinstance(exc, StageError):
         return exc.record
     if isinstance(exc, DeadlinePassed):
-        message = f"{doing}: no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
-        return StageError(
-            "deadline", message, hint="Give the stage a longer timeout, or look why this takes so long."
-        ).record
+        message = f"no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
+        return StageError("deadline", message).record
     if isinstance(exc, CLOUD_ERRORS):
         said = what_the_cloud_said(exc)
         kind = kind_of(exc, said)

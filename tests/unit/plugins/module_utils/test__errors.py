@@ -202,7 +202,7 @@ def test_a_passed_deadline_says_what_was_awaited_and_how_it_was_at_last():
     error = _errors.explain(_waiting.DeadlinePassed("the server s to be active", "BUILD, spawning", 300.4), "booting")
     assert error["kind"] == "deadline"
     assert error["message"] == (
-        "booting: no end after 300 s of waiting for the server s to be active, at last it was BUILD, spawning"
+        "no end after 300 s of waiting for the server s to be active, at last it was BUILD, spawning"
     )
     assert error["hint"]
 
