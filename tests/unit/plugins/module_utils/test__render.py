@@ -168,11 +168,6 @@ def test_hostile_words_leave_junit_well_formed(hostile, tmp_path):
     assert "<b>&\"'" in found["boot"].find("failure").text
 
 
-def test_junit_declares_how_it_is_written_wherever_it_is_made(passed, monkeypatch):
-    monkeypatch.setattr("locale.getencoding", lambda: "ISO-8859-1")
-    assert _render.junit(passed).startswith("<?xml version='1.0' encoding='utf-8'?>")
-
-
 def test_metrics_of_a_pass(passed):
     samples = parse_metrics(_render.metrics(passed))
     whole, boot = (("cloud", "lab"),), (("cloud", "lab"), ("stage", "boot"))
