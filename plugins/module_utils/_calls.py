@@ -58,7 +58,7 @@ class Transport(BaseTransport):
             call.update(status=answer.status_code, request_id=request_id(answer.headers))
             self.samples.append((sent, answer.headers.get("date"), time.time()))
             return answer
-        except Exception as exc:
+        except BaseException as exc:
             call["error"] = type(exc).__name__
             raise
         finally:

@@ -61,8 +61,8 @@ class StageError(Exception):
         }
 
 
-class Interrupted(Exception):
-    """Somebody asked the process to end."""
+class Interrupted(BaseException):
+    """Somebody asked the process to end; no library that catches every Exception may keep it from that."""
 
 
 def what_the_cloud_said(exc):

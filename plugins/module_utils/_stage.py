@@ -130,7 +130,7 @@ def perform(stage, act):
         skipped = act(stage)
         stage.keep_token()
         record = stage.as_record("skipped" if skipped else "ok")
-    except Exception as exc:
+    except (Exception, Interrupted) as exc:
         record = stage.as_record("failed", explain(exc, stage.doing))
         trace = traceback.format_exc() if record["error"]["kind"] == "internal" else None
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -90,7 +90,7 @@ class FakeCloud:
         self.password, self.tokens, self.token_life = secrets.token_urlsafe(12), [], timedelta(hours=1)
         self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
         self.things = {path: {} for path in COLLECTIONS}
-        self.console, self.states, self.bodies = "", {}, []
+        self.console, self.states, self.bodies, self.watchers = "", {}, [], []
         self._lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads, self._server.block_on_close, self._server.cloud = True, False, self
@@ -155,6 +155,8 @@ class FakeCloud:
         """Return (status, headers, body) or the word for what happens instead."""
         with self._lock:
             self.requests.append(request)
+            for watcher in self.watchers:
+                watcher(request)
             trouble = next(
                 (
                     one
