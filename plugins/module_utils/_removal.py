@@ -181,7 +181,7 @@ def remove_all(cloud, run, deadline, say):
 
 def remove_level(cloud, run, removals, deadline, say):
     """Remove resources that do not stand in each other's way, waiting for all of them at once."""
-    begun = time.monotonic()
+    begun, over = time.monotonic(), False
     waiting = removals
     while waiting:
         asked = time.monotonic()
@@ -194,8 +194,9 @@ def remove_level(cloud, run, removals, deadline, say):
         waiting = [one for one in waiting if not one.gone and not one.final]
         if waiting:
             say("removing " + ", ".join(one.entry["kind"].replace("_", " ") for one in waiting))
-        if deadline.left() <= 0:
+        if over:
             return
+        over = deadline.left() <= 0  # one last look, so that what is said of the rest was seen
         took = time.monotonic() - asked
         if waiting:
             time.sleep(min(pause_after(took / len(waiting), time.monotonic() - begun, PERIOD), max(0, deadline.left())))
@@ -204,6 +205,8 @@ def remove_level(cloud, run, removals, deadline, say):
 def settle_account(run, left):
     """Put what was made, deleted and left into the record."""
     entries = run.ledger.entries.values()
-    run.record["made"] = sum(entry["id"] is not None for entry in entries)
+    # What was found only now, by its name, was made as well.
+    found = {one["name"] for one in left if one["id"]}
+    run.record["made"] = sum(entry["id"] is not None or entry["name"] in found for entry in entries)
     run.record["deleted"] = sum(entry["id"] is not None and entry["event"] == _ledger.GONE for entry in entries)
     run.record["leftovers"] = left

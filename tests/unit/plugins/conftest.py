@@ -238,15 +238,29 @@ class FakeCloud:
         if thing is None:
             return self.recorded(f"{NAMES[service]} not found")
         if method == "DELETE":
-            del things[thing["id"]]
+            # What is seen after each deletion, if it does not go at once; from an error it does not go.
+            thing["_going"] = thing["_after_delete"].pop(0) if thing.get("_after_delete") else []
+            if not thing["_going"]:
+                self._drop(things, thing)
             return 204, {}, None
         if method == "PUT":
             thing.update(request.body[word])
-        elif len(thing.get("_states", ())) > 1:
-            thing["_states"].pop(0)
-        if thing.get("_states"):
-            thing.update(thing["_states"][0])
+        elif thing.get("_going"):
+            thing["status"] = thing["_going"][0]
+            if len(thing["_going"]) > 1:
+                thing["_going"].pop(0)
+            elif not thing["status"].startswith("error"):
+                self._drop(things, thing)
+        elif thing.get("_states"):
+            thing.update(thing["_states"].pop(0) if len(thing["_states"]) > 1 else thing["_states"][0])
         return 200, {}, thing if word == "image" else {word: thing}
+
+    def _drop(self, things, thing):
+        """A server's ports go with it."""
+        del things[thing["id"]]
+        ports = self.things["/network/v2.0/ports"]
+        for port in [one for one in ports.values() if one["device_id"] == thing["id"]]:
+            del ports[port["id"]]
 
     def _make(self, collection, word, request):
         fields = request.body if word == "image" else request.body[word]

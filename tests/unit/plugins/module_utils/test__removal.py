@@ -1,0 +1,386 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The removal takes all that a run made, nothing else, and says of what stays why it does."""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _clean,
+    _ledger,
+    _removal,
+    _run,
+    _waiting,
+    _wallet,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+
+MARK = "stackproof-run-1"
+PLURALS = {
+    "server": "servers",
+    "image": "images",
+    "volume": "volumes",
+    "port": "ports",
+    "router": "routers",
+    "subnet": "subnets",
+    "network": "networks",
+    "security_group": "security-groups",
+    "floating_ip": "floatingips",
+}
+pytestmark = pytest.mark.usefixtures("hurry")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """What is waited for is looked at a hundred times a second."""
+    monkeypatch.setattr(_removal, "PERIOD", 0.01)
+    monkeypatch.setattr(_removal, "SETTLE", 0.3)
+
+
+@pytest.fixture
+def had(cloud, run):
+    """Return a function that has the run make a thing, whose answer it may have lost."""
+
+    def make(kind, known=True, **fields):
+        name = f"{MARK}-{kind.replace('_', '-')}"
+        run.ledger.write(_ledger.BEGUN, kind, name)
+        mark = {"description": name} if kind == "floating_ip" else {"name": name}
+        thing = cloud.put(PLURALS[kind], **mark, **fields)
+        if known:
+            run.ledger.write(_ledger.MADE, kind, name, id=thing["id"])
+        return thing
+
+    return make
+
+
+@pytest.fixture
+def remove(run, connect):
+    """Return a function that removes all of the run; what it said is in its attribute said."""
+
+    def act(timeout=10):
+        return _removal.remove_all(connect(timeout), run, _waiting.Deadline(timeout), act.said.append)
+
+    act.said = []
+    return act
+
+
+def deletions(cloud):
+    return [path.split("/")[-2] for _method, path in cloud.asked("DELETE")]
+
+
+def events(run, event):
+    lines = map(json.loads, Path(run.path("ledger.jsonl")).read_text().splitlines())
+    return [one["kind"] for one in lines if one["event"] == event]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known by its id", "found by its name"])
+@pytest.mark.parametrize("kind", PLURALS)
+def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, known):
+    for name in ("other", "stackproof-run-2-x"):
+        cloud.put(PLURALS[kind], name=name, description=name)
+    before = cloud.all(PLURALS[kind])
+    had(kind, known)
+    assert remove() == []
+    assert cloud.all(PLURALS[kind]) == before
+    assert events(run, "gone") == [kind]
+
+
+def test_every_kind_that_a_stage_makes_can_be_removed():
+    assert set(_removal.KINDS) == {*PLURALS, "router_interface"}
+
+
+def test_what_stands_in_the_way_goes_first(cloud, had, remove):
+    for kind in ("image", "network", "subnet", "security_group", "volume", "server"):
+        had(kind)
+    assert remove() == []
+    order = deletions(cloud)
+    assert order[0] == "servers"
+    assert set(order[1:3]) == {"images", "volumes"}
+    assert order[3:] == ["security-groups", "subnets", "networks"]
+
+
+def test_it_waits_until_what_it_deleted_is_gone(cloud, run, had, remove):
+    had("volume")
+    had("server", _after_delete=[["ACTIVE", "ACTIVE", "DELETED"]])
+    assert remove() == []
+    assert deletions(cloud) == ["servers", "volumes"]
+    last_look = max(number for number, one in enumerate(cloud.requests) if "/servers/" in one.path)
+    assert cloud.requests[last_look + 1].path.split("/")[-2] == "volumes"
+    assert events(run, "gone") == ["server", "volume"]
+    assert len(remove.said) >= 1
+
+
+def test_nothing_to_remove_asks_nobody(cloud, run, remove):
+    run.ledger.write(_ledger.MADE, "server", "s", id="1")
+    run.ledger.write(_ledger.GONE, "server", "s", id="1")
+    run.ledger.write(_ledger.BEGUN, "network", "n")
+    run.ledger.write(_ledger.REFUSED, "network", "n")
+    assert remove() == []
+    assert cloud.requests == []
+
+
+def test_what_lost_the_mark_is_not_deleted(cloud, run, had, remove):
+    network = had("network")
+    network["name"] = "production"
+    began = time.monotonic()
+    (left,) = remove()
+    assert time.monotonic() - began < 3
+    assert (left["kind"], left["id"]) == ("network", network["id"])
+    assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert cloud.asked("DELETE") == []
+    assert events(run, "gone") == []
+
+
+def test_the_mark_in_the_description_is_enough(cloud, had, remove):
+    had("network", description=f"{MARK}")["name"] = "renamed"
+    assert remove() == []
+    assert cloud.all("networks") == []
+
+
+def test_what_carries_the_mark_but_is_in_no_ledger_is_not_deleted(cloud, had, remove):
+    had("network")
+    other = cloud.put("networks", name=f"{MARK}-other", description=MARK)
+    assert remove() == []
+    assert cloud.all("networks") == [other]
+
+
+def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had, remove):
+    had("network")
+    run.record["stages"] = [{"stage": "auth", "details": {"project_id": "theirs"}, "resources": []}]
+    with pytest.raises(StageError, match="was made in the project theirs") as caught:
+        remove()
+    assert caught.value.record["kind"] == "config"
+    assert cloud.asked("DELETE") == []
+    assert len(cloud.all("networks")) == 1
+
+
+def test_with_the_credentials_of_its_project_it_is_done(run, had, remove, recorded_answer):
+    had("network")
+    project = json.loads(recorded_answer("token")["text"])["token"]["project"]["id"]
+    run.record["stages"] = [{"stage": "auth", "details": {"project_id": project}, "resources": []}]
+    assert remove() == []
+
+
+def test_a_deletion_that_ends_in_an_error_is_tried_again(cloud, had, remove):
+    had("volume", _after_delete=[["deleting", "error_deleting"], ["deleting", "error_deleting"]])
+    assert remove() == []
+    assert deletions(cloud) == ["volumes"] * 3
+
+
+def test_a_deletion_that_always_ends_in_an_error_is_given_up_at_the_deadline(cloud, had, remove):
+    had("volume", _after_delete=[["error_deleting"]] * 9)
+    (left,) = remove(timeout=0.5)
+    assert deletions(cloud) == ["volumes"] * _removal.TRIES
+    assert left["why"] == "it is still there, error_deleting since its deletion"
+
+
+@pytest.mark.parametrize(
+    ("kind", "refusal"),
+    [("network", "neutron in use"), ("security_group", "neutron group in use"), ("volume", "cinder in use")],
+)
+def test_a_deletion_that_is_refused_because_of_its_use_is_tried_again(cloud, had, remove, kind, refusal):
+    had(kind)
+    cloud.trouble("DELETE", PLURALS[kind], refusal, times=3)
+    assert remove() == []
+    assert len(deletions(cloud)) == 4
+
+
+def test_what_stays_in_use_is_left_with_the_words_of_the_cloud(cloud, had, remove):
+    had("network")
+    cloud.trouble("DELETE", "/networks/", "neutron in use", times=999)
+    (left,) = remove(timeout=0.3)
+    assert "There are one or more ports still in use on the network" in left["why"]
+    assert len(cloud.all("networks")) == 1
+
+
+@pytest.mark.parametrize("refusal", ["glance forbidden", "glance unauthorized"])
+def test_what_is_not_allowed_is_not_tried_again(cloud, had, remove, refusal):
+    had("image")
+    cloud.trouble("DELETE", "/images/", refusal, times=999)
+    began = time.monotonic()
+    (left,) = remove(timeout=30)
+    assert time.monotonic() - began < 3
+    assert "authorized" in left["why"]
+    assert len(deletions(cloud)) <= 2  # a refused token is renewed once
+
+
+def test_what_cannot_be_removed_does_not_keep_the_rest(cloud, run, had, remove):
+    had("image")
+    had("network")
+    had("volume")
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
+    assert [one["kind"] for one in remove()] == ["image"]
+    assert sorted(events(run, "gone")) == ["network", "volume"]
+
+
+def test_what_somebody_else_removed_is_gone(cloud, run, had, remove):
+    thing = had("network")
+    cloud.things["/network/v2.0/networks"].pop(thing["id"])
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
+    assert cloud.asked("DELETE") == []
+
+
+@pytest.mark.parametrize("how", ["reset", 503])
+def test_a_deletion_whose_answer_is_lost_counts_if_it_took_effect(cloud, run, had, remove, how):
+    had("network")
+    cloud.trouble("DELETE", "/networks/", how, effect=True)
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
+
+
+def test_a_service_that_fails_is_asked_again(cloud, had, remove):
+    had("server")
+    cloud.trouble("GET", "/servers/", 500, times=2)
+    cloud.trouble("DELETE", "/servers/", 500, times=2)
+    assert remove() == []
+    assert cloud.all("servers") == []
+
+
+def test_a_creation_that_shows_only_now_is_removed(cloud, run, remove):
+    name = f"{MARK}-network"
+    run.ledger.write(_ledger.BEGUN, "network", name)
+    looks = []
+
+    def appear(request):
+        if request.path == "/network/v2.0/networks":
+            looks.append(request)
+            if len(looks) == 4:
+                cloud.put("networks", name=name)
+
+    cloud.watchers.append(appear)
+    assert remove() == []
+    assert cloud.all("networks") == []
+    assert deletions(cloud) == ["networks"]
+
+
+def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, remove):
+    run.ledger.write(_ledger.BEGUN, "network", f"{MARK}-network")
+    began = time.monotonic()
+    assert remove() == []
+    assert 0.25 < time.monotonic() - began < 3
+    _removal.settle_account(run, [])
+    assert (run.record["made"], run.record["deleted"]) == (0, 0)
+    assert cloud.asked("DELETE") == []
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_creation_that_may_still_show_is_left_at_the_deadline(run, remove, monkeypatch):
+    monkeypatch.setattr(_removal, "SETTLE", 60)
+    run.ledger.write(_ledger.BEGUN, "network", f"{MARK}-network")
+    (left,) = remove(timeout=0.2)
+    assert (left["id"], left["why"]) == (None, "the answer to its creation never came")
+
+
+def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
+    had("server", _after_delete=[["deleting"] * 9999])
+    had("network")
+    began = time.monotonic()
+    left = remove(timeout=0.4)
+    assert time.monotonic() - began < 3
+    assert [(one["kind"], one["why"]) for one in left] == [("server", "it is still there, deleting since its deletion")]
+    assert cloud.all("networks") == []  # each level has its chance
+
+
+def interface(cloud, run, known):
+    router, subnet = cloud.put("routers", name=f"{MARK}-router"), cloud.put("subnets", name=f"{MARK}-subnet")
+    for kind, thing in (("subnet", subnet), ("router", router)):
+        run.ledger.write(_ledger.MADE, kind, f"{MARK}-{kind}", id=thing["id"])
+    cloud.put("ports", device_id=router["id"], fixed_ips=[{"subnet_id": subnet["id"], "ip_address": "10.0.0.1"}])
+    identity = {"id": f"{router['id']}/{subnet['id']}"} if known else {}
+    event = _ledger.MADE if known else _ledger.BEGUN
+    run.ledger.write(event, "router_interface", f"{MARK}-router-interface", **identity)
+    return router
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, known):
+    interface(cloud, run, known)
+    assert remove() == []
+    assert cloud.all("routers") == cloud.all("subnets") == cloud.all("ports") == []
+    changes = [path.rpartition("/")[2] for _method, path in cloud.asked("PUT")]
+    assert changes == ["remove_router_interface"]
+    assert sorted(events(run, "gone")) == ["router", "router_interface", "subnet"]
+
+
+def test_a_router_without_the_mark_keeps_its_interface(cloud, run, remove):
+    interface(cloud, run, True)["name"] = "production"
+    left = remove(timeout=1)
+    assert {one["kind"] for one in left} == {"router", "router_interface"}
+    assert cloud.asked("PUT") == []
+    assert len(cloud.all("ports")) == 1
+
+
+def test_a_full_disk_does_not_stop_the_removal(cloud, had, remove, monkeypatch):
+    for kind in ("server", "network"):
+        had(kind)
+
+    def full(*_args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_ledger.os, "fsync", full)
+    assert remove() == []
+    assert cloud.all("servers") == cloud.all("networks") == []
+
+
+def test_the_account_counts_what_was_made_deleted_and_left(run, had, remove, cloud):
+    had("server")
+    had("network")
+    had("image")
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
+    left = remove()
+    _removal.settle_account(run, left)
+    assert (run.record["made"], run.record["deleted"]) == (3, 2)
+    assert run.record["leftovers"] == left
+
+
+def test_what_is_left_was_made_even_if_its_creation_was_never_answered(run, had, remove, cloud):
+    had("image", known=False)
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
+    _removal.settle_account(run, remove())
+    assert (run.record["made"], run.record["deleted"]) == (1, 0)
+
+
+def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
+    had("server", _after_delete=[["ACTIVE"] * 5])
+    run.record["kept"] = True
+    assert _clean.clean(run, params) == []
+    record = _run.read_record(run.directory)
+    assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 1, False, [])
+    said = [json.loads(line)["text"] for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
+    assert len(said) == len(set(said)) == 1
+
+
+def test_cleaning_uses_the_token_of_the_run(cloud, run, had, params, connect):
+    Path(run.path("watched")).write_text(_wallet.make())
+    connection = connect()
+    connection.session.get_token()
+    _wallet.put(run.wallet, connection.session.auth)
+    had("network")
+    _clean.clean(run, params)
+    assert len(cloud.asked("POST", "/auth/tokens")) == 1
+
+
+def test_cleaning_gets_a_token_of_its_own_if_that_of_the_run_is_no_good(cloud, run, had, params, connect):
+    Path(run.path("watched")).write_text(_wallet.make())
+    connection = connect()
+    connection.session.get_token()
+    _wallet.put(run.wallet, connection.session.auth)
+    cloud.expire_tokens()
+    had("network")
+    assert _clean.clean(run, params) == []
+    assert cloud.all("networks") == []
+
+
+def test_what_is_kept_is_counted_and_no_leftover(cloud, run, had):
+    had("server")
+    _clean.keep(run)
+    record = _run.read_record(run.directory)
+    assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 0, True, [])
+    assert cloud.requests == []
