@@ -107,7 +107,7 @@ def read_step(line, seen):
         if record["step"] == "metadata":
             seen["uuid"], seen["meta"] = record.get("uuid"), (record.get("meta") or {}).get("stackproof_nonce")
         seen["steps"].append(step)
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, AttributeError):
         return
 
 

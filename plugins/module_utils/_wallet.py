@@ -26,7 +26,7 @@ def make():
 
 def take(path, auth):
     """Give the authentication plugin the token that an earlier stage got with the same credentials."""
-    with contextlib.suppress(OSError, ValueError, AttributeError, KeyError):
+    with contextlib.suppress(OSError, ValueError, AttributeError, KeyError, TypeError):
         with open(path, encoding="utf-8") as stream:
             kept = json.load(stream)
         if kept["credentials"] == auth.get_cache_id():

@@ -9,6 +9,7 @@ under the same paths, and gone after its deletion.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -91,6 +92,7 @@ class FakeCloud:
         self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
         self.things = {path: {} for path in COLLECTIONS}
         self.console, self.states, self.bodies, self.watchers = "", {}, [], []
+        self.connections = set()
         self._lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads, self._server.block_on_close, self._server.cloud = True, False, self
@@ -106,6 +108,9 @@ class FakeCloud:
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def entry(self, **more):
         """What clouds.yaml says of this cloud."""
@@ -312,6 +317,14 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # An answer goes out as a whole, and at once.
     wbufsize, disable_nagle_algorithm = -1, True
+
+    def setup(self):
+        super().setup()
+        self.server.cloud.connections.add(self.connection)
+
+    def finish(self):
+        self.server.cloud.connections.discard(self.connection)
+        super().finish()
 
     def log_message(self, *_args):
         pass
