@@ -45,7 +45,7 @@ def watch(run, params, controller):
             os.dup2(nothing, number)
         if os.fork():
             os._exit(0)
-        os.chdir("/")
+        # The working directory stays: clouds.yaml may name files by their place in it.
         with open(run.path("watched"), "a", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             lock.truncate(0)
@@ -129,5 +129,5 @@ def end_alone(run, params):
         except Exception as exc:
             error = explain(exc, "cleaning up after the playbook had ended")
             run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
-    _finish.finish(run)
+    _finish.finish(run, params["thresholds"])
     _finish.render(run)
