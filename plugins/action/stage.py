@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import time
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.stackproof.provision.plugins.module_utils._render import clean
 
 display = Display()
 LOOK = 0.2
@@ -49,21 +51,27 @@ class Follower(threading.Thread):
         except OSError:
             return 0
 
-    def _new_lines(self):
+    def _new_texts(self):
         try:
-            with open(self.path, encoding="utf-8") as stream:
+            with open(self.path, "rb") as stream:
                 stream.seek(self._offset)
-                text = stream.read()
+                new = stream.read()
         except OSError:
             return []
-        whole = text[: text.rfind("\n") + 1]
-        self._offset += len(whole.encode())
-        return [json.loads(line) for line in whole.splitlines()]
+        whole = new[: new.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        texts = []
+        for text in whole.splitlines():
+            # What a full disk has torn is no line.
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                line = json.loads(text)
+                texts.append(f"{line['stage']}: {line['text']}")
+        return texts
 
     def _show(self):
-        for line in self._new_lines():
-            # The run's mark in every name tells nobody anything here.
-            self._text = self.mark.sub("", f"{line['stage']}: {line['text']}")
+        for text in self._new_texts():
+            # The run's mark in every name tells nobody anything here; a cloud's words fill no second line.
+            self._text = clean(self.mark.sub("", text)).replace("\n", " ").replace("\t", " ")
             if not self.live:
                 display.display(f"  {time.monotonic() - self._begun:6.1f} s  {self._text}")
         if self.live and self._text:

@@ -1,0 +1,254 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an operator sees while a stage goes on, on a terminal and in a log."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.action import stage
+
+RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs" / "20261121-065105-bdb5f5"
+
+
+class Screen:
+    """Takes what would be displayed."""
+
+    columns = 40
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, text, newline=True, screen_only=False):
+        self.shown.append(SimpleNamespace(text=text, newline=newline, screen_only=screen_only))
+
+    @property
+    def texts(self):
+        return [re.sub(r"^ +\d+\.\d s  ", "", one.text) for one in self.shown]
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    monkeypatch.setattr(stage, "display", Screen())
+    monkeypatch.setattr(stage, "LOOK", 0.02)
+    return stage.display
+
+
+@pytest.fixture
+def follow(screen, run):
+    """Return a function that follows the run; what is followed ends with the test."""
+    followers = []
+
+    def start(live=False):
+        followers.append(stage.Follower(run.path("progress.jsonl"), live))
+        followers[-1].start()
+        return followers[-1]
+
+    yield start
+    for one in followers:
+        one.end()
+        assert not one.is_alive()
+    assert screen is stage.display
+
+
+def until(condition):
+    end = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follow, run):
+    lines = [json.loads(line) for line in (RECORDED / "progress.jsonl").read_text().splitlines()]
+    boot = [one for one in lines if one["stage"] == "boot"]
+    follower = follow()
+    for one in boot:
+        run.say("boot", one["text"].replace(RECORDED.name, run.id))
+        time.sleep(0.005)
+    follower.end()
+    assert [one["text"] for one in boot][0] == "looking for the flavor"
+    assert screen.texts == [
+        "boot: looking for the flavor",
+        "boot: making the server",
+        "boot: waiting for the server to be active: BUILD, scheduling, no state",
+        "boot: waiting for the server to be active: BUILD, no state",
+        "boot: waiting for the server to be active: BUILD, networking, no state",
+        "boot: waiting for the server to be active: BUILD, block_device_mapping, no state",
+        "boot: waiting for the server to be active: BUILD, spawning, no state",
+        "boot: waiting for the server to be active: ACTIVE, running",
+        "boot: ok after 13.9 s",
+    ]
+    assert all(re.match(r" +\d+\.\d s  ", one.text) for one in screen.shown)
+    assert all(one.newline and not one.screen_only for one in screen.shown)
+
+
+def test_a_line_is_shown_while_the_stage_goes_on(screen, follow, run):
+    follow()
+    run.say("boot", "one")
+    until(lambda: screen.texts == ["boot: one"])
+
+
+def test_what_earlier_stages_said_is_not_shown_again(screen, follow, run):
+    run.say("auth", "ä" * 1000)
+    follower = follow()
+    run.say("image", "ö")
+    follower.end()
+    assert screen.texts == ["image: ö"]
+
+
+def test_a_line_is_shown_when_it_is_whole(screen, follow, run):
+    follower = follow()
+    line = json.dumps({"at": "", "stage": "boot", "text": "ü and more"}, ensure_ascii=False).encode() + b"\n"
+    middle = line.index("ü".encode()) + 1
+    with open(run.path("progress.jsonl"), "ab", buffering=0) as stream:
+        for part in (line[:20], line[20:middle]):
+            stream.write(part)
+            time.sleep(0.06)
+            assert screen.shown == []
+        stream.write(line[middle:])
+    follower.end()
+    assert screen.texts == ["boot: ü and more"]
+
+
+def test_a_line_that_was_torn_does_not_hide_the_next_ones(screen, follow, run):
+    follower = follow()
+    run.say("boot", "one")
+    with open(run.path("progress.jsonl"), "a") as stream:
+        stream.write('{"at": "x", "sta\n5\n{}\n')
+    run.say("boot", "two")
+    follower.end()
+    assert screen.texts == ["boot: one", "boot: two"]
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_clouds_words_do_nothing_to_a_terminal(screen, follow, run, live):
+    screen.columns = 200
+    follower = follow(live)
+    run.say("boot", "waiting: \x1b[2J\x9b31m\rBUILD\nfake line\ud800")
+    follower.end()
+    text = next(one.text for one in screen.shown if "waiting" in one.text)
+    inner = text.removeprefix("\r\033[K").removesuffix("\r")
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", inner)
+    inner.encode()
+
+
+def test_on_a_terminal_one_line_is_rewritten_and_cleared_in_the_end(screen, follow, run):
+    follower = follow(live=True)
+    run.say("boot", "waiting " + "x" * 100)
+    until(lambda: len(screen.shown) >= 3)
+    follower.end()
+    *lines, last = screen.shown
+    for one in lines:
+        found = re.fullmatch(r"\r\033\[K(.*)\r", one.text)
+        assert len(found[1]) == screen.columns - 1
+        assert re.match(r" +\d+\.\d s  boot: waiting x", found[1])
+    assert last.text == "\r\033[K"
+    assert all(one.screen_only and not one.newline for one in screen.shown)
+
+
+def test_a_run_that_says_nothing_shows_nothing(screen, follow):
+    follow().end()
+    assert screen.shown == []
+
+
+@pytest.fixture
+def child():
+    """Return a function that starts a process with this output."""
+    started = []
+
+    def start(output):
+        started.append(subprocess.Popen(["sleep", "60"], stdout=output))
+        return started[-1].pid
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+def test_a_process_that_writes_to_a_terminal_is_known(child, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    control, terminal = pty.openpty()
+    assert stage.is_terminal(child(terminal))
+    assert not stage.is_terminal(child(subprocess.DEVNULL))
+    monkeypatch.setenv("TERM", "dumb")
+    assert not stage.is_terminal(child(terminal))
+    os.close(control)
+    os.close(terminal)
+
+
+def test_a_process_that_is_gone_writes_to_no_terminal():
+    assert not stage.is_terminal(2**22 + 1)
+
+
+@pytest.fixture
+def act(screen, monkeypatch):
+    """Return a function that runs the action; what the module was given is in the attribute given."""
+
+    def run(module, result, transport="local", **args):
+        action = object.__new__(stage.ActionModule)
+        action._task = SimpleNamespace(resolved_action=f"stackproof.provision.{module}", action=module, args=args)
+        action._connection = SimpleNamespace(transport=transport)
+
+        def execute(module_name, module_args, task_vars):
+            run.given = (module_name, module_args, task_vars)
+            if isinstance(result, Exception):
+                raise result
+            return dict(result)
+
+        action._execute_module = execute
+        return action.run(task_vars={"a": 1})
+
+    monkeypatch.setattr(stage.ActionBase, "run", lambda *_args: {})
+    assert screen is stage.display
+    return run
+
+
+def test_the_module_gets_its_own_options(act, run):
+    result = act("boot", {"changed": True}, run_dir=run.directory, flavor="m1")
+    assert act.given == ("stackproof.provision.boot", {"run_dir": run.directory, "flavor": "m1"}, {"a": 1})
+    assert result == {"changed": True}
+
+
+@pytest.mark.parametrize(
+    ("module", "transport", "told"), [("run", "local", True), ("run", "ssh", False), ("boot", "local", False)]
+)
+def test_only_a_run_on_this_machine_learns_whom_to_watch(act, module, transport, told):
+    act(module, {"run_id": "run-1"}, transport, runs="runs")
+    assert act.given[1].get("_controller") == (os.getppid() if told else None)
+
+
+def test_the_summary_is_printed(act, screen, run):
+    act("report", {"summary": ["one", "two"]}, run_dir=run.directory)
+    assert screen.shown[-1].text == "one\ntwo"
+
+
+def test_a_stage_that_says_something_is_followed(act, screen, run, monkeypatch):
+    start = stage.Follower.start
+
+    def say(follower):
+        start(follower)
+        run.say("boot", "hello")
+
+    monkeypatch.setattr(stage.Follower, "start", say)
+    monkeypatch.setattr(stage, "is_terminal", lambda _process: False)
+    act("boot", {}, run_dir=run.directory)
+    assert screen.texts == ["boot: hello"]
+
+
+def test_the_follower_ends_with_a_module_that_breaks(act, run, monkeypatch):
+    followers = []
+    start = stage.Follower.start
+    monkeypatch.setattr(stage.Follower, "start", lambda one: (followers.append(one), start(one)))
+    with pytest.raises(RuntimeError):
+        act("boot", RuntimeError("broke"), run_dir=run.directory)
+    assert not followers[0].is_alive()
