@@ -65,6 +65,7 @@ runs:
   sample: [{"run_id": "20261121-101500-3f9a1c", "made": 6, "deleted": 6, "left": [], "kept": false}]
 """
 
+import contextlib
 import os
 import re
 from datetime import datetime, timedelta, timezone
@@ -86,20 +87,26 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 def limit_of(age):
     """The time before which a run must have begun."""
     parts = re.fullmatch(r"(\d+)([smhdw])", age or "0s")
-    if not parts:
-        hint = "Give a number and one of s, m, h, d, w."
-        raise StageError("invalid", f"{age!r} is no age", resource=age, hint=hint)
-    return datetime.now(timezone.utc) - timedelta(**{UNITS[parts[2]]: int(parts[1])})
+    with contextlib.suppress(OverflowError):
+        if parts:
+            return datetime.now(timezone.utc) - timedelta(**{UNITS[parts[2]]: int(parts[1])})
+    hint = "Give a number and one of s, m, h, d, w."
+    raise StageError("invalid", f"{age!r} is no age", resource=age, hint=hint)
 
 
-def chosen(params):
+def chosen(params, problems):
     """The runs that are meant. A single run may be one that goes on: it is this playbook's own."""
     if params["run_dir"]:
         return [Run(params["run_dir"])]
     before = limit_of(params["older_than"])
     if not os.path.isdir(params["runs"]):
         raise StageError("files", f"there is no folder {params['runs']}", resource=params["runs"])
-    runs = [Run(directory) for directory in run_directories(params["runs"])]
+    runs = []
+    for directory in run_directories(params["runs"]):
+        try:
+            runs.append(Run(directory))
+        except (StageError, OSError) as exc:  # it does not keep the others from being cleaned up
+            problems.append(explain(exc, f"reading {directory}")["message"])
     return [
         run for run in runs if datetime.fromisoformat(run.record["started"]) <= before and not _guard.is_watched(run)
     ]
@@ -154,7 +161,7 @@ def main():
         module.exit_json(changed=False, runs=[])
     lines, problems = [], []
     try:
-        runs = chosen(module.params)
+        runs = chosen(module.params, problems)
     except (StageError, OSError) as exc:
         error = explain(exc, "choosing the runs")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")

@@ -207,7 +207,11 @@ class FakeCloud:
         if "/os-instance-actions/" in path:
             return self.recorded("actions")
         if path.endswith("/action"):
-            return 200, {}, {"output": self.console}
+            return 200, {}, {"output": self.console(path.split("/")[-2]) if callable(self.console) else self.console}
+        if path.endswith("/os-volume_attachments"):
+            volume = self.things[f"/volume/v3/{PROJECT}/volumes"][request.body["volumeAttachment"]["volumeId"]]
+            volume["status"] = "in-use"
+            return 200, {}, request.body
         if path.endswith("_router_interface"):
             return self._interface(request)
         return self._thing(method, path, request, service)

@@ -1,0 +1,222 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The removal of what runs left, as Ansible calls it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _ledger, _removal, _run
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.modules import cleanup as module
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(_removal, "PERIOD", 0.01)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def left_run(cloud, runs):
+    """Return a function that begins a run which left a network behind."""
+
+    def make(name, age=timedelta(0), **record):
+        run, _new = _run.begin(str(runs), name, "small")
+        thing = cloud.put("networks", name=f"{run.mark}-network")
+        run.ledger.write(_ledger.BEGUN, "network", thing["name"])
+        run.ledger.write(_ledger.MADE, "network", thing["name"], id=thing["id"])
+        run.record.update(started=(datetime.now(UTC) - age).isoformat(timespec="microseconds"), **record)
+        run.save()
+        return run
+
+    return make
+
+
+def record(run):
+    return json.loads(Path(run.path("run.json")).read_text())
+
+
+def test_what_a_run_left_is_removed_and_counted(call, cloud, left_run, nothing_secret):
+    run = left_run("run-1")
+    result = call(module, run_dir=run.directory)
+    assert (result["changed"], result.get("failed")) == (True, None)
+    assert result["runs"] == [
+        {
+            "run_id": "run-1",
+            "to_delete": ["stackproof-run-1-network"],
+            "left": [],
+            "kept": False,
+            "made": 1,
+            "deleted": 1,
+        }
+    ]
+    assert cloud.all("networks") == []
+    nothing_secret(cloud, run.directory)
+
+
+def test_a_second_removal_has_nothing_to_do(call, cloud, left_run):
+    run = left_run("run-1")
+    call(module, run_dir=run.directory)
+    cloud.requests.clear()
+    result = call(module, run_dir=run.directory)
+    assert (result["changed"], result["runs"][0]["deleted"]) == (False, 1)
+    assert cloud.requests == []
+
+
+def test_all_runs_of_a_folder_are_cleaned(call, cloud, left_run, runs):
+    for name in ("run-1", "run-2", "run-3"):
+        left_run(name)
+    result = call(module, runs=str(runs))
+    assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-2", "run-3"]
+    assert cloud.all("networks") == []
+
+
+def test_only_runs_older_than_an_age_are_cleaned(call, cloud, left_run, runs):
+    left_run("run-1", timedelta(hours=13))
+    left_run("run-2", timedelta(hours=11))
+    result = call(module, runs=str(runs), older_than="12h")
+    assert [one["run_id"] for one in result["runs"]] == ["run-1"]
+    assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-2-network"]
+
+
+def test_a_run_that_goes_on_is_left_alone(call, cloud, left_run, runs):
+    run = left_run("run-1")
+    with open(run.path("watched"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert call(module, runs=str(runs))["runs"] == []
+    assert len(cloud.all("networks")) == 1
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "stackproof.run/9"}'])
+def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud, left_run, runs, text):
+    for name in ("run-1", "run-2", "run-3"):
+        left_run(name)
+    (runs / "run-2" / "run.json").write_text(text)
+    result = call(module, runs=str(runs))
+    assert result["failed"] is True
+    assert str(runs / "run-2") in result["msg"]
+    assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-3"]
+    assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-2-network"]
+
+
+def test_a_run_whose_cloud_is_unknown_does_not_keep_the_others_from_it(call, cloud, left_run, runs):
+    left_run("run-1", cloud="elsewhere")
+    left_run("run-2")
+    result = call(module, runs=str(runs))
+    assert result["failed"] is True
+    assert "elsewhere" in result["msg"]
+    assert [one["run_id"] for one in result["runs"]] == ["run-2"]
+    assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-1-network"]
+
+
+def test_another_name_of_the_cloud_may_be_given(call, cloud, left_run, know_cloud):
+    run = left_run("run-1", cloud="elsewhere")
+    know_cloud(here=cloud.entry())
+    assert call(module, run_dir=run.directory, cloud="here").get("failed") is None
+    assert cloud.all("networks") == []
+
+
+def test_what_stays_fails_the_module_with_the_reason(call, cloud, left_run):
+    run = left_run("run-1")
+    cloud.all("networks")[0].update(name="production", description="")
+    result = call(module, run_dir=run.directory)
+    assert result["failed"] is True
+    assert result["msg"].startswith("Not all could be removed: network stackproof-run-1-network: it does not carry the")
+    assert (result["runs"][0]["made"], result["runs"][0]["deleted"]) == (1, 0)
+    assert record(run)["leftovers"] == result["runs"][0]["left"]
+
+
+FAILED = {"stage": "boot", "status": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("keep", "stages", "kept"),
+    [
+        ("never", [FAILED], False),
+        ("on_failure", [FAILED], True),
+        ("on_failure", [{"stage": "boot", "status": "ok"}], False),
+        ("always", [], True),
+    ],
+)
+def test_what_is_to_be_kept_is_kept(call, cloud, left_run, keep, stages, kept):
+    run = left_run("run-1", finished="2026-11-21T06:51:37.014621+00:00", stages=stages)
+    result = call(module, run_dir=run.directory, keep=keep)
+    assert (result["changed"], result["runs"][0]["kept"]) == (not kept, kept)
+    assert (len(cloud.all("networks")), record(run)["kept"]) == (int(kept), kept)
+
+
+def test_a_run_that_broke_off_is_ended(call, left_run):
+    run = left_run("run-1")
+    call(module, run_dir=run.directory)
+    assert record(run)["finished"]
+    assert record(run)["verdict"]["result"] == "incomplete"
+    assert Path(run.path("junit.xml")).exists()
+
+
+def test_a_run_that_goes_on_is_cleaned_without_its_end(call, left_run):
+    run = left_run("run-1")
+    call(module, run_dir=run.directory, end=False)
+    assert record(run)["finished"] is None
+    assert record(run)["deleted"] == 1
+
+
+def test_check_mode_says_what_it_would_remove(call, cloud, left_run):
+    run = left_run("run-1")
+    before = Path(run.path("run.json")).read_text()
+    result = call(module, check=True, run_dir=run.directory)
+    assert (result["changed"], result["runs"][0]["to_delete"]) == (True, ["stackproof-run-1-network"])
+    assert (len(cloud.all("networks")), cloud.requests) == (1, [])
+    assert Path(run.path("run.json")).read_text() == before
+
+
+def test_check_mode_of_a_run_that_is_only_imagined(call, tmp_path):
+    assert call(module, check=True, run_dir=str(tmp_path / "none"))["runs"] == []
+
+
+def test_a_run_that_somebody_works_on_is_not_cleaned(call, cloud, left_run):
+    run = left_run("run-1")
+    with run.alone():
+        result = call(module, run_dir=run.directory)
+    assert "another process works on the run run-1" in result["msg"]
+    assert len(cloud.all("networks")) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"runs": "/nonexistent/runs"}, "there is no folder /nonexistent/runs"),
+        ({"run_dir": "/nonexistent/run"}, "is no run's directory"),
+        ({"runs": "/tmp", "older_than": "12"}, "'12' is no age"),
+        ({"runs": "/tmp", "older_than": "1y"}, "'1y' is no age"),
+        ({"runs": "/tmp", "older_than": "999999999999w"}, "'999999999999w' is no age"),
+        ({}, "one of the following is required"),
+        ({"run_dir": "/x", "runs": "/y"}, "mutually exclusive"),
+    ],
+)
+def test_what_makes_no_sense_is_said(call, options, words):
+    result = call(module, **options)
+    assert result["failed"] is True
+    assert words in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("age", "seconds"), [("0s", 0), ("90s", 90), ("5m", 300), ("2h", 7200), ("1d", 86400), ("2w", 1209600), (None, 0)]
+)
+def test_ages(age, seconds):
+    found = (datetime.now(UTC) - module.limit_of(age)).total_seconds()
+    assert found == pytest.approx(seconds, abs=1)
+
+
+def test_an_age_that_is_none_is_refused():
+    with pytest.raises(StageError):
+        module.limit_of("-1h")

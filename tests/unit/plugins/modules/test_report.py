@@ -1,0 +1,130 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The end of a run, as Ansible calls it, on copies of recorded runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _run
+from ansible_collections.stackproof.provision.plugins.modules import report as module
+
+RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs"
+PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
+
+
+@pytest.fixture
+def unfinished(tmp_path):
+    """Return a function that gives a copy of a recorded run as it was before its end, beside those before it."""
+
+    def make(name):
+        runs = tmp_path / "runs"
+        for directory in RECORDED.iterdir():
+            if directory.name <= name:
+                shutil.copytree(directory, runs / directory.name)
+        run = _run.Run(runs / name)
+        run.record.update(
+            finished=None,
+            duration_s=None,
+            verdict=_run.new_record(name, "lab")["verdict"],
+            history={},
+            stages=[one for one in run.record["stages"] if one["started"]],
+        )
+        run.save()
+        for rendered in ("junit.xml", "metrics.prom"):
+            Path(run.path(rendered)).unlink()
+        return run
+
+    return make
+
+
+def record(run):
+    return json.loads(Path(run.path("run.json")).read_text())
+
+
+def test_a_run_that_passed_ends_with_its_verdict_and_files(call, unfinished):
+    run = unfinished(PASSED)
+    result = call(module, run_dir=run.directory)
+    assert (result["changed"], result.get("failed")) == (True, None)
+    assert result["verdict"]["result"] == "pass"
+    assert any(line.startswith("  PASS: ") for line in result["summary"])
+    assert record(run)["verdict"] == result["verdict"]
+    assert record(run)["finished"]
+    assert record(run)["history"]["boot"]["runs"] == 2
+    assert ElementTree.parse(run.path("junit.xml")).getroot()[0].get("failures") == "0"
+    assert "stackproof_run_passed{" in Path(run.path("metrics.prom")).read_text()
+
+
+def test_a_run_that_failed_fails_the_module_with_its_reason(call, unfinished):
+    run = unfinished(FAILED)
+    result = call(module, run_dir=run.directory)
+    assert result["failed"] is True
+    assert result["msg"] == result["verdict"]["reason"]
+    assert result["verdict"]["stage"] == "boot"
+    assert record(run)["stages"][5]["details"]["reason"] == "the stage boot failed before"
+
+
+def test_a_failure_need_not_fail_the_module(call, unfinished):
+    result = call(module, run_dir=unfinished(FAILED).directory, enforce=False)
+    assert result.get("failed") is None
+    assert result["verdict"]["result"] == "fail"
+
+
+def test_a_breached_limit_fails_the_run(call, unfinished):
+    run = unfinished(PASSED)
+    limits = [
+        {"name": "boot", "query": "stages[?stage=='boot'] | [0].duration_s", "max": 1},
+        {"name": "whole", "query": "duration_s", "max": 1e9},
+    ]
+    result = call(module, run_dir=run.directory, thresholds=limits)
+    assert result["failed"] is True
+    assert "boot: 13.8855 is more than 1" in result["msg"]
+    assert [one["ok"] for one in record(run)["thresholds"]] == [False, True]
+
+
+def test_a_finished_run_keeps_its_verdict_and_is_rendered_again(call, tmp_path):
+    shutil.copytree(RECORDED / PASSED, tmp_path / PASSED)
+    (tmp_path / PASSED / "junit.xml").unlink()
+    before = (tmp_path / PASSED / "run.json").read_text()
+    limits = [{"name": "a", "query": "made", "max": 0}]
+    result = call(module, run_dir=str(tmp_path / PASSED), thresholds=limits)
+    assert (result["changed"], result["verdict"]["result"]) == (False, "pass")
+    assert (tmp_path / PASSED / "run.json").read_text() == before
+    assert (tmp_path / PASSED / "junit.xml").read_text() == (RECORDED / PASSED / "junit.xml").read_text()
+
+
+def test_a_run_that_broke_off_is_incomplete(call, run):
+    result = call(module, run_dir=run.directory)
+    assert result["failed"] is True
+    assert (result["verdict"]["result"], result["verdict"]["stage"]) == ("incomplete", "auth")
+
+
+def test_history_may_be_shorter(call, unfinished):
+    run = unfinished(PASSED)
+    call(module, run_dir=run.directory, history=1)
+    assert record(run)["history"]["boot"]["runs"] == 1
+
+
+def test_check_mode_writes_nothing(call, unfinished):
+    run = unfinished(FAILED)
+    before = Path(run.path("run.json")).read_text()
+    result = call(module, check=True, run_dir=run.directory)
+    assert result.get("failed") is None
+    assert Path(run.path("run.json")).read_text() == before
+    assert not Path(run.path("junit.xml")).exists()
+
+
+def test_check_mode_of_a_run_that_is_only_imagined(call, tmp_path):
+    result = call(module, check=True, run_dir=str(tmp_path / "none"))
+    assert (result["changed"], result["verdict"], result["summary"]) == (False, {}, [])
+
+
+def test_a_folder_that_is_no_run_is_said(call, tmp_path):
+    result = call(module, run_dir=str(tmp_path))
+    assert result["failed"] is True
+    assert "is no run's directory" in result["msg"]

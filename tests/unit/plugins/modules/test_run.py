@@ -1,0 +1,103 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a run begins, as Ansible calls it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.modules import run as module
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """The runs that got a watch, with the process that is watched."""
+    found = []
+    monkeypatch.setattr(module._guard, "watch", lambda run, params, process: found.append((run.id, params, process)))
+    return found
+
+
+def test_a_run_gets_a_directory_and_an_id(call, runs):
+    result = call(module, runs=str(runs), cloud="lab")
+    assert result["changed"] is True
+    assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{6}", result["run_id"])
+    assert result["directory"] == str(runs / result["run_id"])
+    record = json.loads(Path(result["directory"], "run.json").read_text())
+    assert (record["run_id"], record["cloud"], record["stages"]) == (result["run_id"], "lab", [])
+
+
+def test_a_run_with_a_given_id_is_begun_once(call, runs):
+    first = call(module, runs=str(runs), run_id="nightly-1", cloud="lab")
+    again = call(module, runs=str(runs), run_id="nightly-1", cloud="lab")
+    assert (first["changed"], again["changed"]) == (True, False)
+    assert first["directory"] == again["directory"] == str(runs / "nightly-1")
+
+
+def test_check_mode_makes_nothing(call, runs):
+    result = call(module, check=True, runs=str(runs), run_id="nightly-1")
+    assert (result["changed"], result["directory"]) == (True, str(runs / "nightly-1"))
+    assert not runs.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"run_id": "No Id"}, "'No Id' is no run id"),
+        ({"thresholds": [{"name": "a", "query": "stages[", "max": 1}]}, "the threshold a has no valid query"),
+        ({"thresholds": [{"name": "a", "query": "made"}]}, "the threshold a has neither max nor min"),
+    ],
+)
+def test_what_cannot_work_is_said_before_anything_is_made(call, runs, options, words):
+    result = call(module, runs=str(runs), **options)
+    assert result["failed"]
+    assert words in result["msg"]
+    assert not runs.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_said(call, tmp_path):
+    (tmp_path / "file").touch()
+    result = call(module, runs=str(tmp_path / "file" / "runs"), run_id="run-1")
+    assert result["failed"]
+    assert "Not a directory" in result["msg"]
+    assert "Traceback" not in str(result)
+
+
+def test_a_run_is_watched_for_its_playbook(call, runs, watched):
+    call(module, runs=str(runs), run_id="run-1", cloud="lab", keep="on_failure", _controller=os.getpid())
+    ((name, params, process),) = watched
+    assert (name, params["cloud"], params["keep"], process) == ("run-1", "lab", "on_failure", os.getpid())
+
+
+@pytest.mark.parametrize("options", [{"watch": False, "_controller": 1}, {}])
+def test_a_run_without_a_playbook_on_this_machine_is_not_watched(call, runs, watched, options):
+    call(module, runs=str(runs), run_id="run-1", **options)
+    assert watched == []
+
+
+def test_a_finished_run_is_not_watched_again(call, runs, watched):
+    call(module, runs=str(runs), run_id="run-1")
+    path = runs / "run-1" / "run.json"
+    path.write_text(path.read_text().replace('"finished": null', '"finished": "2026-11-21T06:51:05.844899+00:00"'))
+    assert call(module, runs=str(runs), run_id="run-1", _controller=1)["changed"] is False
+    assert watched == []
+
+
+def test_a_run_that_another_playbook_works_on_is_refused(call, runs, watched):
+    call(module, runs=str(runs), run_id="run-1")
+    with (runs / "run-1" / "watched").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = call(module, runs=str(runs), run_id="run-1", _controller=1)
+    assert result["failed"]
+    assert "another process works on the run run-1" in result["msg"]
+    assert watched == []
