@@ -23,6 +23,7 @@ from ._waiting import PERIOD, pause_after
 # How long after a request whose answer never came its effect may still show
 SETTLE = 10
 TRIES = 3
+ATTACHMENTS_SINCE = "3.27"
 
 
 class Kind(NamedTuple):
@@ -75,12 +76,27 @@ def delete_interface(cloud, identity):
     answer_of(cloud.network.put(f"/routers/{router}/remove_router_interface", json={"subnet_id": subnet}))
 
 
+def delete_volume(cloud, identity):
+    """Delete a volume, and before it what ties it to a server that is gone.
+
+    A server that is deleted while its build is being scheduled leaves the volume reserved: nova forgets what it has
+    reserved, and a reserved volume cannot be deleted. Servers are removed before volumes, so no living one is meant.
+    """
+    cinder = cloud.block_storage
+    answer = cinder.get("/attachments", params={"volume_id": identity}, microversion=ATTACHMENTS_SINCE)
+    for attachment in answer.json()["attachments"] if answer.status_code == 200 else []:
+        if attachment["status"] == "reserved":
+            answer_of(cinder.delete(f"/attachments/{attachment['id']}", microversion=ATTACHMENTS_SINCE))
+    answer_of(cinder.delete(f"/volumes/{identity}"))
+
+
 ADDRESS = plain("network", "/floatingips", "floatingip")
+VOLUME = plain("block_storage", "/volumes", "volume")
 KINDS = {
     "server": Kind(0, *plain("compute", "/servers", "server")),
     "floating_ip": Kind(0, ADDRESS[0], find_address, ADDRESS[2]),
     "image": Kind(1, *plain("image", "/images", "image")),
-    "volume": Kind(1, *plain("block_storage", "/volumes", "volume")),
+    "volume": Kind(1, VOLUME[0], VOLUME[1], delete_volume),
     "port": Kind(1, *plain("network", "/ports", "port")),
     "router_interface": Kind(1, read_interface, lambda _cloud, _name: [], delete_interface),
     "router": Kind(2, *plain("network", "/routers", "router")),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -97,6 +98,17 @@ def watcher_of(runs):
         parts = (Path(runs) / "latest" / "watched").read_text().split("/")
         return int(parts[2]) if len(parts) > 2 else None
     return None
+
+
+def wait_for_watcher(directory, limit=10):
+    """Wait until no process watches a run any more, which is when its lock is free."""
+    with open(directory / "watched", encoding="ascii") as lock:
+        deadline = time.monotonic() + limit
+        while time.monotonic() < deadline:
+            with contextlib.suppress(BlockingIOError):
+                return fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            time.sleep(0.1)
+    raise AssertionError(f"{directory} is still watched after {limit} s")
 
 
 def kill_all(process, runs):

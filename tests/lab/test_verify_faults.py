@@ -25,6 +25,7 @@ from runs_under_test import (
     verify,
     wait_for_end,
     wait_for_progress,
+    wait_for_watcher,
 )
 from test_verify import assert_sound
 
@@ -194,15 +195,16 @@ def test_an_exceeded_quota(runs, admin, stranger, service, quota, stage, variabl
 
 
 @pytest.fixture
-def giant(admin):
+def picky_flavor(admin):
     """A flavor that no host can take."""
-    flavor = admin.compute.create_flavor(name="lab-test-giant", ram=1 << 20, vcpus=1, disk=1)
+    flavor = admin.compute.create_flavor(name="lab-test-picky", ram=128, vcpus=1, disk=1)
+    admin.compute.create_flavor_extra_specs(flavor, {"resources:PCI_DEVICE": "1"})
     yield flavor.name
     admin.compute.delete_flavor(flavor)
 
 
-def test_no_valid_host_ends_the_wait_at_once_with_the_fault(runs, giant):
-    outcome = verify(runs, flavor=giant, volume="none")
+def test_no_valid_host_ends_the_wait_at_once_with_the_fault(runs, picky_flavor):
+    outcome = verify(runs, flavor=picky_flavor, volume="none")
     error = assert_failed(outcome, "boot", "build_failed", "No valid host was found")
     assert error["details"]["fault"]["code"] == 500
     assert error["request_id"] == outcome.stage("boot")["details"]["request_id"]
@@ -250,6 +252,7 @@ def test_metadata_that_is_not_the_servers_own(runs):
     """A guest that shows the word of another run: a kept server, judged by a run that says it began at another time."""
     kept = verify(runs, volume="none", keep="always")
     assert kept.status == 0, kept.output
+    wait_for_watcher(kept.directory)
     record = kept.record
     record["stages"] = [stage for stage in record["stages"] if stage["stage"] != "metadata"]
     record.update(started="2026-01-01T00:00:00.000000+00:00", finished=None)
