@@ -82,7 +82,8 @@ class RecordedSession(BaseSession):
         # The SDK would repeat any request once, whether or not it may have taken effect.
         options.update(connect_retries=0, status_code_retries=0)
         limit = options.pop("timeout", None) or self.api_timeout
-        safe = method in SAFE or url.endswith("/auth/tokens")
+        # What changes nothing may say so.
+        safe = options.pop("repeat", False) or method in SAFE or url.endswith("/auth/tokens")
         try:
             for pause in (*PAUSES, None) if safe else (None,):
                 try:

@@ -113,15 +113,21 @@ class Upload:
 
     def __init__(self, stream, size, say):
         self.stream, self.size, self.say = stream, size, say
-        self.sent, self.hash, self._said = 0, hashlib.sha512(), time.monotonic()
+        self.sent, self.sha512, self._said = 0, None, time.monotonic()
+        self._hash = hashlib.sha512()
 
     def __len__(self):
         return self.size
 
     def read(self, wanted=CHUNK):
         chunk = self.stream.read(wanted if wanted and wanted > 0 else CHUNK)
+        if not chunk:
+            self.sha512 = self._hash.hexdigest()
+            # If the token has expired by now, the client gets a new one and sends it all again.
+            self.stream.seek(0)
+            self.sent, self._hash = 0, hashlib.sha512()
         self.sent += len(chunk)
-        self.hash.update(chunk)
+        self._hash.update(chunk)
         if time.monotonic() - self._said > 0.5:
             self._said = time.monotonic()
             self.say(f"uploading: {self.sent >> 20} of {self.size >> 20} MiB, {100 * self.sent // max(1, self.size)} %")
@@ -200,7 +206,7 @@ def upload(stage, path):
         return found.status == "active", found.status, found
 
     image = stage.wait(f"the image {name} to be active", look)
-    differences = compare(image, size, sent.hash.hexdigest())
+    differences = compare(image, size, sent.sha512)
     if differences:
         hint = "The cloud does not hold what was sent: look at the store's health."
         raise StageError("conflict", f"the image {name} differs from {path}: {differences}", resource=name, hint=hint)

@@ -64,7 +64,7 @@ CONSOLE_PERIOD = 0.5
 
 
 def read_console(nova, server_id):
-    answer = nova.post(f"/servers/{server_id}/action", json={"os-getConsoleOutput": {}})
+    answer = nova.post(f"/servers/{server_id}/action", json={"os-getConsoleOutput": {}}, repeat=True)
     if answer.status_code == 404:
         return ""  # the guest has not been started yet, or keeps no console
     return answer_of(answer)["output"] or ""

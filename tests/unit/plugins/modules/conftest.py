@@ -1,0 +1,63 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stages as Ansible calls them, on a small cloud."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _guest
+
+CONSOLE = Path(__file__).parents[1] / "module_utils" / "recorded" / "consoles" / "probe.txt"
+# What is recorded on it
+RUN, SERVER = "20261121-065353-d533bd", "f97fb71b-c28f-4a38-a813-f1cc5a5d9fc6"
+NONCES = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac00e03021ebfab67d973fc719"}
+
+
+@pytest.fixture
+def go(call, run):
+    """Return a function that runs the module of a stage; its attribute record reads what is in run.json."""
+
+    def stage(name, check=False, **options):
+        module = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{name}")
+        return call(module, check=check, **{"cloud": "small", "run_dir": run.directory, **options})
+
+    def record(name):
+        stages = json.loads(Path(run.path("run.json")).read_text())["stages"]
+        return next((one for one in stages if one["stage"] == name), None)
+
+    stage.record = record
+    return stage
+
+
+@pytest.fixture
+def console(run):
+    """Return a function that gives the recorded console as it would be of a server of this run."""
+
+    def of(server_id):
+        text, nonces = CONSOLE.read_text(), _guest.nonces(run.id, run.record["started"])
+        for old, new in ((RUN, run.id), (SERVER, server_id), *((NONCES[what], nonces[what]) for what in NONCES)):
+            assert old in text
+            text = text.replace(old, new)
+        return text
+
+    return of
+
+
+@pytest.fixture
+def error(go):
+    """Return a function that runs the module of a stage, which must fail, and gives the error in its record."""
+
+    def of(name, **options):
+        result = go(name, **options)
+        assert result["failed"] is True
+        found = go.record(name)["error"]
+        assert result["msg"] == f"{name}: {found['message'].rstrip('.')}. {found['hint']}".strip()
+        assert "Traceback" not in str(result)
+        return found
+
+    return of
