@@ -38,6 +38,7 @@ def pytest_configure(config):
     # The SDK's plans for its next versions are no matter of these tests.
     for kind in ("DeprecationWarning", "PendingDeprecationWarning"):
         config.addinivalue_line("filterwarnings", f"ignore::{kind}:openstack")
+    config.addinivalue_line("filterwarnings", "ignore:Parameter 'subnet_id' has been renamed")
 
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -235,7 +236,7 @@ class FakeCloud:
                 return self._upload(request)
             return self.recorded(f"{NAMES[service]} not found")
         word, _like = COLLECTIONS[collection]
-        plural = collection.rpartition("/")[2].replace("-", "_")
+        plural = collection.rpartition("/")[2].replace("-", "_").replace("types", "volume_types")
         things = self.things[collection]
         if plain == collection and method == "POST":
             thing = self._make(collection, word, request)

@@ -19,8 +19,9 @@ NONCES = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac
 
 
 @pytest.fixture
-def go(call, run):
+def go(call, cloud, run):
     """Return a function that runs the module of a stage; its attribute record reads what is in run.json."""
+    assert cloud.url
 
     def stage(name, check=False, **options):
         module = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{name}")

@@ -1,0 +1,319 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fifth stage: the request for a server, and what is told while it is built."""
+
+from __future__ import annotations
+
+import base64
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _guest
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.modules import boot as module
+
+pytestmark = pytest.mark.usefixtures("cloud", "hurry")
+NAME = "stackproof-run-1-server"
+GIB = 1 << 30
+
+
+def a_flavor(name, ram=512, disk=1, vcpus=1):
+    return SimpleNamespace(name=name, ram=ram, disk=disk, vcpus=vcpus)
+
+
+@pytest.mark.parametrize(
+    ("flavors", "image", "chosen"),
+    [
+        ([a_flavor("b"), a_flavor("a")], {}, "a"),
+        ([a_flavor("a", ram=1024), a_flavor("b")], {}, "b"),
+        ([a_flavor("a", vcpus=2), a_flavor("b")], {}, "b"),
+        ([a_flavor("a", disk=2), a_flavor("b")], {}, "b"),
+        ([a_flavor("a"), a_flavor("b", ram=1024)], {"min_ram": 600}, "b"),
+        ([a_flavor("a"), a_flavor("b", disk=5)], {"min_disk": 3}, "b"),
+        ([a_flavor("a"), a_flavor("b", disk=5)], {"virtual_size": GIB + 1}, "b"),
+        ([a_flavor("a"), a_flavor("b", disk=5)], {"virtual_size": GIB}, "a"),
+        ([a_flavor("a"), a_flavor("b", disk=5)], {"virtual_size": None, "size": 2 * GIB}, "b"),
+        ([a_flavor("a", disk=0), a_flavor("b", disk=5)], {"virtual_size": 3 * GIB}, "a"),
+        ([a_flavor("a")], {"virtual_size": None, "size": None, "min_disk": 0, "min_ram": 0}, "a"),
+    ],
+)
+def test_the_smallest_flavor_that_fits_is_chosen(flavors, image, chosen):
+    assert module.choose_flavor(flavors, image).name == chosen
+    assert module.choose_flavor(flavors[::-1], image).name == chosen
+
+
+def test_no_flavor_that_fits():
+    with pytest.raises(StageError, match="no flavor has 4096 MB of memory and 10 GB of disk, as the image needs"):
+        module.choose_flavor([a_flavor("a")], {"min_ram": 4096, "min_disk": 10})
+
+
+@pytest.fixture
+def body(go):
+    """Return a function that builds the request after the earlier stages with these options."""
+
+    def build(volume="empty", port="nova", network=None, **options):
+        go("image")
+        go("network", port=port, network=network)
+        go("volume", source=volume)
+        run = module._stage.Run(build.directory)
+        params = {"attach": "at_boot", "availability_zone": None, "host": None, **options}
+        nonces = _guest.nonces(run.id, run.record["started"])
+        return module.server_body(run, SimpleNamespace(id="flavor-1"), NAME, params, nonces), run
+
+    return build
+
+
+@pytest.fixture(autouse=True)
+def directory(body, run):
+    body.directory = run.directory
+
+
+def test_the_request_carries_the_run_and_its_nonces(body):
+    found, run = body()
+    nonces = _guest.nonces(run.id, run.record["started"])
+    assert (found["name"], found["flavorRef"]) == (NAME, "flavor-1")
+    assert found["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces["metadata"]}
+    assert base64.b64decode(found["user_data"]).decode() == _guest.user_data(nonces["user_data"])
+    assert found["networks"] == [{"uuid": run.resource("network")["id"]}]
+    assert found["security_groups"] == [{"name": run.resource("security_group")["id"]}]
+    assert "availability_zone" not in found
+    assert "host" not in found
+
+
+def disks(found):
+    return [
+        (one["source_type"], one["destination_type"], one["boot_index"], one["delete_on_termination"])
+        for one in found.get("block_device_mapping_v2", [])
+    ]
+
+
+def test_a_volume_comes_at_the_boot_beside_the_image(body):
+    found, run = body()
+    assert found["imageRef"] == run.resource("image")["id"]
+    assert disks(found) == [("image", "local", 0, True), ("volume", "volume", -1, False)]
+    assert [one["uuid"] for one in found["block_device_mapping_v2"]] == [
+        run.resource("image")["id"],
+        run.resource("volume")["id"],
+    ]
+
+
+def test_a_volume_comes_after_the_boot(body):
+    found, run = body(attach="after")
+    assert found["imageRef"] == run.resource("image")["id"]
+    assert disks(found) == []
+
+
+def test_a_server_boots_from_its_volume(body, cloud):
+    cloud.states["volumes"] = [{"status": "available", "bootable": "true"}]
+    found, run = body(volume="image", attach="root")
+    assert "imageRef" not in found
+    assert disks(found) == [("volume", "volume", 0, False)]
+    assert found["block_device_mapping_v2"][0]["uuid"] == run.resource("volume")["id"]
+
+
+def test_a_server_does_not_boot_from_an_empty_volume(body):
+    with pytest.raises(StageError, match="the volume stackproof-run-1-volume is empty"):
+        body(attach="root")
+
+
+@pytest.mark.parametrize("attach", ["at_boot", "after"])
+def test_a_server_without_a_volume(body, attach):
+    found, run = body(volume="none", attach=attach)
+    assert found["imageRef"] == run.resource("image")["id"]
+    assert disks(found) == []
+
+
+def test_a_port_brings_its_own_security_group(body):
+    found, run = body(port="precreated")
+    assert found["networks"] == [{"port": run.resource("port")["id"]}]
+    assert "security_groups" not in found
+
+
+def test_zone_and_host_are_asked_for(body):
+    found, _run = body(availability_zone="az1", host="compute1")
+    assert (found["availability_zone"], found["host"]) == ("az1", "compute1")
+
+
+@pytest.mark.parametrize(
+    ("stages", "words"),
+    [([], "there is no image and no network yet"), (["image"], "there is no network yet")],
+)
+def test_a_boot_before_its_time(error, go, cloud, stages, words):
+    for name in stages:
+        go(name)
+    found = error("boot")
+    assert (found["kind"], found["message"]) == ("invalid", words)
+    assert cloud.asked("POST", "/servers") == []
+
+
+@pytest.fixture
+def ready(go):
+    """The stages before the boot."""
+    for name in ("image", "network", "volume"):
+        go(name)
+
+
+BUILD = [
+    {"status": "BUILD", "OS-EXT-STS:task_state": "scheduling", "OS-EXT-STS:power_state": 0},
+    {"status": "BUILD", "OS-EXT-STS:task_state": "spawning", "OS-EXT-STS:power_state": 0},
+]
+ACTIVE = {"status": "ACTIVE", "OS-EXT-STS:task_state": None, "OS-EXT-STS:power_state": 1}
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_is_made_and_followed_until_it_is_active(go, cloud):
+    cloud.states["servers"] = [*BUILD, ACTIVE]
+    result = go("boot")
+    assert result["changed"] is True
+    record = result["record"]
+    server = cloud.all("servers")[0]
+    assert [(one["kind"], one["made"]) for one in record["resources"]] == [("flavor", False), ("server", True)]
+    assert [one["state"] for one in record["waits"][0]["states"]] == [
+        "BUILD, scheduling, no state",
+        "BUILD, spawning, no state",
+        "ACTIVE, running",
+    ]
+    assert record["details"]["flavor"] == {"name": "probe", "ram": 128, "vcpus": 1, "disk": 1}
+    assert record["details"]["server"]["id"] == server["id"]
+    assert record["details"]["server"]["fixed_ips"] == ["192.168.222.44"]
+    assert record["details"]["events"] == [
+        {
+            "event": "compute__do_build_and_run_instance",
+            "start_time": "2026-11-21T06:53:58.000000",
+            "finish_time": "2026-11-21T06:54:11.000000",
+            "result": "Success",
+            "hostId": "8b186bef33acc27603f0033368a0920db59cce124e3b5e5236167b70",
+        }
+    ]
+
+
+@pytest.mark.usefixtures("ready")
+def test_the_request_has_a_number_of_its_own_and_the_clouds(go, cloud):
+    record = go("boot")["record"]
+    post = next(one for one in cloud.requests if (one.method, one.path) == ("POST", "/compute/v2.1/servers"))
+    assert post.headers["X-OpenStack-Request-ID"] == record["details"]["request_id"]
+    (call,) = [one for one in record["calls"] if one["path"].endswith("/servers") and one["method"] == "POST"]
+    assert cloud.asked("GET", f"/os-instance-actions/{call['request_id']}")
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_that_fails_is_left_at_once_with_the_clouds_words(error, go, cloud):
+    fault = {"code": 500, "created": "2026-11-21T06:54:11Z", "message": "No valid host was found."}
+    cloud.states["servers"] = [BUILD[0], {"status": "ERROR", "fault": fault}]
+    found = error("boot")
+    request = go.record("boot")["details"]["request_id"]
+    assert (found["kind"], found["said"], found["request_id"]) == ("build_failed", fault["message"], request)
+    assert found["message"] == f"the server {NAME} is in the state ERROR, the cloud said: No valid host was found."
+    assert request in found["hint"]
+    assert found["details"] == {"fault": fault}
+    assert go.record("boot")["details"]["events"]
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_that_fails_without_a_reason(error, cloud):
+    cloud.states["servers"] = [{"status": "ERROR"}]
+    assert error("boot")["said"] == "no fault is given"
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_that_is_never_active_ends_with_the_stage(error, go, cloud):
+    cloud.states["servers"] = [BUILD[1]]
+    found = error("boot", timeout=0.5)
+    assert found["kind"] == "deadline"
+    assert "at last it was BUILD, spawning, no state" in found["message"]
+    assert go.record("boot")["details"]["events"]
+    assert go.record("boot")["waits"][0]["timed_out"] is True
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize("how", [404, 403, 500])
+def test_a_cloud_that_shows_no_events_boots_all_the_same(go, cloud, how):
+    cloud.trouble("GET", "/os-instance-actions/", how, times=99)
+    record = go("boot")["record"]
+    assert (record["status"], record["details"]["events"]) == ("ok", [])
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_whose_answer_is_lost_is_made_once(go, cloud):
+    cloud.trouble("POST", "/servers$", "reset", effect=True)
+    record = go("boot")["record"]
+    assert record["details"]["found_without_answer"] == [NAME]
+    assert len(cloud.all("servers")) == 1
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_with_a_longer_name_is_not_taken_for_it(go, cloud):
+    cloud.put("servers", name=f"{NAME}-2")
+    cloud.trouble("POST", "/servers$", "reset")
+    go("boot")
+    assert sorted(one["name"] for one in cloud.all("servers")) == [NAME, f"{NAME}-2"]
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_quota_that_is_used_up(error, cloud):
+    cloud.trouble("POST", "/servers$", "nova quota instances")
+    found = error("boot")
+    assert (found["kind"], found["status"]) == ("quota", 403)
+    assert found["said"] == "Quota exceeded for instances: Requested 100, but already used 2 of 60 instances"
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_flavor_is_named(go, cloud):
+    cloud.put("flavors", name="m1.large", ram=8192)
+    assert go("boot", flavor="m1.large")["record"]["details"]["flavor"]["ram"] == 8192
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_flavor_that_is_not_there(error):
+    found = error("boot", flavor="nope")
+    assert found["message"] == "the cloud has no flavor nope; it has probe"
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_volume_is_attached_after_the_boot(go, cloud):
+    record = go("boot", attach="after")["record"]
+    assert cloud.all("volumes")[0]["status"] == "in-use"
+    assert [one["for"] for one in record["waits"]] == [
+        f"the server {NAME} to be active",
+        "the volume stackproof-run-1-volume to be in use",
+    ]
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_volume_that_is_not_attached(error, cloud):
+    cloud.watchers.append(lambda _request: cloud.all("volumes")[0].update(status="available"))
+    found = error("boot", attach="after")
+    assert found["message"] == "the volume stackproof-run-1-volume is available, not attached"
+
+
+def test_the_floating_ip_comes_to_the_servers_port(go, cloud):
+    cloud.put("networks", name="public", **{"router:external": True})
+    go("image")
+    go("network", floating_ip=True)
+    go("volume", source="none")
+    record = go("boot")["record"]
+    assert cloud.all("floatingips")[0]["port_id"] == record["details"]["server"]["ports"][0]
+
+
+@pytest.mark.usefixtures("ready")
+def test_check_mode_makes_nothing(go, cloud):
+    before = len(cloud.bodies)
+    result = go("boot", check=True)
+    assert (result["changed"], len(cloud.bodies)) == (True, before)
+
+
+@pytest.mark.parametrize(
+    ("server", "text"),
+    [
+        ({"status": "ACTIVE", "OS-EXT-STS:power_state": 1}, "ACTIVE, running"),
+        (
+            {"status": "BUILD", "OS-EXT-STS:task_state": "networking", "OS-EXT-STS:power_state": 0},
+            "BUILD, networking, no state",
+        ),
+        ({"status": "SHUTOFF", "OS-EXT-STS:power_state": 4}, "SHUTOFF, shut down"),
+        ({"status": "ACTIVE", "OS-EXT-STS:power_state": 9}, "ACTIVE, power 9"),
+    ],
+)
+def test_a_state_is_one_short_text(server, text):
+    assert module.state_of(server) == text

@@ -1,0 +1,148 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sixth stage: what the guest proves on its console, and whether it is reached."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _reach
+from ansible_collections.stackproof.provision.plugins.modules import metadata as module
+
+pytestmark = pytest.mark.usefixtures("cloud", "hurry")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(module, "CONSOLE_PERIOD", 0.01)
+
+
+@pytest.fixture
+def booted(go, cloud):
+    """The server, after the stages before this one."""
+    for name in ("image", "network", "volume", "boot"):
+        go(name)
+    return cloud.all("servers")[0]
+
+
+def part(text, share):
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[: round(len(lines) * share)])
+
+
+def test_a_guest_is_followed_until_it_has_proved_both(go, cloud, booted, console):
+    whole = console(booted["id"])
+    shown = ["", part(whole, 0.4), part(whole, 0.5), part(whole, 0.6), whole]
+    cloud.console = lambda _server: shown.pop(0) if len(shown) > 1 else shown[0]
+    result = go("metadata")
+    assert (result["changed"], result.get("failed")) == (False, None)
+    record = result["record"]
+    assert [one["state"] for one in record["waits"][0]["states"]] == [
+        "no console output",
+        "disks",
+        "lease of 192.168.222.44",
+        "metadata read",
+        "both read",
+    ]
+    guest = record["details"]["guest"]
+    assert (guest["metadata"], guest["user_data"], guest["uuid"]) == (True, True, booted["id"])
+    assert record["details"]["lease_is_port_address"] is True
+    assert "reached" not in record["details"]
+
+
+def test_the_nonce_of_another_run_is_found_out_at_once(error, cloud, booted, console):
+    cloud.console = console("0b5a3a1e-7a39-4f9e-9d52-6d1f7b6c2a10").replace("stackproof-guest", "other")
+    cloud.console = cloud.console.replace('"stackproof_nonce":"', '"stackproof_nonce":"x')
+    found = error("metadata", timeout=30)
+    assert found["kind"] == "wrong_metadata"
+    assert "that of 0b5a3a1e-7a39-4f9e-9d52-6d1f7b6c2a10" in found["message"]
+    assert found["resource"] == booted["name"]
+    assert len(cloud.asked("POST", "/action")) == 1
+
+
+@pytest.mark.parametrize(
+    ("share", "kind"), [(0, "no_console"), (0.4, "no_lease"), (0.5, "no_metadata"), (0.6, "no_user_data")]
+)
+def test_what_is_missing_at_the_deadline_is_named(error, go, cloud, booted, console, share, kind):
+    cloud.console = part(console(booted["id"]), share)
+    found = error("metadata", timeout=0.15)
+    assert found["kind"] == kind
+    assert found["message"].startswith("the server stackproof-run-1-server: ")
+    assert go.record("metadata")["waits"][0]["timed_out"] is True
+    assert go.record("metadata")["details"]["guest"]["lines"] == len(cloud.console.splitlines())
+
+
+def test_a_console_that_is_not_there_yet_is_waited_for(go, cloud, booted, console):
+    cloud.console = console
+    cloud.trouble("POST", "/action", "nova not found", times=2)
+    record = go("metadata")["record"]
+    assert record["status"] == "ok"
+    assert [one["state"] for one in record["waits"][0]["states"]] == ["no console output", "both read"]
+    assert booted["status"] == "ACTIVE"
+
+
+@pytest.mark.usefixtures("booted")
+@pytest.mark.parametrize("how", ["reset", "cut", 502, 503])
+def test_a_look_at_the_console_that_is_lost_is_repeated(go, cloud, console, how):
+    cloud.console = console
+    cloud.trouble("POST", "/action", how)
+    assert go("metadata")["record"]["status"] == "ok"
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_console_that_may_not_be_read(error, cloud):
+    cloud.trouble("POST", "/action", "nova forbidden")
+    assert error("metadata")["kind"] == "forbidden"
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_console_without_text(error, cloud):
+    cloud.console = None
+    assert error("metadata", timeout=0.1)["kind"] == "no_console"
+
+
+@pytest.fixture
+def reachable(go, cloud, console):
+    """A server with a floating IP, which is this machine's own address."""
+    cloud.put("networks", name="public", **{"router:external": True})
+    cloud.console = console
+    go("image")
+    go("network", floating_ip=True)
+    go("volume", source="none")
+    go("boot")
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("is_open", [True, False])
+def test_the_guest_is_reached_by_its_floating_ip(go, is_open):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        if not is_open:
+            listener.close()
+        record = go("metadata", tcp_port=port)["record"]
+    reached = record["details"]["reached"]
+    assert reached["address"] == "127.0.0.1"
+    assert reached["ping"]["status"] in ("answered", "unreadable")
+    assert reached["tcp"]["status"] == "answered"
+    assert ("open" in reached["tcp"]["said"]) == is_open
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_guest_that_does_not_answer(error, go, monkeypatch):
+    monkeypatch.setattr(_reach, "ping", lambda _address: _reach.outcome("silent", "no echo reply"))
+    found = error("metadata", timeout=0.4)
+    assert (found["kind"], found["message"]) == ("unreachable", "the guest is up, but 127.0.0.1 does not answer ping")
+    assert go.record("metadata")["details"]["reached"]["ping"]["said"] == "no echo reply"
+
+
+def test_metadata_before_its_time(error, cloud):
+    found = error("metadata")
+    assert (found["kind"], found["message"]) == ("invalid", "there is no server yet")
+    assert cloud.requests == []
+
+
+def test_check_mode_asks_nobody(go, cloud):
+    assert go("metadata", check=True)["record"]["status"] == "ok"
+    assert cloud.requests == []

@@ -1,0 +1,215 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The third stage: a network of the run's own, or one that is there, and the way out of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("cloud", "hurry")
+MARK = "stackproof-run-1"
+
+
+@pytest.fixture
+def external(cloud):
+    return cloud.put("networks", name="public", **{"router:external": True})
+
+
+def bodies(cloud, word):
+    return [body for kind, body in cloud.bodies if kind == word]
+
+
+def made(record):
+    return [(one["kind"], one["name"]) for one in record["resources"] if one["made"]]
+
+
+def test_a_network_a_subnet_and_a_group_are_made_with_the_mark(go, cloud):
+    result = go("network", dns_nameservers=["9.9.9.9"])
+    assert result["changed"] is True
+    assert made(result["record"]) == [
+        ("network", f"{MARK}-network"),
+        ("subnet", f"{MARK}-subnet"),
+        ("security_group", f"{MARK}-security-group"),
+    ]
+    (network,), (subnet,), (group,) = (bodies(cloud, word) for word in ("network", "subnet", "security_group"))
+    assert network == {"name": f"{MARK}-network", "description": MARK}
+    assert subnet == {
+        "name": f"{MARK}-subnet",
+        "description": MARK,
+        "network_id": cloud.all("networks")[0]["id"],
+        "ip_version": 4,
+        "cidr": "192.168.222.0/24",
+        "dns_nameservers": ["9.9.9.9"],
+    }
+    assert group == {"name": f"{MARK}-security-group", "description": MARK}
+
+
+def test_the_requests_are_those_of_a_recorded_run(go):
+    go("network")
+    recorded = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs" / "20261121-065105-bdb5f5" / "run.json"
+    (stage,) = [one for one in json.loads(recorded.read_text())["stages"] if one["stage"] == "network"]
+    expected = [(one["method"], one["path"], one["status"]) for one in stage["calls"]]
+    calls = [one for one in go.record("network")["calls"] if one["service"] == "network"]
+    assert [(one["method"], one["path"].removeprefix("/network"), one["status"]) for one in calls] == expected
+
+
+def test_ping_and_ssh_are_let_in(go, cloud):
+    go("network")
+    assert [
+        (one["protocol"], one.get("port_range_min"), one["direction"]) for one in bodies(cloud, "security_group_rule")
+    ] == [
+        ("icmp", None, "ingress"),
+        ("tcp", 22, "ingress"),
+    ]
+    assert {one["security_group_id"] for one in bodies(cloud, "security_group_rule")} == {
+        cloud.all("security-groups")[0]["id"]
+    }
+
+
+def test_other_rules_may_be_given(go, cloud):
+    go("network", rules=[{"protocol": "tcp", "port": 80}])
+    (rule,) = bodies(cloud, "security_group_rule")
+    assert (rule["protocol"], rule["port_range_min"], rule["port_range_max"]) == ("tcp", 80, 80)
+
+
+def test_a_range_of_the_sixth_version(go, cloud):
+    go("network", cidr="fd00:1::/64")
+    assert bodies(cloud, "subnet")[0]["ip_version"] == 6
+
+
+@pytest.mark.parametrize("by", ["name", "id"])
+def test_a_network_that_is_there_is_used(go, cloud, by):
+    network = cloud.put("networks", name="lan")
+    record = go("network", network=network[by])["record"]
+    assert (record["resources"][0]["id"], record["resources"][0]["made"]) == (network["id"], False)
+    assert made(record) == [("security_group", f"{MARK}-security-group")]
+    assert bodies(cloud, "network") == bodies(cloud, "subnet") == []
+
+
+def test_a_network_that_is_not_there(error):
+    found = error("network", network="nope")
+    assert (found["kind"], found["message"]) == (
+        "not_found",
+        "the cloud has no network nope that this project may use",
+    )
+
+
+def test_a_way_out_with_a_floating_ip(go, cloud, external):
+    record = go("network", floating_ip=True)["record"]
+    assert made(record)[3:] == [
+        ("router", f"{MARK}-router"),
+        ("router_interface", f"{MARK}-router-interface"),
+        ("floating_ip", f"{MARK}-floating-ip"),
+    ]
+    assert record["resources"][0] == {
+        "kind": "external_network",
+        "id": external["id"],
+        "name": "public",
+        "made": False,
+    }
+    assert bodies(cloud, "router")[0]["external_gateway_info"] == {"network_id": external["id"]}
+    assert bodies(cloud, "floatingip") == [
+        {"floating_network_id": external["id"], "description": f"{MARK}-floating-ip"}
+    ]
+    assert record["details"]["floating_ip"] == "127.0.0.1"
+    router, subnet = cloud.all("routers")[0], cloud.all("subnets")[0]
+    interface = next(one for one in record["resources"] if one["kind"] == "router_interface")
+    assert interface["id"] == f"{router['id']}/{subnet['id']}"
+
+
+@pytest.mark.parametrize("lost", ["add_router_interface", "/routers$", "/floatingips$"])
+def test_a_way_out_whose_answers_are_lost_is_made_once(go, cloud, external, lost):
+    cloud.trouble("PUT" if "add" in lost else "POST", lost, "reset", effect=True)
+    record = go("network", floating_ip=True)["record"]
+    assert len(record["details"]["found_without_answer"]) == 1
+    assert len(cloud.asked("PUT", "add_router_interface")) == 1
+    assert [len(cloud.all(word)) for word in ("routers", "floatingips", "ports")] == [1, 1, 1]
+    assert external in cloud.all("networks")
+
+
+def test_a_floating_ip_in_a_network_that_is_there_needs_no_router(go, cloud, external):
+    network = cloud.put("networks", name="lan")
+    record = go("network", network="lan", floating_ip=True)["record"]
+    assert [kind for kind, _name in made(record)] == ["security_group", "floating_ip"]
+    assert {one["id"] for one in record["resources"]} >= {network["id"], external["id"]}
+
+
+def test_a_floating_ip_without_an_external_network(error):
+    found = error("network", floating_ip=True)
+    assert found["kind"] == "not_found"
+    assert "this project sees no external network" in found["message"]
+
+
+def test_a_choice_of_external_networks_must_be_made(error, cloud, external):
+    cloud.put("networks", name="other", **{"router:external": True})
+    found = error("network", floating_ip=True)
+    assert (found["kind"], found["message"]) == ("ambiguous", "there are several external networks: other, public")
+    assert cloud.all("networks")[0] == external
+    assert cloud.bodies == []
+
+
+def test_an_external_network_is_named(go, cloud, external):
+    cloud.put("networks", name="other", **{"router:external": True})
+    record = go("network", floating_ip=True, external_network="public")["record"]
+    assert record["resources"][0]["id"] == external["id"]
+
+
+def test_an_external_network_that_is_none(error, cloud):
+    cloud.put("networks", name="lan")
+    found = error("network", floating_ip=True, external_network="lan")
+    assert (found["kind"], found["message"]) == (
+        "invalid",
+        "the network lan is not external, so it has no floating IPs",
+    )
+
+
+def test_a_port_is_made_before_the_boot(go, cloud):
+    record = go("network", port="precreated")["record"]
+    (port,) = bodies(cloud, "port")
+    assert port["network_id"] == cloud.all("networks")[0]["id"]
+    assert port["security_groups"] == [cloud.all("security-groups")[0]["id"]]
+    assert record["details"] == {"port": "precreated", "fixed_ips": ["192.168.222.44"]}
+
+
+def test_a_stage_that_was_interrupted_goes_on_where_it_was(go, cloud, run):
+    network = cloud.put("networks", name=f"{MARK}-network")
+    run.ledger.write("begun", "network", f"{MARK}-network")
+    run.ledger.write("made", "network", f"{MARK}-network", id=network["id"])
+    run.ledger.write("begun", "subnet", f"{MARK}-subnet")
+    record = go("network")["record"]
+    assert record["resources"][0]["id"] == network["id"]
+    assert [kind for kind, _body in cloud.bodies][:2] == ["subnet", "security_group"]
+
+
+def test_rules_that_are_there_are_not_made_again(go, cloud, run):
+    group = cloud.put("security-groups", name=f"{MARK}-security-group")
+    cloud.put("security-group-rules", security_group_id=group["id"], protocol="tcp", port_range_min=22)
+    run.ledger.write("made", "security_group", f"{MARK}-security-group", id=group["id"])
+    go("network")
+    assert [one["protocol"] for one in bodies(cloud, "security_group_rule")] == ["icmp"]
+
+
+def test_a_quota_that_is_used_up(error, cloud, run):
+    cloud.trouble("POST", "/networks", "neutron quota")
+    found = error("network")
+    assert (found["kind"], found["status"]) == ("quota", 409)
+    assert "Raise the project's quota" in found["hint"]
+    assert run.ledger.__class__(run.path("ledger.jsonl")).find("network", f"{MARK}-network")["event"] == "refused"
+
+
+def test_check_mode_makes_nothing(go, cloud, external):
+    result = go("network", check=True, floating_ip=True)
+    assert (result["changed"], result.get("failed")) == (True, None)
+    assert result["record"]["resources"][0]["id"] == external["id"]
+    assert cloud.bodies == []
+
+
+def test_check_mode_finds_a_wrong_password(go, cloud):
+    cloud.password = "another"
+    result = go("network", check=True)
+    assert result["failed"] is True
+    assert "requires authentication" in result["msg"]
