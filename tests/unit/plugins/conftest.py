@@ -100,7 +100,7 @@ class FakeCloud:
         if context:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.002,), daemon=True).start()
         self.put("flavors", **template("flavors")[0])
         for image in template("images"):
             self.put("images", **image)

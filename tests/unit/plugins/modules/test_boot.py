@@ -148,10 +148,9 @@ def test_a_boot_before_its_time(error, go, cloud, stages, words):
 
 
 @pytest.fixture
-def ready(go):
+def ready(earlier):
     """The stages before the boot."""
-    for name in ("image", "network", "volume"):
-        go(name)
+    earlier("image", "network", "volume")
 
 
 BUILD = [

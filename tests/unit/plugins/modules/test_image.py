@@ -193,8 +193,8 @@ def test_an_upload_that_is_cut_off_is_not_repeated(error, cloud, file):
 def test_a_token_that_expires_before_the_upload_is_renewed(go, cloud, file):
     cloud.trouble("PUT", "/file", "glance unauthorized")
     began = time.monotonic()
-    record = go("image", file=str(file), timeout=3)["record"]
-    assert time.monotonic() - began < 2
+    record = go("image", file=str(file), timeout=20)["record"]
+    assert time.monotonic() - began < 10
     assert record["details"]["verified"] == ["size", "sha512"]
 
 
