@@ -72,6 +72,7 @@ COLLECTIONS = {
     "/image/v2/images": ("image", next(one for one in template("images") if one["name"] == "probe")),
     f"/volume/v3/{PROJECT}/volumes": ("volume", template("volume")),
     f"/volume/v3/{PROJECT}/types": ("volume_type", {"name": ""}),
+    f"/volume/v3/{PROJECT}/attachments": ("attachment", {"status": "attached"}),
     "/compute/v2.1/servers": ("server", template("server")),
     "/compute/v2.1/flavors": ("flavor", template("flavors")[0]),
 }

@@ -289,6 +289,24 @@ def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
     assert cloud.all("networks") == []  # each level has its chance
 
 
+def test_a_volume_that_a_server_reserved_is_released_before_it_goes(cloud, had, remove):
+    volume = had("volume")
+    for status in ("reserved", "attached"):
+        cloud.put("attachments", volume_id=volume["id"], status=status)
+    other = cloud.put("attachments", volume_id="other", status="reserved")
+    assert remove() == []
+    assert deletions(cloud) == ["attachments", "volumes"]
+    assert sorted(one["status"] for one in cloud.all("attachments")) == ["attached", "reserved"]
+    assert other in cloud.all("attachments")
+
+
+def test_a_cloud_without_attachments_of_its_own_removes_volumes_all_the_same(cloud, had, remove):
+    had("volume")
+    cloud.trouble("GET", "/attachments", 404, times=9)
+    assert remove() == []
+    assert cloud.all("volumes") == []
+
+
 def interface(cloud, run, known):
     router, subnet = cloud.put("routers", name=f"{MARK}-router"), cloud.put("subnets", name=f"{MARK}-subnet")
     for kind, thing in (("subnet", subnet), ("router", router)):
