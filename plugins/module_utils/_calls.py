@@ -92,7 +92,7 @@ class RecordedSession(BaseSession):
                     answer = super().request(url, method, **options)
                     if answer.status_code not in GATEWAY or pause is None:
                         return answer
-                except (ConnectFailure, UnknownConnectionError, HttpError) as exc:
+                except (ConnectFailure, ConnectTimeout, UnknownConnectionError, HttpError) as exc:
                     again = not isinstance(exc, HttpError) or exc.http_status in GATEWAY
                     if pause is None or not again or self.deadline.left() < pause:
                         raise

@@ -93,9 +93,19 @@ class Stage:
         return make()
 
     def wait(self, what, look, period=_waiting.PERIOD):
+        """Look until it is done. A look without an answer is a state of its own: others may follow until the deadline."""
+
+        def patient_look():
+            try:
+                return look()
+            except CLOUD_ERRORS as exc:
+                if not _calls.is_unanswered(exc):
+                    raise
+                return False, f"no answer ({type(exc).__name__})", None
+
         self.doing = f"waiting for {what}"
         say = self.say if not self.check else lambda _text: None
-        return _waiting.wait_until(what, look, self.deadline, self.waits, say, period)
+        return _waiting.wait_until(what, patient_look, self.deadline, self.waits, say, period)
 
     def as_record(self, status, error=None):
         _calls.name_services(self.calls, _cloud.endpoints_known(self._cloud) if self._cloud else [])

@@ -15,6 +15,7 @@ from ._clock import Stopwatch, now
 
 # A change is to be known within half a second: the longest pause and a usual answer stay below it.
 PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
+STRAINED, LONGEST = 1, 10
 
 
 class Deadline:
@@ -36,11 +37,11 @@ class DeadlinePassed(Exception):
 def pause_after(took, waited, period=PERIOD):
     """How long to rest before the next look.
 
-    Looks begin one period apart. After a minute they become rarer, and a slow service is never asked more than half
-    of the time.
+    Looks begin one period apart. After a minute they become rarer. A service is never asked more than half of the time,
+    and one that needs over a second has so much to do that it is asked a quarter of the time.
     """
     period = max(period, PERIOD_LATER) if waited > LATER else period
-    return max(period - took, took)
+    return max(period - took, took if took < STRAINED else min(3 * took, LONGEST))
 
 
 def wait_until(what, look, deadline, record, say, period=PERIOD):

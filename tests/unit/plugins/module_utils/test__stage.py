@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _run, _stage, _wallet
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from keystoneauth1.exceptions import ConnectTimeout, Forbidden
 
 NAME = "stackproof-run-1-network"
 NETWORKS = "/network/v2.0/networks"
@@ -334,3 +335,26 @@ def test_only_an_interrupted_stage_is_taken_up_again(record, finished):
 def test_an_error_without_a_hint_is_a_sentence_all_the_same():
     record = {"stage": "boot", "error": {**StageError("odd", "it broke").record, "hint": ""}}
     assert _stage.sentence(record) == "boot: it broke."
+
+
+def test_a_wait_outlives_looks_without_an_answer(stage):
+    """What a real service did under load: a timeout, then the state."""
+    answers = iter([ConnectTimeout("timed out"), (False, "BUILD", None), (True, "ACTIVE", "server")])
+
+    def look():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    at_work = stage()
+    assert at_work.wait("the server", look, period=0.01) == "server"
+    assert [state["state"] for state in at_work.waits[0]["states"]] == ["no answer (ConnectTimeout)", "BUILD", "ACTIVE"]
+
+
+def test_a_wait_ends_at_an_answer_that_is_an_error(stage):
+    def look():
+        raise Forbidden("no")
+
+    with pytest.raises(Forbidden):
+        stage().wait("the server", look)
