@@ -93,7 +93,7 @@ class Stage:
         return make()
 
     def wait(self, what, look, period=_waiting.PERIOD):
-        """Look until it is done. A look without an answer is a state of its own: others may follow until the deadline."""
+        """Look until it is done. A look without an answer is a state of its own, until the deadline."""
 
         def patient_look():
             try:
