@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import socket
-import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _errors
@@ -233,27 +232,6 @@ def test_an_authority_that_is_not_there_is_a_matter_of_tls(connect, tmp_path):
     assert error["kind"] == "tls"
     assert str(tmp_path / "none.pem") in error["message"]
     assert connection.calls[0]["error"]
-
-
-def test_a_hang_ends_with_the_deadline(cloud, connect):
-    cloud.trouble("POST", NETWORKS, "hang", times=99)
-    connection = connect(timeout=1.2)
-    connection.session.get_token()
-    began = time.monotonic()
-    error, unanswered = failed(lambda: connection.network.create_network(name="n"))
-    assert 0.9 < time.monotonic() - began < 10
-    assert (error["kind"], unanswered) == ("unreachable", True)
-    assert "timed out" in error["message"]
-    assert answers(connection) == ["ReadTimeout"]
-
-
-def test_a_hang_ends_with_the_time_of_a_single_request(cloud, connect):
-    cloud.trouble("GET", NETWORKS, "hang", times=99)
-    connection = connect(timeout=60, api_timeout=0.5)
-    began = time.monotonic()
-    error, _unanswered = failed(lambda: names(connection))
-    assert time.monotonic() - began < 10
-    assert error["kind"] == "unreachable"
 
 
 def test_after_the_deadline_a_request_has_a_second_and_no_repeats(cloud, connect):

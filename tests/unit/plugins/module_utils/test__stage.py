@@ -127,8 +127,11 @@ def test_a_creation_that_is_lost_twice_is_given_up_and_stays_begun(cloud, run, s
 
 def test_a_creation_that_hangs_though_it_took_effect_is_found(cloud, stage):
     cloud.trouble("POST", NETWORKS, "hang", effect=True)
-    made = create(stage(api_timeout=1))
+    at_work = stage(api_timeout=1)
+    made = create(at_work)
     assert [one["id"] for one in cloud.all("networks")] == [made.id]
+    assert [call["error"] for call in at_work.calls if not call["status"]] == ["ReadTimeout"]
+    assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
 
 
 @pytest.mark.parametrize(
@@ -274,8 +277,8 @@ def test_a_stage_ends_at_its_deadline(run, stage):
         one.wait("the thing to be there", lambda: (False, "not yet", None))
 
     began = time.monotonic()
-    record, _trace = _stage.perform(stage(timeout=0.5), act)
-    assert 0.5 <= time.monotonic() - began < 5
+    record, _trace = _stage.perform(stage(timeout=0.1), act)
+    assert 0.1 <= time.monotonic() - began < 5
     assert record["error"]["kind"] == "deadline"
     assert record["waits"][0]["timed_out"] is True
     assert "at last it was not yet" in record["error"]["message"]

@@ -26,7 +26,10 @@ def problems(record):
 
 @pytest.fixture
 def passed():
-    return _run.read_record(RECORDED[0].parent / PASSED)
+    record = _run.read_record(RECORDED[0].parent / PASSED)
+    for stage in record["stages"]:
+        del stage["calls"][3:]  # enough, and quicker
+    return record
 
 
 def test_it_is_a_schema():

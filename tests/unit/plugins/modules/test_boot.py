@@ -218,7 +218,7 @@ def test_a_server_that_fails_without_a_reason(error, cloud):
 @pytest.mark.usefixtures("ready")
 def test_a_server_that_is_never_active_ends_with_the_stage(error, go, cloud):
     cloud.states["servers"] = [BUILD[1]]
-    found = error("boot", timeout=0.5)
+    found = error("boot", timeout=0.1)
     assert found["kind"] == "deadline"
     assert "at last it was BUILD, spawning, no state" in found["message"]
     assert go.record("boot")["details"]["events"]

@@ -66,7 +66,7 @@ def test_the_nonce_of_another_run_is_found_out_at_once(error, cloud, booted, con
 )
 def test_what_is_missing_at_the_deadline_is_named(error, go, cloud, booted, console, share, kind):
     cloud.console = part(console(booted["id"]), share)
-    found = error("metadata", timeout=0.15)
+    found = error("metadata", timeout=0.05)
     assert found["kind"] == kind
     assert found["message"].startswith("the server stackproof-run-1-server: ")
     assert go.record("metadata")["waits"][0]["timed_out"] is True
@@ -131,7 +131,7 @@ def test_the_guest_is_reached_by_its_floating_ip(go, is_open):
 @pytest.mark.usefixtures("reachable")
 def test_a_guest_that_does_not_answer(error, go, monkeypatch):
     monkeypatch.setattr(_reach, "ping", lambda _address: _reach.outcome("silent", "no echo reply"))
-    found = error("metadata", timeout=0.4)
+    found = error("metadata", timeout=0.1)
     assert (found["kind"], found["message"]) == ("unreachable", "the guest is up, but 127.0.0.1 does not answer ping")
     assert go.record("metadata")["details"]["reached"]["ping"]["said"] == "no echo reply"
 

@@ -101,7 +101,7 @@ def test_a_cloud_without_messages_fails_with_its_state_all_the_same(error, cloud
 
 def test_a_volume_that_never_comes_ends_with_the_stage(error, cloud):
     cloud.states["volumes"] = ["creating"]
-    found = error("volume", timeout=0.4)
+    found = error("volume", timeout=0.1)
     assert found["kind"] == "deadline"
     assert "at last it was creating" in found["message"]
 
