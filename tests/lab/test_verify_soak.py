@@ -64,10 +64,11 @@ def test_many_runs_at_once_on_one_project(runs, admin, storage):
 def test_runs_killed_at_random_moments_and_one_cleanup(runs, admin, storage):
     seed = int(time.time())
     chance, begun = random.Random(seed), time.monotonic()
-    for _one in range(KILLED):
-        process = start(runs)
-        time.sleep(chance.uniform(1.5, 35))
-        kill_all(process, runs)
+    with room_for_many(admin):
+        for _one in range(KILLED):
+            process = start(runs)
+            time.sleep(chance.uniform(1.5, 35))
+            kill_all(process, runs)
     killed = time.monotonic() - begun
     held = len(left_of(directories(runs), admin, storage))
     status, output = play("cleanup", runs=runs)
