@@ -19,6 +19,7 @@ EXPECTED = {
     "20261121-065335-3d402b": ("fail", "auth"),
     "20261121-065405-617d6b": ("incomplete", "metadata"),
     "20261121-065813-30e86c": ("pass", None),
+    "20261121-073057-d8aefd": ("fail", "boot"),
 }
 
 
