@@ -82,3 +82,28 @@ attributes:
     description: Looks up what the stage would use, and says what it would make.
     support: full
 """
+
+    THRESHOLDS = r"""
+options:
+  thresholds:
+    description:
+      - Limits whose breach fails the run. Their form is checked before anything is made; they are applied at its end.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: What the limit is about.
+        type: str
+        required: true
+      query:
+        description: A JMESPath expression over C(run.json) that finds a number.
+        type: str
+        required: true
+      min:
+        description: The least value.
+        type: float
+      max:
+        description: The greatest value.
+        type: float
+"""

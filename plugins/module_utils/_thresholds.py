@@ -20,6 +20,21 @@ except ImportError:
     HAS_JMESPATH = False
 
 
+OPTIONS = {
+    "thresholds": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "name": {"type": "str", "required": True},
+            "query": {"type": "str", "required": True},
+            "min": {"type": "float"},
+            "max": {"type": "float"},
+        },
+    },
+}
+
+
 def check_expressions(limits):
     """Find a mistake in a limit before a run, not after it."""
     for limit in limits:

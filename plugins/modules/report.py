@@ -13,32 +13,13 @@ description:
   - Judges the run, applies limits, compares with earlier runs, and writes C(junit.xml) and C(metrics.prom).
   - A finished run keeps its verdict, and is only rendered again.
 extends_documentation_fragment:
+  - stackproof.provision._stage.thresholds
   - stackproof.provision._stage.attributes
 options:
   run_dir:
     description: Directory of the run.
     type: path
     required: true
-  thresholds:
-    description: Limits whose breach fails the run.
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      name:
-        description: What the limit is about.
-        type: str
-        required: true
-      query:
-        description: A JMESPath expression over C(run.json) that finds a number.
-        type: str
-        required: true
-      min:
-        description: The least value.
-        type: float
-      max:
-        description: The greatest value.
-        type: float
   history:
     description: How many earlier runs of the same cloud this one is compared with.
     type: int
@@ -81,19 +62,12 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils import _finish, _render, _run, _thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
-THRESHOLD = {
-    "name": {"type": "str", "required": True},
-    "query": {"type": "str", "required": True},
-    "min": {"type": "float"},
-    "max": {"type": "float"},
-}
-
 
 def main():
     module = AnsibleModule(
         argument_spec={
+            **_thresholds.OPTIONS,
             "run_dir": {"type": "path", "required": True},
-            "thresholds": {"type": "list", "elements": "dict", "default": [], "options": THRESHOLD},
             "history": {"type": "int", "default": 20},
             "enforce": {"type": "bool", "default": True},
         },

@@ -14,6 +14,7 @@ description:
   - From then on a small process watches the run. If C(ansible-playbook) ends before
     the run is finished, it removes what the run has made, as O(keep) says, and ends the record.
 extends_documentation_fragment:
+  - stackproof.provision._stage.thresholds
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.attributes
 options:
@@ -31,26 +32,6 @@ options:
     type: str
     choices: [never, on_failure, always]
     default: never
-  thresholds:
-    description: The limits that the report will apply; here only their form is checked.
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      name:
-        description: What the limit is about.
-        type: str
-        required: true
-      query:
-        description: A JMESPath expression over C(run.json) that finds a number.
-        type: str
-        required: true
-      min:
-        description: The least value.
-        type: float
-      max:
-        description: The greatest value.
-        type: float
   watch:
     description: Whether a process watches the run.
     type: bool
@@ -86,22 +67,15 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _guard, _run, _thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
-THRESHOLD = {
-    "name": {"type": "str", "required": True},
-    "query": {"type": "str", "required": True},
-    "min": {"type": "float"},
-    "max": {"type": "float"},
-}
-
 
 def main():
     module = AnsibleModule(
         argument_spec={
             **_cloud.CLOUD_OPTIONS,
+            **_thresholds.OPTIONS,
             "runs": {"type": "path", "required": True},
             "run_id": {"type": "str"},
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
-            "thresholds": {"type": "list", "elements": "dict", "default": [], "options": THRESHOLD},
             "watch": {"type": "bool", "default": True},
             "_controller": {"type": "int"},
         },
