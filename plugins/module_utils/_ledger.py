@@ -14,7 +14,9 @@ import os
 
 from ._clock import now
 
-BEGUN, MADE, REFUSED, GONE = "begun", "made", "refused", "gone"
+BEGUN, LOST, MADE, REFUSED, GONE = "begun", "lost", "made", "refused", "gone"
+# What may be there
+OPEN = (BEGUN, LOST, MADE)
 
 
 class Ledger:
@@ -50,10 +52,13 @@ def ends_whole(path):
 
 def enter(entries, line):
     key = (line["kind"], line["name"])
-    entry = entries.setdefault(key, {"kind": line["kind"], "name": line["name"], "id": None, "begun": line["at"]})
+    begun = {"kind": line["kind"], "name": line["name"], "id": None, "begun": line["at"], "lost": None}
+    entry = entries.setdefault(key, begun)
     if line["event"] == BEGUN:
         # Begun anew, after it was gone or refused: what is known of the first one is not true of this one.
-        entry.update(id=None, begun=line["at"])
+        entry.update(id=None, begun=line["at"], lost=None)
+    elif line["event"] == LOST:
+        entry["lost"] = line["at"]
     entry["event"] = line["event"]
     entry.update({name: value for name, value in line.items() if name not in ("at", "event", "kind", "name")})
 

@@ -118,6 +118,14 @@ class Removal:
         self.entry, self.mark = entry, mark
         self.kind, self.id = KINDS[entry["kind"]], entry["id"]
         self.tries, self.gone, self.why, self.final = 0, False, "it was not deleted yet", False
+        self.twin = bool(entry["lost"])
+
+    def _went(self):
+        """It is gone. But a creation whose answer was lost may have taken effect twice: then there is a second one."""
+        if not self.twin:
+            self.gone = True
+            return
+        self.entry["id"], self.id, self.tries, self.twin = self.id, None, 0, False
 
     def step(self, cloud):
         try:
@@ -137,7 +145,7 @@ class Removal:
         except CLOUD_ERRORS as exc:
             status = status_of(exc)
             if status == 404:
-                self.gone = True
+                self._went()
                 return
             self.tries = 0  # refused, so there is reason to try again
             self.why = explain(exc, "its deletion")["message"]
@@ -149,14 +157,14 @@ class Removal:
         if self.id is None:
             found = self.kind.find(cloud, self.entry["name"])
             if not found:
-                age = seconds_between(self.entry["begun"], now())
+                age = seconds_between(self.entry["lost"] or self.entry["begun"], now())
                 self.gone, self.why = age > SETTLE, "the answer to its creation never came"
                 return None
             self.id = found[0]["id"]
         try:
             return self.kind.read(cloud, self.id)
         except KeyError:
-            self.gone = True
+            self._went()
             return None
 
 
@@ -178,7 +186,7 @@ def check_project(cloud, run):
 
 def remove_all(cloud, run, deadline, say):
     """Remove all that the ledger names. Returns what could not be removed, with the reasons."""
-    there = [entry for entry in run.ledger.entries.values() if entry["event"] in (_ledger.BEGUN, _ledger.MADE)]
+    there = [entry for entry in run.ledger.entries.values() if entry["event"] in _ledger.OPEN]
     removals = []
     if there:
         check_project(cloud, run)
@@ -206,7 +214,9 @@ def remove_level(cloud, run, removals, deadline, say):
             if removal.gone:
                 # A full disk must not stop the removal: the next one finds out again what is gone.
                 with contextlib.suppress(OSError):
-                    run.ledger.write(_ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id)
+                    run.ledger.write(
+                        _ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id or removal.entry["id"]
+                    )
         waiting = [one for one in waiting if not one.gone and not one.final]
         if waiting:
             say("removing " + ", ".join(one.entry["kind"].replace("_", " ") for one in waiting))

@@ -21,8 +21,8 @@ from ._clock import Stopwatch, now
 from ._errors import CLOUD_ERRORS, Interrupted, StageError, explain
 from ._run import Run
 
-# How often to look whether a create took effect whose answer never came, once a second
-LOOKS_FOR_LOST = 6
+# How often to look, once a second, whether a create took effect whose answer never came
+LOOKS_AFTER_BREAK, LOOKS_AFTER_TIMEOUT = 6, 60
 
 
 class Stage:
@@ -83,14 +83,25 @@ class Stage:
                 if (_calls.status_of(exc) or 500) < 500:
                     self.run.ledger.write(_ledger.REFUSED, kind, name)
                 raise
-        # Whether it took effect is not known: look before doing it a second time.
-        for _look in range(LOOKS_FOR_LOST):
+            self.run.ledger.write(_ledger.LOST, kind, name)
+            # A service that hangs may still come to it; one that broke off does so at once or never.
+            hangs = isinstance(exc, _calls.ConnectTimeout)
+            resource = self._find_lost(name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK)
+            if resource is None and hangs:
+                raise
+        return resource or make()
+
+    def _find_lost(self, name, find, looks):
+        """Whether a create took effect whose answer never came: look before doing it a second time."""
+        for _look in range(looks):
+            if self.deadline.left() <= 0:
+                break
             time.sleep(1)
             resource = find()
             if resource is not None:
                 self.details.setdefault("found_without_answer", []).append(name)
                 return resource
-        return make()
+        return None
 
     def wait(self, what, look, period=_waiting.PERIOD):
         """Look until it is done. A look without an answer is a state of its own, until the deadline."""

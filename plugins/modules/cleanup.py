@@ -114,8 +114,7 @@ def chosen(params, problems):
 
 def there(run):
     """Names of what the ledger has and has not seen go."""
-    events = (_ledger.BEGUN, _ledger.MADE)
-    return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in events]
+    return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in _ledger.OPEN]
 
 
 def clean_one(run, params, check):

@@ -175,7 +175,7 @@ def test_a_deletion_that_ends_in_an_error_is_tried_again(cloud, had, remove):
 
 def test_a_deletion_that_always_ends_in_an_error_is_given_up_at_the_deadline(cloud, had, remove):
     had("volume", _after_delete=[["error_deleting"]] * 9)
-    (left,) = remove(timeout=0.2)
+    (left,) = remove(timeout=1.5)
     assert deletions(cloud) == ["volumes"] * _removal.TRIES
     assert left["why"] == "it is still there, error_deleting since its deletion"
 
@@ -259,6 +259,19 @@ def test_a_creation_that_shows_only_now_is_removed(cloud, run, remove, monkeypat
     assert remove() == []
     assert cloud.all("networks") == []
     assert deletions(cloud) == ["networks"]
+
+
+def test_a_creation_that_took_effect_twice_is_removed_twice(cloud, run, had, remove, monkeypatch):
+    """Its answer was lost, it was asked for again, and the service came to both."""
+    monkeypatch.setattr(_removal, "SETTLE", 0)
+    had("network")
+    entry = next(iter(run.ledger.entries.values()))
+    run.ledger.write("lost", "network", entry["name"])
+    run.ledger.write("made", "network", entry["name"], id=entry["id"])
+    cloud.put("networks", name=entry["name"])
+    assert remove() == []
+    assert cloud.all("networks") == []
+    assert deletions(cloud) == ["networks"] * 2
 
 
 def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, remove):

@@ -97,7 +97,7 @@ def test_a_creation_that_shows_late_is_found(cloud, stage):
     def appear(request):
         if (request.method, request.path) == ("GET", NETWORKS):
             asked.append(request)
-            if len(asked) == _stage.LOOKS_FOR_LOST:
+            if len(asked) == _stage.LOOKS_AFTER_BREAK:
                 cloud.put("networks", name=NAME)
 
     cloud.watchers.append(appear)
@@ -112,17 +112,26 @@ def test_a_creation_that_took_no_effect_is_repeated_once_after_looking(cloud, st
     at_work = stage()
     create(at_work)
     asked = [method for method, _path in cloud.asked(path=NETWORKS)]
-    assert asked == ["POST", *["GET"] * _stage.LOOKS_FOR_LOST, "POST"]
+    assert asked == ["POST", *["GET"] * _stage.LOOKS_AFTER_BREAK, "POST"]
     assert len(cloud.all("networks")) == 1
     assert "found_without_answer" not in at_work.details
 
 
-def test_a_creation_that_is_lost_twice_is_given_up_and_stays_begun(cloud, run, stage):
+def test_a_creation_that_is_lost_twice_is_given_up_and_stays_lost(cloud, run, stage):
     cloud.trouble("POST", NETWORKS, "reset", times=99)
     with pytest.raises(Exception, match="Unable to establish connection"):
         create(stage())
     assert len(cloud.asked("POST", NETWORKS)) == 2
-    assert ledger(run) == [("begun", None)]
+    assert ledger(run) == [("begun", None), ("lost", None)]
+
+
+def test_a_creation_that_hangs_is_not_asked_for_twice(cloud, run, stage):
+    """A service that hangs may still come to it, and then there would be two."""
+    cloud.trouble("POST", NETWORKS, "hang")
+    with pytest.raises(Exception, match="timed out"):
+        create(stage(api_timeout=1))
+    assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
+    assert ledger(run) == [("begun", None), ("lost", None)]
 
 
 def test_a_creation_that_hangs_though_it_took_effect_is_found(cloud, stage):
