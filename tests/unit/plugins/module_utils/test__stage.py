@@ -125,8 +125,9 @@ def test_a_creation_that_is_lost_twice_is_given_up_and_stays_lost(cloud, run, st
     assert ledger(run) == [("begun", None), ("lost", None)]
 
 
-def test_a_creation_that_hangs_is_not_asked_for_twice(cloud, run, stage):
+def test_a_creation_that_hangs_is_not_asked_for_twice(cloud, run, stage, monkeypatch):
     """A service that hangs may still come to it, and then there would be two."""
+    monkeypatch.setattr(_stage, "LOOKS_AFTER_TIMEOUT", 8)
     cloud.trouble("POST", NETWORKS, "hang")
     with pytest.raises(Exception, match="timed out"):
         create(stage(api_timeout=1))

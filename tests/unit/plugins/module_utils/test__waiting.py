@@ -117,6 +117,13 @@ def test_what_becomes_ready_by_the_deadline_is_still_seen():
     assert "timed_out" not in line
 
 
+def test_a_wait_looks_as_often_as_its_period_says():
+    record = []
+    with pytest.raises(_waiting.DeadlinePassed):
+        wait(lambda: (False, "BUILD", None), seconds=0.3, record=record, period=0.02)
+    assert 4 <= record[0]["looks"] <= 17
+
+
 def test_the_line_is_there_when_a_look_fails():
     record = []
 

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(_removal, "PERIOD", 0.01)
+    monkeypatch.setattr(_removal, "SETTLE", 0.05)
 
 
 def record_of(run):
