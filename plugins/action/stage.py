@@ -98,6 +98,9 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         module = self._task.resolved_action or self._task.action
         args = dict(self._task.args)
+        if isinstance(args.get("cloud"), dict):
+            # A dictionary holds a password, and what is not known to be secret is written to the system's log.
+            args["_cloud"] = args.pop("cloud")
         controller = os.getppid()
         if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
             args["_controller"] = controller  # the process that the run's watch waits for
@@ -110,8 +113,10 @@ class ActionModule(ActionBase):
         finally:
             if follower:
                 follower.end()
-        if args.get("_controller") and not result.get("failed"):
-            display.display(f"  Run {result['run_id']}. If it is interrupted, what it made is removed all the same.")
+        if result.get("watched"):
+            kept = args.get("keep", "never") != "never"
+            promise = "what it made stays" if kept else "what it made is removed all the same"
+            display.display(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         if result.get("summary"):
             display.display("\n".join(result["summary"]))
             if result.get("failed"):

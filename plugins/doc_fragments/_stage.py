@@ -16,6 +16,9 @@ options:
       - Name of a cloud in C(clouds.yaml), or a dictionary that holds what an entry there would hold.
       - If it is not given, E(OS_CLOUD) or the other C(OS_) variables of the environment count.
     type: raw
+  _cloud:
+    description: O(cloud) as a dictionary, kept out of logs; the action plugin moves it here.
+    type: dict
   auth:
     description: What the authentication plugin needs, such as C(auth_url), C(username), C(password), C(project_name).
     type: dict
@@ -26,10 +29,9 @@ options:
     description: Name of the region.
     type: str
   interface:
-    description: Which endpoints of the catalogue are used.
+    description: Which endpoints of the catalogue are used. By default what C(clouds.yaml) says, or the public ones.
     type: str
     choices: [admin, internal, public]
-    default: public
     aliases: [endpoint_type]
   validate_certs:
     description: Whether the endpoints' certificates are checked. The SDK does so if nothing else is said.

@@ -26,7 +26,8 @@ except ImportError:
     BaseSession = BaseTransport = object
 
 SAFE = ("GET", "HEAD", "DELETE")
-GATEWAY = (502, 503, 504)
+GATEWAY_TIMEOUT = 504
+GATEWAY = (502, 503, GATEWAY_TIMEOUT)
 PAUSES = (0.25, 1, 2)
 service_called = contextvars.ContextVar("service_called", default=None)
 
@@ -34,6 +35,11 @@ service_called = contextvars.ContextVar("service_called", default=None)
 def path_of(url):
     """The path of a URL: without the host, and without a query, which may hold a signature."""
     return urlsplit(url).path or "/"
+
+
+def host_of(url):
+    """Address and port of a URL, without a user and a password that may stand before them."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def request_id(headers):
@@ -49,7 +55,7 @@ class Transport(BaseTransport):
 
     def request(self, method, url, **options):
         watch, sent = Stopwatch(), time.time()
-        call = {"method": method, "service": service_called.get(), "host": urlsplit(url).netloc, "path": path_of(url)}
+        call = {"method": method, "service": service_called.get(), "host": host_of(url), "path": path_of(url)}
         call.update(status=None, request_id=None)
         if urlsplit(url).path.endswith("/auth/tokens"):
             call["service"] = "identity"
@@ -122,7 +128,7 @@ def name_services(calls, endpoints):
         alike = [
             (len(os.path.commonprefix([urlsplit(url).path, call["path"]])), service)
             for service, url in endpoints
-            if urlsplit(url).netloc == call["host"]
+            if host_of(url) == call["host"]
         ]
         if call["service"] is None and alike:
             call["service"] = max(alike)[1]

@@ -10,9 +10,10 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import functools
+import os
 
 from ._calls import RecordedSession
-from ._errors import StageError
+from ._errors import StageError, without_credentials
 
 try:
     import openstack.config
@@ -25,15 +26,11 @@ except ImportError:
 
 CLOUD_OPTIONS = {
     "cloud": {"type": "raw"},
+    "_cloud": {"type": "dict", "no_log": True},  # a cloud that is a dictionary
     "auth": {"type": "dict", "no_log": True},
     "auth_type": {"type": "str"},
     "region_name": {"type": "str"},
-    "interface": {
-        "type": "str",
-        "default": "public",
-        "choices": ["admin", "internal", "public"],
-        "aliases": ["endpoint_type"],
-    },
+    "interface": {"type": "str", "choices": ["admin", "internal", "public"], "aliases": ["endpoint_type"]},
     "validate_certs": {"type": "bool", "aliases": ["verify"]},
     "ca_cert": {"type": "str", "aliases": ["cacert"]},
     "client_cert": {"type": "str", "aliases": ["cert"]},
@@ -46,17 +43,18 @@ CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": 
 
 def cloud_name(params):
     """What a record calls the cloud."""
-    cloud, auth = params.get("cloud"), params.get("auth") or {}
+    cloud, auth = params.get("_cloud") or params.get("cloud"), params.get("auth") or {}
     if isinstance(cloud, dict):
         auth, cloud = cloud.get("auth") or {}, cloud.get("profile")
-    return cloud or auth.get("auth_url") or "environment"
+    names = (cloud, auth.get("auth_url"), os.environ.get("OS_CLOUD"), os.environ.get("OS_AUTH_URL"), "environment")
+    return without_credentials(next(name for name in names if name))
 
 
 def configure(params, session_constructor):
     """The cloud's configuration, out of clouds.yaml, the environment and the module's options."""
-    given = {name: params.get(name) for name in CLOUD_OPTIONS if name not in ("cloud", "api_timeout", "interface")}
+    given = {name: params.get(name) for name in CLOUD_OPTIONS if name not in ("cloud", "_cloud", "api_timeout")}
     given = {CONFIG_NAMES.get(name, name): value for name, value in given.items() if value is not None}
-    cloud = params.get("cloud")
+    cloud = params.get("_cloud") or params.get("cloud")
     if isinstance(cloud, dict):
         if given:
             names = ", ".join(sorted(given))
@@ -64,7 +62,7 @@ def configure(params, session_constructor):
         given, cloud = dict(cloud), None
     config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
     try:
-        return config.get_one(cloud=cloud, interface=params["interface"], **given)
+        return config.get_one(cloud=cloud, **given)
     except (sdk.ConfigException, ValueError) as exc:
         known = sorted(name for name in config.get_cloud_names() if name)
         where = config.config_filename or "no clouds.yaml was found"

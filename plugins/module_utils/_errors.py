@@ -86,6 +86,11 @@ def what_the_cloud_said(exc):
     return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
 
 
+def without_credentials(text):
+    """A text whose URLs hold neither user nor password."""
+    return re.sub(r"//[^/@\s]*@", "//", text)
+
+
 def kind_of(exc, said):
     """One word for what went wrong."""
     status = status_of(exc)
@@ -116,7 +121,7 @@ def explain(exc, doing):
         message = f"no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
         return StageError("deadline", message).record
     if isinstance(exc, CLOUD_ERRORS):
-        said = what_the_cloud_said(exc)
+        said = without_credentials(what_the_cloud_said(exc))
         kind = kind_of(exc, said)
         status = status_of(exc)
         number = getattr(exc, "request_id", None)

@@ -11,19 +11,35 @@ from __future__ import annotations
 
 import os
 
-from . import _history, _render, _thresholds, _verdict
+from . import _history, _ledger, _render, _thresholds, _verdict
 from ._run import write_whole
 
 
-def finish(run, thresholds=(), history=20):
+def finish(run, thresholds=(), history=20, broke_off=False):
+    """End the record. broke_off says that it is not the playbook that does so: then it is no pass."""
     record = run.record
+    record["leftovers"] = record["leftovers"] + forgotten(run)
     record["stages"] = _verdict.with_skipped(record["stages"])
     earlier = _history.earlier_records(os.path.dirname(run.directory), record, history)
     record["history"] = _history.summarize(earlier)
     run.finish(None)  # limits may be about the whole duration
     record["thresholds"] = _thresholds.apply_limits(thresholds, record)
-    record["verdict"] = _verdict.judge(record)
+    record["verdict"] = _verdict.judge(record, broke_off)
     run.save()
+
+
+def forgotten(run):
+    """What the ledger still has, that nobody was asked to keep, and no removal has named."""
+    if run.record["kept"]:
+        return []
+    named = {one["name"] for one in run.record["leftovers"]}
+    there = [entry for entry in run.ledger.entries.values() if entry["event"] in _ledger.OPEN]
+    why = "it was not removed"
+    return [
+        {"kind": entry["kind"], "id": entry["id"], "name": entry["name"], "why": why}
+        for entry in there
+        if entry["name"] not in named
+    ]
 
 
 def render(run):

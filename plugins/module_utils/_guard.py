@@ -30,16 +30,20 @@ PATIENCE = 20
 
 
 def watch(run, params, controller):
-    """Start the watching process for the playbook with this process id."""
+    """Start the watching process for the playbook with this process id. Returns whether it watches."""
+    if start_time(controller) is None:
+        return False  # a system without /proc
     ready, tell = os.pipe()
     if os.fork():
         os.close(tell)
-        os.read(ready, 1)  # it has the lock
+        watches = os.read(ready, 1)  # a byte once it has the lock, or nothing if it could not begin
         os.close(ready)
-        return
+        return bool(watches)
     # From here on in the child, which never returns.
     try:
         os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # what ends the playbook is no reason to end before the work is done
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(nothing, number)
@@ -51,6 +55,7 @@ def watch(run, params, controller):
             lock.truncate(0)
             lock.write(_wallet.make())
             lock.flush()
+            os.write(tell, b"1")
             os.close(tell)
             os.close(ready)
             stand_by(run.directory, params, controller)
@@ -97,27 +102,31 @@ def stand_by(directory, params, controller):
 
 def end(directory, params):
     """Do what the playbook did not come to: stop its stage, clean up, and end the record."""
-    stop_stage(directory)
-    watch = Stopwatch()
+    watch, told = Stopwatch(), set()
     while True:
         run = Run(directory)
         try:
             with run.alone():
                 return end_alone(run, params)
         except StageError:
-            if watch.seconds() > PATIENCE:
-                return None
+            patient = watch.seconds() < PATIENCE
+            stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, told)
+            if watch.seconds() > 2 * PATIENCE:
+                return run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
             time.sleep(LOOK)
 
 
-def stop_stage(directory):
-    """The stage that is at work, if any, writes its record and ends. Its lock tells its process id."""
+def stop_stage(directory, number, told):
+    """Ask the process that holds the run's lock to write its record and end; at last, do not ask. Each is told once."""
     with contextlib.suppress(OSError, ValueError), open(os.path.join(directory, "lock"), encoding="ascii") as lock:
         process = int(lock.read())
+        if (process, number) in told:
+            return
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.kill(process, signal.SIGTERM)
+            told.add((process, number))
+            os.kill(process, number)
 
 
 def end_alone(run, params):
@@ -129,5 +138,5 @@ def end_alone(run, params):
         except Exception as exc:
             error = explain(exc, "cleaning up after the playbook had ended")
             run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
-    _finish.finish(run, params["thresholds"])
+    _finish.finish(run, params["thresholds"], broke_off=True)
     _finish.render(run)

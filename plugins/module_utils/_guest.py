@@ -159,6 +159,8 @@ def finding(seen, server_id, wanted):
     elif is_wrong(seen, server_id, wanted):
         whose = f", that of {seen['uuid']}" if seen.get("uuid") not in (None, server_id) else ""
         kind, message = "wrong_metadata", f"the guest was given metadata that is not its own{whose}"
+    elif seen["user_data"] and not (seen["own"] or {}).get("metadata"):
+        kind, message = "no_metadata", "the guest runs its user data, perhaps from a config drive, but gets no metadata"
     elif seen["user_data"]:
         # The user data came by the same way, so the service answers: what it says lacks this run's word.
         kind, message = "wrong_metadata", "the guest read its user data, but no metadata of this run"

@@ -20,14 +20,14 @@ def earlier_records(runs, record, most):
     """The records of the last runs of the same cloud, as far as they can be read."""
     found = []
     for directory in reversed(run_directories(runs)):
+        if len(found) >= most:
+            break
         try:
             other = read_record(directory)
         except (StageError, OSError):
             continue
         if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
             found.append(other)
-        if len(found) == most:
-            break
     return found
 
 

@@ -14,14 +14,14 @@ import time
 from typing import NamedTuple
 
 from . import _ledger
-from ._calls import status_of
+from ._calls import request_id, status_of
 from ._clock import now, seconds_between
 from ._cloud import answer_of
-from ._errors import CLOUD_ERRORS, StageError, explain
+from ._errors import StageError, explain
 from ._waiting import PERIOD, pause_after
 
-# How long after a request whose answer never came its effect may still show
-SETTLE = 10
+# How long to look for what a request may have made whose answer never came, and when that is too long ago to look
+SETTLE, OLD = 10, 600
 TRIES = 3
 ATTACHMENTS_SINCE = "3.27"
 
@@ -33,6 +33,16 @@ class Kind(NamedTuple):
     read: object
     find: object
     delete: object
+
+
+class NotThereError(Exception):
+    """What has no address of its own is not there."""
+
+
+def is_from_service(exc):
+    """Whether a service itself says that it does not know a thing, and not a gateway that does not know the service."""
+    headers = getattr(getattr(exc, "response", None), "headers", {})
+    return bool(request_id(headers)) or "json" in headers.get("content-type", "")
 
 
 def plain(service, path, word):
@@ -59,14 +69,15 @@ def unpack(body, word):
 
 
 def find_address(cloud, name):
-    return answer_of(cloud.network.get("/floatingips", params={"description": name}))["floatingips"]
+    found = answer_of(cloud.network.get("/floatingips", params={"description": name}))["floatingips"]
+    return [address for address in found if address["description"] == name]
 
 
 def read_interface(cloud, identity):
     router, subnet = identity.split("/")
     ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
     if not any(address["subnet_id"] == subnet for port in ports for address in port["fixed_ips"]):
-        raise KeyError(identity)
+        raise NotThereError(identity)
     # It lies in the router, whose mark counts.
     return answer_of(cloud.network.get(f"/routers/{router}"))["router"]
 
@@ -118,7 +129,7 @@ class Removal:
         self.entry, self.mark = entry, mark
         self.kind, self.id = KINDS[entry["kind"]], entry["id"]
         self.tries, self.gone, self.why, self.final = 0, False, "it was not deleted yet", False
-        self.twin = bool(entry["lost"])
+        self.twin, self.missed = bool(entry["lost"]), None
 
     def _went(self):
         """It is gone. But a creation whose answer was lost may have taken effect twice: then there is a second one."""
@@ -142,9 +153,9 @@ class Removal:
                 self.kind.delete(cloud, self.id)
             else:
                 self.why = f"it is still there, {state} since its deletion" if state else self.why
-        except CLOUD_ERRORS as exc:
+        except Exception as exc:  # also an answer that is no JSON: it must not keep the rest from being removed
             status = status_of(exc)
-            if status == 404:
+            if status == 404 and is_from_service(exc):
                 self._went()
                 return
             self.tries = 0  # refused, so there is reason to try again
@@ -157,13 +168,16 @@ class Removal:
         if self.id is None:
             found = self.kind.find(cloud, self.entry["name"])
             if not found:
-                age = seconds_between(self.entry["lost"] or self.entry["begun"], now())
-                self.gone, self.why = age > SETTLE, "the answer to its creation never came"
+                # A request that was under way when its run was killed may still take effect: look for a while.
+                self.missed = self.missed or now()
+                old = seconds_between(self.entry["lost"] or self.entry["begun"], now()) > OLD
+                self.gone = old or seconds_between(self.missed, now()) > SETTLE
+                self.why = "the answer to its creation never came"
                 return None
             self.id = found[0]["id"]
         try:
             return self.kind.read(cloud, self.id)
-        except KeyError:
+        except NotThereError:
             self._went()
             return None
 
@@ -175,13 +189,14 @@ def lost_interface(run, entry):
 
 
 def check_project(cloud, run):
-    """With the credentials of another project everything would look as if it were gone."""
+    """With the credentials of another project, or in another region, everything would look as if it were gone."""
     auth = run.stage("auth")
-    theirs = auth["details"].get("project_id") if auth else None
-    ours = cloud.session.get_project_id()
-    if theirs and theirs != ours:
-        message = f"the run {run.id} was made in the project {theirs}, these credentials are for {ours}"
-        raise StageError("config", message, hint="Name the cloud that the run used.")
+    theirs = auth["details"] if auth else {}
+    ours = {"project_id": cloud.session.get_project_id(), "region": cloud.config.get_region_name()}
+    for what, word in (("project_id", "project"), ("region", "region")):
+        if theirs.get(what) and theirs[what] != ours[what]:
+            message = f"the run {run.id} was made in the {word} {theirs[what]}, these credentials are for {ours[what]}"
+            raise StageError("config", message, hint="Name the cloud that the run used.")
 
 
 def remove_all(cloud, run, deadline, say):
@@ -196,11 +211,29 @@ def remove_all(cloud, run, deadline, say):
         removals.append(Removal(entry, run.mark))
     for level in sorted({removal.kind.level for removal in removals}):
         remove_level(cloud, run, [one for one in removals if one.kind.level == level], deadline, say)
-    return [
+    left = [
         {"kind": one.entry["kind"], "id": one.id, "name": one.entry["name"], "why": one.why}
         for one in removals
         if not one.gone
     ]
+    return left + ports_left(cloud, removals)
+
+
+def ports_left(cloud, removals):
+    """Ports that nova has made for a server, on a network that is not the run's, and that stayed when the server went.
+
+    Nobody's ledger has them, so they are not deleted, but said.
+    """
+    servers = [one.entry["id"] or one.id for one in removals if one.entry["kind"] == "server" and one.gone]
+    left = []
+    for server in filter(None, servers):
+        answer = cloud.network.get("/ports", params={"device_id": server})
+        ports = answer.json().get("ports", []) if answer.status_code == 200 else []
+        why = f"it belongs to the server {server}, which is gone"
+        left += [
+            {"kind": "port", "id": port["id"], "name": port.get("name") or port["id"], "why": why} for port in ports
+        ]
+    return left
 
 
 def remove_level(cloud, run, removals, deadline, say):

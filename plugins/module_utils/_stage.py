@@ -85,7 +85,7 @@ class Stage:
                 raise
             self.run.ledger.write(_ledger.LOST, kind, name)
             # A service that hangs may still come to it; one that broke off does so at once or never.
-            hangs = isinstance(exc, _calls.ConnectTimeout)
+            hangs = isinstance(exc, _calls.ConnectTimeout) or _calls.status_of(exc) == _calls.GATEWAY_TIMEOUT
             resource = self._find_lost(name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK)
             if resource is None and hangs:
                 raise
@@ -205,4 +205,7 @@ def main(name, act, options, timeout, **rules):
 def finished_record(run, name):
     """The record that a first call of this stage left; an interrupted one may be taken up again."""
     record = run.stage(name)
-    return None if record is None or (record["error"] or {}).get("kind") == "interrupted" else record
+    again = (
+        run.record["finished"] is None and record is not None and (record["error"] or {}).get("kind") == "interrupted"
+    )
+    return None if again else record

@@ -47,7 +47,7 @@ def verdict(result, stage, reason):
     }
 
 
-def judge(record):
+def judge(record, broke_off=False):
     """The verdict in one sentence: the first thing that is not as it must be."""
     stages = {stage["stage"]: stage for stage in record["stages"]}
     failed = next((stages[name] for name in STAGES if name in stages and stages[name]["status"] == "failed"), None)
@@ -61,6 +61,8 @@ def judge(record):
     missing = [name for name in STAGES if name not in stages or stages[name]["started"] is None]
     if missing:
         return verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
+    if broke_off:
+        return verdict("incomplete", None, "The run broke off after its stages.")
     breached = [limit for limit in record["thresholds"] if not limit["ok"]]
     if breached:
         return verdict("fail", None, "All stages worked, but " + "; ".join(limit["said"] for limit in breached) + ".")

@@ -24,9 +24,16 @@ def make():
     return f"/proc/{os.getpid()}/fd/{number}"
 
 
+def is_ours(path):
+    """The process may be gone, and its number another's by now."""
+    return os.readlink(path).startswith("/memfd:stackproof")
+
+
 def take(path, auth):
     """Give the authentication plugin the token that an earlier stage got with the same credentials."""
     with contextlib.suppress(OSError, ValueError, AttributeError, KeyError, TypeError):
+        if not is_ours(path):
+            return
         with open(path, encoding="utf-8") as stream:
             kept = json.load(stream)
         if kept["credentials"] == auth.get_cache_id():
@@ -36,6 +43,6 @@ def take(path, auth):
 def put(path, auth):
     with contextlib.suppress(OSError, AttributeError):
         state, credentials = auth.get_auth_state(), auth.get_cache_id()
-        if state and credentials:
+        if state and credentials and is_ours(path):
             with open(path, "w", encoding="utf-8") as stream:
                 json.dump({"credentials": credentials, "state": state}, stream)

@@ -136,10 +136,10 @@ def act(stage):
     cloud, wanted = stage.cloud, stage.params["services"]
     stage.begin(f"getting a token for {cloud.config.name or 'the cloud'}")
     access = cloud.session.auth.get_access(cloud.session)
-    stage.details.update(scope_of(access))
+    stage.details.update(scope_of(access), region=cloud.config.get_region_name())
     if not access.project_id:
         raise StageError("config", "the token is for no project", hint="Name a project in clouds.yaml.")
-    check_catalogue(access, wanted, stage.params["interface"])
+    check_catalogue(access, wanted, cloud.config.get_interface() or "public")
     stage.details["services"] = services = []
     for service in wanted:
         stage.begin(f"reading the versions of the service {service}")

@@ -99,7 +99,8 @@ def choose_flavor(flavors, image):
     if not fitting:
         message = f"no flavor has {ram} MB of memory and {disk} GB of disk, as the image needs"
         raise StageError("not_found", message, hint="Name a flavor, or use a smaller image.")
-    return min(fitting, key=lambda flavor: (flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
+    # Many clouds let only administrators boot from an image with a disk of 0.
+    return min(fitting, key=lambda flavor: (flavor.disk == 0, flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
 
 
 def find_flavor(stage, name):

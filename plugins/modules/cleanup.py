@@ -118,13 +118,17 @@ def there(run):
 
 
 def clean_one(run, params, check):
+    if params["end"] and _guard.is_watched(run):
+        hint = "Wait until it ends, or interrupt it."
+        raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
     before = there(run)
     line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
     failed = any(stage["status"] == "failed" for stage in run.record["stages"])
     if params["keep"] == "always" or (params["keep"] == "on_failure" and failed):
         line["kept"] = bool(before)
         if not check:
-            _clean.keep(run)
+            with run.alone():
+                _clean.keep(run)
         return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
     if before and not check:
         # A run knows its cloud; another one may be named, with other names in clouds.yaml.
@@ -133,9 +137,10 @@ def clean_one(run, params, check):
         with run.alone():
             _clean.clean(run, {**params, "cloud": cloud})
         line["left"] = run.record["leftovers"]
-    if params["end"] and run.record["finished"] is None and not check and not _guard.is_watched(run):
-        _finish.finish(run)
-        _finish.render(run)
+    if params["end"] and run.record["finished"] is None and not check:
+        with run.alone():
+            _finish.finish(run, broke_off=True)
+            _finish.render(run)
     return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
 
 

@@ -90,6 +90,7 @@ error:
 import hashlib
 import os
 import time
+from types import SimpleNamespace
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
@@ -136,7 +137,9 @@ class Upload:
 
 def choose(images):
     """The smallest image that can be booted: the same one each time."""
-    bootable = [image for image in images if image.disk_format not in NOT_BOOTABLE and image.size]
+    # Another run's upload is smaller than most, and soon gone.
+    others = [image for image in images if not (image.name or "").startswith("stackproof-")]
+    bootable = [image for image in others if image.disk_format not in NOT_BOOTABLE and image.size]
     if not bootable:
         raise StageError("not_found", "no active image can be booted", hint="Name an image, or give a file to upload.")
     return min(bootable, key=lambda image: (image.size, image.name or "", image.id))
@@ -186,7 +189,7 @@ def upload(stage, path):
     }
 
     def make():
-        return image_api.get_image(answer_of(image_api.post("/images", json=body))["id"])
+        return SimpleNamespace(id=answer_of(image_api.post("/images", json=body))["id"], name=name)
 
     image = stage.create("image", name, make, lambda: image_api.find_image(name))
     stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")

@@ -146,7 +146,7 @@ def make_network(stage, params):
     network = made_here(stage, "network", neutron.networks, neutron.create_network)
 
     def make_subnet(**marks):
-        ranges = {"network_id": network.id, "ip_version": 6 if ":" in params["cidr"] else 4, "cidr": params["cidr"]}
+        ranges = {"network_id": network.id, "ip_version": 4, "cidr": params["cidr"]}
         return neutron.create_subnet(dns_nameservers=params["dns_nameservers"], **ranges, **marks)
 
     return network, made_here(stage, "subnet", neutron.subnets, make_subnet)
@@ -203,7 +203,7 @@ def allocate_address(stage, external):
         return SimpleNamespace(id=address.id, name=name, address=address.floating_ip_address)
 
     def find():
-        return next(map(named, neutron.ips(description=name)), None)
+        return next((named(address) for address in neutron.ips(description=name) if address.description == name), None)
 
     def make():
         return named(neutron.create_ip(floating_network_id=external.id, description=name))
@@ -226,6 +226,9 @@ def act(stage):
     params = stage.params
     external = network = None
     stage.details["port"] = params["port"]
+    if ":" in params["cidr"]:
+        message = f"{params['cidr']} is no IPv4 range: what the guest has to prove goes over IPv4"
+        raise StageError("invalid", message, resource=params["cidr"])
     if params["floating_ip"]:
         stage.begin("looking for the external network")
         external = stage.use("external_network", find_external(stage, params["external_network"]))

@@ -81,10 +81,11 @@ def main():
     try:
         run = _run.Run(params["run_dir"])
         changed = run.record["finished"] is None and not module.check_mode
-        if changed:
-            _finish.finish(run, params["thresholds"], params["history"])
         if not module.check_mode:
-            _finish.render(run)
+            with run.alone():
+                if changed:
+                    _finish.finish(run, params["thresholds"], params["history"])
+                _finish.render(run)
     except (StageError, OSError) as exc:
         error = explain(exc, f"writing the report into {params['run_dir']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")

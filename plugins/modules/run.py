@@ -59,6 +59,10 @@ directory:
   description: Directory of the run.
   returned: success
   type: str
+watched:
+  description: Whether a process watches the run. It needs Linux, and that the module runs where the playbook does.
+  returned: success
+  type: bool
 """
 
 import os
@@ -90,17 +94,18 @@ def main():
     try:
         _thresholds.check_expressions(params["thresholds"])
         if module.check_mode:
-            module.exit_json(changed=True, run_id=run_id, directory=os.path.join(params["runs"], run_id))
+            directory = os.path.join(params["runs"], run_id)
+            module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False)
         run, new = _run.begin(params["runs"], run_id, _cloud.cloud_name(params))
         if run.record["finished"] is None and _guard.is_watched(run):
             hint = "Wait until it ends, or use another run_id."
             raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
-        if params["watch"] and params["_controller"] and run.record["finished"] is None:
-            _guard.watch(run, params, params["_controller"])
+        wanted = params["watch"] and params["_controller"] and run.record["finished"] is None
+        watched = bool(wanted) and _guard.watch(run, params, params["_controller"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"beginning the run {run_id} in {params['runs']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")
-    module.exit_json(changed=new, run_id=run.id, directory=run.directory)
+    module.exit_json(changed=new, run_id=run.id, directory=run.directory, watched=watched)
 
 
 if __name__ == "__main__":

@@ -190,13 +190,14 @@ def test_a_wrong_password_is_asked_for_once(cloud, connect, know_cloud):
 
 def test_an_address_where_nobody_listens_is_unreachable(cloud, connect, know_cloud):
     with socket.socket() as channel:
+        # Bound for as long as the test asks, so that nobody else can listen there.
         channel.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{channel.getsockname()[1]}"
-    entry = cloud.entry()
-    entry["auth"]["auth_url"] = f"{address}/v3"
-    know_cloud(small=entry)
-    connection = connect()
-    error, _unanswered = failed(lambda: names(connection))
+        entry = cloud.entry()
+        entry["auth"]["auth_url"] = f"{address}/v3"
+        know_cloud(small=entry)
+        connection = connect()
+        error, _unanswered = failed(lambda: names(connection))
     assert error["kind"] == "unreachable"
     assert address in error["message"]
     assert "this machine reaches the address" in error["hint"]

@@ -196,7 +196,8 @@ def test_finding_user_data_without_metadata():
     )
     seen = read(console)
     assert not _guest.is_wrong(seen, SERVER, WANTED)
-    assert found(console) == ("wrong_metadata", "the guest read its user data, but no metadata of this run")
+    words = "the guest runs its user data, perhaps from a config drive, but gets no metadata"
+    assert found(console) == ("no_metadata", words)
 
 
 def test_a_guest_that_was_late_is_not_held_against_its_first_attempts():
@@ -363,7 +364,7 @@ def test_the_user_data_shows_what_the_guest_read(guest, shell, program, indent):
 def test_the_user_data_shows_that_there_was_no_metadata(guest, shell, program):
     seen = read(guest(shell, program, ""))
     assert (seen["user_data"], seen["metadata"]) == (True, False)
-    assert _guest.finding(seen, SERVER, WANTED)[0] == "wrong_metadata"
+    assert _guest.finding(seen, SERVER, WANTED)[0] == "no_metadata"
 
 
 def test_the_user_data_starts_as_a_script_and_fits_into_what_services_take():

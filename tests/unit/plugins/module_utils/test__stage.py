@@ -341,8 +341,10 @@ def test_nothing_secret_is_written_whatever_happens(cloud, run, stage, nothing_s
     ],
 )
 def test_only_an_interrupted_stage_is_taken_up_again(record, finished):
-    run = SimpleNamespace(stage=lambda _name: record)
+    run = SimpleNamespace(stage=lambda _name: record, record={"finished": None})
     assert _stage.finished_record(run, "boot") == (record if finished else None)
+    run.record["finished"] = "2026-11-21T08:00:00.000000+00:00"
+    assert _stage.finished_record(run, "boot") == record
 
 
 def test_an_error_without_a_hint_is_a_sentence_all_the_same():

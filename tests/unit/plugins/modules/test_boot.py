@@ -34,7 +34,8 @@ def a_flavor(name, ram=512, disk=1, vcpus=1):
         ([a_flavor("a"), a_flavor("b", disk=5)], {"virtual_size": GIB + 1}, "b"),
         ([a_flavor("a"), a_flavor("b", disk=5)], {"virtual_size": GIB}, "a"),
         ([a_flavor("a"), a_flavor("b", disk=5)], {"virtual_size": None, "size": 2 * GIB}, "b"),
-        ([a_flavor("a", disk=0), a_flavor("b", disk=5)], {"virtual_size": 3 * GIB}, "a"),
+        ([a_flavor("a", disk=0), a_flavor("b", disk=5)], {"virtual_size": 3 * GIB}, "b"),
+        ([a_flavor("a", disk=0), a_flavor("b", disk=1)], {"virtual_size": 3 * GIB}, "a"),
         ([a_flavor("a")], {"virtual_size": None, "size": None, "min_disk": 0, "min_ram": 0}, "a"),
     ],
 )

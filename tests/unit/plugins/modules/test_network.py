@@ -76,9 +76,10 @@ def test_other_rules_may_be_given(go, cloud):
     assert (rule["protocol"], rule["port_range_min"], rule["port_range_max"]) == ("tcp", 80, 80)
 
 
-def test_a_range_of_the_sixth_version(go, cloud):
-    go("network", cidr="fd00:1::/64")
-    assert bodies(cloud, "subnet")[0]["ip_version"] == 6
+def test_a_range_of_the_sixth_version_is_refused_before_anything_is_made(go, cloud):
+    result = go("network", cidr="fd00:1::/64")
+    assert "fd00:1::/64 is no IPv4 range" in result["msg"]
+    assert bodies(cloud, "network") == []
 
 
 @pytest.mark.parametrize("by", ["name", "id"])
