@@ -29,6 +29,7 @@ SAFE = ("GET", "HEAD", "DELETE")
 GATEWAY_TIMEOUT = 504
 GATEWAY = (502, 503, GATEWAY_TIMEOUT)
 PAUSES = (0.25, 1, 2)
+LAST = 1
 service_called = contextvars.ContextVar("service_called", default=None)
 
 
@@ -94,7 +95,7 @@ class RecordedSession(BaseSession):
             for pause in (*PAUSES, None) if safe else (None,):
                 try:
                     # A hanging service must not outlive the deadline; at the deadline one last second is granted.
-                    options["timeout"] = max(1, min(limit, self.deadline.left()))
+                    options["timeout"] = max(LAST, min(limit, self.deadline.left()))
                     answer = super().request(url, method, **options)
                     if answer.status_code not in GATEWAY or pause is None:
                         return answer

@@ -20,7 +20,7 @@ LAST = "20261121-065813-30e86c"
 
 @pytest.fixture
 def runs(tmp_path):
-    shutil.copytree(RUNS, tmp_path / "runs")
+    shutil.copytree(RUNS, tmp_path / "runs", ignore=shutil.ignore_patterns("*.jsonl", "*.xml", "*.prom"))
     return tmp_path / "runs"
 
 

@@ -177,7 +177,7 @@ def test_a_deletion_that_ends_in_an_error_is_tried_again(cloud, had, remove):
 
 def test_a_deletion_that_always_ends_in_an_error_is_given_up(cloud, had, remove):
     had("volume", _after_delete=[["error_deleting"]] * 9)
-    (left,) = remove(enough=lambda: len(cloud.requests) > 40)
+    (left,) = remove(enough=lambda: len(cloud.requests) > 30)
     assert deletions(cloud) == ["volumes"] * _removal.TRIES
     assert left["why"] == "it is still there, error_deleting since its deletion"
 

@@ -130,14 +130,14 @@ def test_a_creation_that_hangs_is_not_asked_for_twice(cloud, run, stage, monkeyp
     monkeypatch.setattr(_stage, "LOOKS_AFTER_TIMEOUT", 8)
     cloud.trouble("POST", NETWORKS, "hang")
     with pytest.raises(Exception, match="timed out"):
-        create(stage(api_timeout=1))
+        create(stage(api_timeout=0.2))
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
     assert ledger(run) == [("begun", None), ("lost", None)]
 
 
 def test_a_creation_that_hangs_though_it_took_effect_is_found(cloud, stage):
     cloud.trouble("POST", NETWORKS, "hang", effect=True)
-    at_work = stage(api_timeout=1)
+    at_work = stage(api_timeout=0.2)
     made = create(at_work)
     assert [one["id"] for one in cloud.all("networks")] == [made.id]
     assert [call["error"] for call in at_work.calls if not call["status"]] == ["ReadTimeout"]

@@ -92,7 +92,7 @@ def test_a_service_that_does_not_answer_fails_this_stage(error, cloud, service, 
 
 def test_a_service_that_hangs_ends_with_the_stage(error, cloud):
     cloud.trouble("GET", "/compute", "hang", times=99)
-    found = error("auth", timeout=1.01)
+    found = error("auth", timeout=0.3)
     assert found["message"] == "the service compute does not answer: ReadTimeout"
 
 
