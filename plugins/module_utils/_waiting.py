@@ -37,11 +37,11 @@ class DeadlinePassed(Exception):
 def pause_after(took, waited, period=PERIOD):
     """How long to rest before the next look.
 
-    Looks begin one period apart. After a minute they become rarer. A service is never asked more than half of the time,
-    and one that needs over a second has so much to do that it is asked a quarter of the time.
+    Looks begin one period apart. After a minute they become rarer. A service is never asked more than two thirds of
+    the time, and one that needs over a second has so much to do that it is asked a quarter of the time.
     """
     period = max(period, PERIOD_LATER) if waited > LATER else period
-    return max(period - took, took if took < STRAINED else min(3 * took, LONGEST))
+    return max(period - took, took / 2 if took < STRAINED else min(3 * took, LONGEST))
 
 
 def wait_until(what, look, deadline, record, say, period=PERIOD):

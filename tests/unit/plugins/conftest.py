@@ -184,7 +184,8 @@ class FakeCloud:
             usual = self._answer(request) if trouble.effect or trouble.how in ("cut", "drip") else None
             if isinstance(trouble.how, int):
                 text = f"<html><body><h1>{trouble.how} of the gateway</h1></body></html>"
-                return trouble.how, {"content-type": "text/html"}, text
+                # A gateway gives a request no number.
+                return trouble.how, {"content-type": "text/html", "x-openstack-request-id": None}, text
             if trouble.how in ANSWERS:
                 return self.recorded(trouble.how)
             return trouble.how, usual
@@ -382,7 +383,8 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"content-type": "application/json", "x-openstack-request-id": f"req-{uuid.uuid4()}", **headers}
         self.send_response(status)
         for name, value in headers.items():
-            self.send_header(name, value)
+            if value is not None:
+                self.send_header(name, value)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         if manner == "cut":

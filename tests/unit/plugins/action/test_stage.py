@@ -227,8 +227,33 @@ def test_only_a_run_on_this_machine_learns_whom_to_watch(act, module, transport,
     assert act.given[1].get("_controller") == (os.getppid() if told else None)
 
 
+def test_a_cloud_that_is_a_dictionary_goes_where_nothing_is_logged(act, run):
+    act("auth", {}, run_dir=run.directory, cloud={"auth": {"password": "secret"}})
+    assert act.given[1] == {"run_dir": run.directory, "_cloud": {"auth": {"password": "secret"}}}
+    act("auth", {}, run_dir=run.directory, cloud="lab")
+    assert act.given[1] == {"run_dir": run.directory, "cloud": "lab"}
+
+
+@pytest.mark.parametrize(
+    ("keep", "promise"),
+    [
+        ({}, "what it made is removed all the same"),
+        ({"keep": "never"}, "what it made is removed all the same"),
+        ({"keep": "always"}, "what it made stays"),
+        ({"keep": "on_failure"}, "what it made stays"),
+    ],
+)
+def test_what_an_interruption_means_is_said(act, screen, keep, promise):
+    act("run", {"run_id": "run-1", "watched": True}, runs="runs", **keep)
+    assert screen.texts == [f"  Run run-1. If it is interrupted, {promise}."]
+    act("run", {"run_id": "run-1", "watched": False}, runs="runs", **keep)
+    assert len(screen.texts) == 1
+
+
 def test_the_summary_is_printed(act, screen, run):
-    act("report", {"summary": ["one", "two"]}, run_dir=run.directory)
+    assert "summary" in act("report", {"summary": ["one", "two"]}, run_dir=run.directory)
+    assert screen.shown[-1].text == "one\ntwo"
+    assert act("report", {"summary": ["one", "two"], "failed": True}, run_dir=run.directory) == {"failed": True}
     assert screen.shown[-1].text == "one\ntwo"
 
 

@@ -10,6 +10,7 @@ import socket
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _errors
+from ansible_collections.stackproof.provision.plugins.module_utils._clock import seconds_between
 
 NETWORKS = "/network/v2.0/networks"
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -47,6 +48,13 @@ def test_each_request_is_one_line_with_time_service_and_number(cloud, connect):
     }
     assert len(connection.calls) == len(cloud.requests)
     assert [one["service"] for one in connection.calls if one["path"].endswith("/auth/tokens")] == ["identity"]
+
+
+def test_a_request_of_no_service_is_not_laid_to_the_last_one(cloud, connect):
+    connection = connect()
+    names(connection)
+    connection.session.get(cloud.url + "/identity/v3", authenticated=False)
+    assert [call["service"] for call in connection.calls[-2:]] == ["network", None]
 
 
 def test_a_query_is_not_written_down(cloud, connect):
@@ -119,6 +127,9 @@ def test_a_gateway_that_stays_without_its_service_is_reported_after_four_attempt
     assert (error["kind"], error["status"]) == ("service", 503)
     assert error["request_id"] == connection.calls[-1]["request_id"]
     assert answers(connection) == [503] * 4
+    begun = [call["started"] for call in connection.calls[-4:]]
+    rests = [_calls.PAUSES[number] / 50 for number in range(3)]
+    assert all(seconds_between(*pair) >= rest for *pair, rest in zip(begun, begun[1:], rests))
 
 
 def test_the_attempts_take_a_few_seconds():

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _errors
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
@@ -19,11 +21,23 @@ from ansible_collections.stackproof.provision.plugins.module_utils._errors impor
         ({"auth": {"auth_url": "http://b/v3"}}, "http://b/v3"),
         ({"cloud": "lab", "auth": {"auth_url": "http://b/v3"}}, "lab"),
         ({"cloud": {}}, "environment"),
+        ({"_cloud": {"auth": {"auth_url": "http://a/v3"}}}, "http://a/v3"),
+        ({"auth": {"auth_url": "http://me:secret@b/v3"}}, "http://b/v3"),
         ({}, "environment"),
     ],
 )
-def test_what_a_record_calls_a_cloud(given, name):
+def test_what_a_record_calls_a_cloud(given, name, monkeypatch):
+    for variable in ("OS_CLOUD", "OS_AUTH_URL"):
+        monkeypatch.delenv(variable, raising=False)
     assert _cloud.cloud_name(given) == name
+
+
+@pytest.mark.parametrize(("variable", "value"), [("OS_CLOUD", "lab"), ("OS_AUTH_URL", "http://a/v3")])
+def test_what_a_record_calls_a_cloud_of_the_environment(monkeypatch, variable, value):
+    for name in ("OS_CLOUD", "OS_AUTH_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, value)
+    assert _cloud.cloud_name({}) == value
 
 
 def works(connection):
@@ -38,6 +52,7 @@ def test_a_cloud_is_found_by_its_name(cloud, connect):
 def test_a_cloud_may_be_given_as_a_dictionary(cloud, connect, know_cloud):
     know_cloud()
     assert works(connect(cloud=cloud.entry()))
+    assert works(connect(cloud=None, _cloud=cloud.entry()))
 
 
 def test_a_cloud_may_be_given_by_options(cloud, connect, know_cloud):
@@ -106,9 +121,29 @@ def test_a_region_that_the_cloud_does_not_have_is_said(connect):
     assert _errors.explain(caught.value, "looking")["kind"] in ("config", "catalog")
 
 
-def test_the_interface_chooses_the_endpoint(cloud, connect):
-    assert list(connect(interface="internal").network.networks()) == []
-    assert ("GET", "/network/v2.0/networks") in cloud.asked()
+@pytest.mark.parametrize(
+    ("entry", "options", "interface"),
+    [
+        ({}, {}, "public"),
+        ({}, {"interface": "internal"}, "internal"),
+        ({"interface": "internal"}, {}, "internal"),
+        ({"interface": "internal"}, {"interface": "admin"}, "admin"),
+    ],
+)
+def test_the_interface_chooses_the_endpoint(cloud, connect, know_cloud, monkeypatch, entry, options, interface):
+    def apart(text):
+        body = json.loads(here(text))
+        for service in body.get("token", {}).get("catalog", []):
+            for endpoint in service["endpoints"]:
+                endpoint["url"] += "" if service["type"] != "network" else f"/{endpoint['interface']}"
+        return json.dumps(body)
+
+    here = cloud._here
+    monkeypatch.setattr(cloud, "_here", apart)
+    know_cloud(small=cloud.entry(**entry))
+    with pytest.raises(_errors.CLOUD_ERRORS):
+        list(connect(**options).network.networks())
+    assert any(path.startswith(f"/network/{interface}") for _method, path in cloud.asked())
 
 
 @pytest.mark.usefixtures("cloud")

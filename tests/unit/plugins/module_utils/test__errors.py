@@ -174,6 +174,8 @@ def test_an_answer_without_words_is_told_by_its_status(raised):
         (OSError(errno.ENOSPC, "No space left on device", "/runs/TLS/run.json"), "files"),
         (_errors.Interrupted("SIGTERM"), "interrupted"),
         (ZeroDivisionError("division by zero"), "internal"),
+        (Exception("something else"), "internal"),
+        (ValueError("it is a required attribute"), "internal"),
     ],
 )
 def test_each_failure_has_a_kind_words_and_a_hint(exc, kind):

@@ -270,6 +270,26 @@ def test_a_watch_ends_the_run_when_its_playbook_is_killed(run, options, process,
     until(lambda: not Path(run.wallet).exists())
 
 
+def test_a_playbook_that_is_gone_already_is_not_watched(run, options):
+    assert _guard.watch(run, options, 2**22 + 1) is False
+    assert not _guard.is_watched(run)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_what_ends_the_playbook_does_not_end_the_watch(run, options, process, know_cloud):
+    know_cloud(small={"auth": {"auth_url": "http://127.0.0.1:9/v3"}})
+    controller = process()
+    assert _guard.watch(run, options, controller.pid) is True
+    watching = int(run.wallet.split("/")[2])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(watching, number)
+    time.sleep(0.1)
+    assert _guard.is_watched(run)
+    controller.kill()
+    controller.wait()
+    until(lambda: record(run)["finished"])
+
+
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_watch_ends_with_its_run(run, options, process):
     controller = process()

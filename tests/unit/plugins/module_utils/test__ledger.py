@@ -36,6 +36,14 @@ def test_a_line_is_readable_by_others_at_once_and_private(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_line_is_on_the_disk_when_it_is_written(path, monkeypatch):
+    sure = []
+    monkeypatch.setattr("os.fsync", lambda _number: sure.append(path.read_text()))
+    ledger = _ledger.Ledger(path)
+    ledger.write(_ledger.BEGUN, "network", "n")
+    assert sure == [path.read_text()]
+
+
 def test_the_last_word_counts_and_the_first_order_stays(path):
     ledger = _ledger.Ledger(path)
     for kind in ("network", "subnet", "server"):

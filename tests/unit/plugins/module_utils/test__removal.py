@@ -162,6 +162,14 @@ def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had
     assert len(cloud.all("networks")) == 1
 
 
+def test_in_another_region_nothing_is_done(cloud, run, had, remove):
+    had("network")
+    run.record["stages"] = [{"stage": "auth", "details": {"region": "RegionTwo"}, "resources": []}]
+    with pytest.raises(StageError, match="was made in the region RegionTwo, these credentials are for RegionOne"):
+        remove()
+    assert len(cloud.all("networks")) == 1
+
+
 def test_with_the_credentials_of_its_project_it_is_done(run, had, remove, recorded_answer):
     had("network")
     project = json.loads(recorded_answer("token")["text"])["token"]["project"]["id"]
@@ -229,6 +237,34 @@ def test_what_somebody_else_removed_is_gone(cloud, run, had, remove):
     assert cloud.asked("DELETE") == []
 
 
+def test_a_gateway_that_does_not_know_the_service_proves_nothing(cloud, run, had, remove):
+    had("network")
+    cloud.trouble("GET", "/networks/", 404, times=3)
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
+    assert deletions(cloud) == ["networks"]
+    assert cloud.all("networks") == []
+
+
+def test_an_answer_that_makes_no_sense_does_not_keep_the_rest(cloud, run, had, remove):
+    had("server")
+    had("network")
+    cloud.trouble("GET", "/servers/", 200, times=999)
+    (left,) = remove(timeout=0.3)
+    assert (left["kind"], events(run, "gone")) == ("server", ["network"])
+    assert left["why"]
+
+
+def test_ports_that_a_server_left_are_told_and_not_deleted(cloud, had, remove):
+    server = had("server")
+    port = cloud.put("ports", name="", device_id="other")
+    cloud.watchers.append(lambda request: port.update(device_id=server["id"]) if "/ports" in request.path else None)
+    (left,) = remove()
+    assert (left["kind"], left["id"], left["name"]) == ("port", port["id"], port["id"])
+    assert left["why"] == f"it belongs to the server {server['id']}, which is gone"
+    assert cloud.all("ports") == [port]
+
+
 @pytest.mark.parametrize("how", ["reset", 503])
 def test_a_deletion_whose_answer_is_lost_counts_if_it_took_effect(cloud, run, had, remove, how):
     had("network")
@@ -287,6 +323,15 @@ def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, re
 
 
 @pytest.mark.usefixtures("cloud")
+def test_a_creation_of_long_ago_is_not_waited_for(cloud, run, remove, monkeypatch):
+    monkeypatch.setattr(_removal, "SETTLE", 60)
+    line = {"at": "2026-01-01T00:00:00.000000+00:00", "event": "begun", "kind": "network", "name": f"{MARK}-network"}
+    Path(run.path("ledger.jsonl")).write_text(json.dumps(line) + "\n")
+    run.ledger = _ledger.Ledger(run.path("ledger.jsonl"))
+    assert remove() == []
+    assert len(cloud.asked("GET", "/v2.0/networks")) == 1
+
+
 def test_a_creation_that_may_still_show_is_left_at_the_deadline(run, remove, monkeypatch):
     monkeypatch.setattr(_removal, "SETTLE", 60)
     run.ledger.write(_ledger.BEGUN, "network", f"{MARK}-network")

@@ -37,7 +37,8 @@ def wait(look, seconds=5, record=None, said=None, period=0.01):
     [
         (0.0, 1, 0.25, 0.25),
         (0.05, 1, 0.25, 0.2),
-        (0.2, 1, 0.25, 0.2),
+        (0.2, 1, 0.25, 0.1),
+        (0.6, 1, 0.25, 0.3),
         (3.0, 1, 0.25, 9.0),
         (0.05, 61, 0.25, 0.35),
         (0.05, 60, 0.25, 0.2),
@@ -56,8 +57,8 @@ def test_a_change_is_known_within_half_a_second_while_answers_are_usual(took, wa
 
 
 @pytest.mark.parametrize("took", [0.01, 0.5, 10])
-def test_a_slow_service_is_not_asked_more_than_half_of_the_time(took):
-    assert _waiting.pause_after(took, 5) >= took
+def test_a_slow_service_is_not_asked_more_than_two_thirds_of_the_time(took):
+    assert _waiting.pause_after(took, 5) >= took / 2
 
 
 def test_a_wait_writes_down_each_state_once_with_its_time_and_sharpness():

@@ -88,6 +88,17 @@ def test_a_wallet_with_anything_else_in_it_is_empty(cloud, connect, wallet, text
     assert stage(connect, wallet) == cloud.tokens[0]
 
 
+def test_another_file_under_the_same_path_is_neither_read_nor_written(cloud, connect, wallet, tmp_path):
+    token = stage(connect, wallet)
+    copy = tmp_path / "copy"
+    copy.write_text(Path(wallet).read_text())
+    with copy.open() as stream:
+        path = f"/proc/{os.getpid()}/fd/{stream.fileno()}"
+        assert stage(connect, path) != token
+    assert token in copy.read_text()
+    assert cloud.tokens[1] not in copy.read_text()
+
+
 @pytest.mark.parametrize("path", ["", "/proc/1/fd/none", "/nonexistent/wallet"])
 def test_without_a_wallet_every_stage_gets_a_token_of_its_own(cloud, connect, path):
     assert stage(connect, path) != stage(connect, path)

@@ -97,6 +97,16 @@ def test_a_run_that_goes_on_is_left_alone(call, cloud, left_run, runs):
     assert len(cloud.all("networks")) == 1
 
 
+def test_a_run_that_is_still_watched_is_not_cleaned(call, cloud, left_run):
+    run = left_run("run-1")
+    with open(run.path("watched"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "the run run-1 is still going on" in call(module, run_dir=run.directory)["msg"]
+        assert len(cloud.all("networks")) == 1
+        assert call(module, run_dir=run.directory, end=False).get("failed") is None
+    assert cloud.all("networks") == []
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": "stackproof.run/9"}'])
 def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud, left_run, runs, text):
     for name in ("run-1", "run-2", "run-3"):

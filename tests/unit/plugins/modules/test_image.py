@@ -32,6 +32,7 @@ def an_image(**fields):
         ([an_image(id="1", disk_format="iso", size=1), an_image(id="2")], "2"),
         ([an_image(id="1", disk_format=None, size=1), an_image(id="2")], "2"),
         ([an_image(id="1", size=0), an_image(id="3", size=None), an_image(id="2")], "2"),
+        ([an_image(id="1", size=1, name="stackproof-run-2-image"), an_image(id="2")], "2"),
     ],
 )
 def test_the_smallest_image_that_can_be_booted_is_chosen(images, chosen):

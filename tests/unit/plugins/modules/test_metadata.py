@@ -87,7 +87,9 @@ def test_a_console_that_is_not_there_yet_is_waited_for(go, cloud, booted, consol
 def test_a_look_at_the_console_that_is_lost_is_repeated(go, cloud, console, how):
     cloud.console = console
     cloud.trouble("POST", "/action", how)
-    assert go("metadata")["record"]["status"] == "ok"
+    record = go("metadata")["record"]
+    assert record["status"] == "ok"
+    assert [one["state"] for one in record["waits"][0]["states"]] == ["both read"]
 
 
 @pytest.mark.usefixtures("booted")

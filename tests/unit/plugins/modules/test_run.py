@@ -24,7 +24,12 @@ def runs(tmp_path):
 def watched(monkeypatch):
     """The runs that got a watch, with the process that is watched."""
     found = []
-    monkeypatch.setattr(module._guard, "watch", lambda run, params, process: found.append((run.id, params, process)))
+
+    def watch(run, params, process):
+        found.append((run.id, params, process))
+        return True
+
+    monkeypatch.setattr(module._guard, "watch", watch)
     return found
 
 
@@ -74,14 +79,15 @@ def test_a_folder_that_cannot_be_made_is_said(call, tmp_path):
 
 
 def test_a_run_is_watched_for_its_playbook(call, runs, watched):
-    call(module, runs=str(runs), run_id="run-1", cloud="lab", keep="on_failure", _controller=os.getpid())
+    options = {"cloud": "lab", "keep": "on_failure", "_controller": os.getpid()}
+    assert call(module, runs=str(runs), run_id="run-1", **options)["watched"] is True
     ((name, params, process),) = watched
     assert (name, params["cloud"], params["keep"], process) == ("run-1", "lab", "on_failure", os.getpid())
 
 
 @pytest.mark.parametrize("options", [{"watch": False, "_controller": 1}, {}])
 def test_a_run_without_a_playbook_on_this_machine_is_not_watched(call, runs, watched, options):
-    call(module, runs=str(runs), run_id="run-1", **options)
+    assert call(module, runs=str(runs), run_id="run-1", **options)["watched"] is False
     assert watched == []
 
 
