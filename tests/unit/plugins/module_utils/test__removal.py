@@ -322,7 +322,6 @@ def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, re
     assert cloud.asked("DELETE") == []
 
 
-@pytest.mark.usefixtures("cloud")
 def test_a_creation_of_long_ago_is_not_waited_for(cloud, run, remove, monkeypatch):
     monkeypatch.setattr(_removal, "SETTLE", 60)
     line = {"at": "2026-01-01T00:00:00.000000+00:00", "event": "begun", "kind": "network", "name": f"{MARK}-network"}
@@ -332,6 +331,7 @@ def test_a_creation_of_long_ago_is_not_waited_for(cloud, run, remove, monkeypatc
     assert len(cloud.asked("GET", "/v2.0/networks")) == 1
 
 
+@pytest.mark.usefixtures("cloud")
 def test_a_creation_that_may_still_show_is_left_at_the_deadline(run, remove, monkeypatch):
     monkeypatch.setattr(_removal, "SETTLE", 60)
     run.ledger.write(_ledger.BEGUN, "network", f"{MARK}-network")
