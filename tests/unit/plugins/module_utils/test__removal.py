@@ -335,7 +335,7 @@ def test_a_creation_of_long_ago_is_not_waited_for(cloud, run, remove, monkeypatc
 def test_a_creation_that_may_still_show_is_left_at_the_deadline(run, remove, monkeypatch):
     monkeypatch.setattr(_removal, "SETTLE", 60)
     run.ledger.write(_ledger.BEGUN, "network", f"{MARK}-network")
-    (left,) = remove(timeout=0.1)
+    (left,) = remove(timeout=0.5)
     assert (left["id"], left["why"]) == (None, "the answer to its creation never came")
 
 
