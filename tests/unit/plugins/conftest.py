@@ -14,6 +14,7 @@ import copy
 import gc
 import hashlib
 import json
+import os
 import re
 import secrets
 import signal
@@ -434,8 +435,11 @@ def know_cloud(tmp_path, monkeypatch):
 def know(tmp_path, monkeypatch, **clouds):
     path = tmp_path / "clouds.yaml"
     path.write_text(yaml.safe_dump({"clouds": clouds}))
+    # What the environment says of other clouds, or of a way to them, does not count.
+    for name in list(os.environ):
+        if name.startswith("OS_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(path))
-    monkeypatch.delenv("OS_CLOUD", raising=False)
 
 
 @pytest.fixture

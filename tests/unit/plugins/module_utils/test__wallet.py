@@ -126,6 +126,7 @@ def other_process():
     os.waitpid(process, 0)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_it_is_gone_with_its_process(other_process, cloud, connect):
     process, path = other_process
     assert str(process) in path
