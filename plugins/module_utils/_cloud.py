@@ -13,7 +13,8 @@ import functools
 import os
 
 from ._calls import RecordedSession
-from ._errors import StageError, without_credentials
+from ._cloud_errors import without_credentials
+from ._errors import StageError
 
 try:
     import openstack.config

@@ -20,7 +20,8 @@ import time
 
 from . import _clean, _finish, _wallet
 from ._clock import Stopwatch
-from ._errors import StageError, explain
+from ._cloud_errors import explain
+from ._errors import StageError
 from ._ledger import private
 from ._run import Run
 

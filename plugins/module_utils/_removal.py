@@ -17,7 +17,8 @@ from . import _ledger
 from ._calls import request_id, status_of
 from ._clock import now, seconds_between
 from ._cloud import answer_of
-from ._errors import StageError, explain
+from ._cloud_errors import explain
+from ._errors import StageError
 from ._waiting import PERIOD, pause_after
 
 # How long to look for what a request may have made whose answer never came, and when that is too long ago to look
@@ -106,10 +107,10 @@ VOLUME = plain("block_storage", "/volumes", "volume")
 KINDS = {
     "server": Kind(0, *plain("compute", "/servers", "server")),
     "floating_ip": Kind(0, ADDRESS[0], find_address, ADDRESS[2]),
-    "image": Kind(1, *plain("image", "/images", "image")),
-    "volume": Kind(1, VOLUME[0], VOLUME[1], delete_volume),
     "port": Kind(1, *plain("network", "/ports", "port")),
     "router_interface": Kind(1, read_interface, lambda _cloud, _name: [], delete_interface),
+    "image": Kind(2, *plain("image", "/images", "image")),
+    "volume": Kind(2, VOLUME[0], VOLUME[1], delete_volume),
     "router": Kind(2, *plain("network", "/routers", "router")),
     "subnet": Kind(2, *plain("network", "/subnets", "subnet")),
     "network": Kind(2, *plain("network", "/networks", "network")),

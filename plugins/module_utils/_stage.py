@@ -18,7 +18,8 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from . import _calls, _cloud, _ledger, _waiting, _wallet
 from ._clock import Stopwatch, now
-from ._errors import CLOUD_ERRORS, Interrupted, StageError, explain
+from ._cloud_errors import CLOUD_ERRORS, explain
+from ._errors import Interrupted, StageError
 from ._run import Run
 
 # How often to look, once a second, whether a create took effect whose answer never came

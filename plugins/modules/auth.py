@@ -62,7 +62,8 @@ error:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _clock, _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import CLOUD_ERRORS, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 # Cinder is found under either name.
 OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}

@@ -79,7 +79,8 @@ from types import SimpleNamespace
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import CLOUD_ERRORS, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")

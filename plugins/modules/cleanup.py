@@ -78,7 +78,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
     _guard,
     _ledger,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import explain
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._run import Run, run_directories
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

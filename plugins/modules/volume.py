@@ -69,7 +69,8 @@ error:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import CLOUD_ERRORS, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 
 def messages_about(cinder, volume_id):

@@ -9,7 +9,7 @@ import re
 import socket
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _errors
+from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _cloud_errors
 from ansible_collections.stackproof.provision.plugins.module_utils._clock import seconds_between
 
 NETWORKS = "/network/v2.0/networks"
@@ -20,7 +20,7 @@ def failed(action):
     """What a failure of this becomes in a record, and whether it may have taken effect."""
     with pytest.raises(Exception) as caught:  # noqa: PT011
         action()
-    return _errors.explain(caught.value, "asking"), _calls.is_unanswered(caught.value)
+    return _cloud_errors.explain(caught.value, "asking"), _calls.is_unanswered(caught.value)
 
 
 def answers(connection, path=NETWORKS):

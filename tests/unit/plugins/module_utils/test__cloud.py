@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _errors
+from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _cloud_errors
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 
@@ -102,7 +102,7 @@ def test_an_entry_that_cannot_work_is_a_matter_of_configuration(cloud, connect, 
     know_cloud(small={**cloud.entry(), **change})
     with pytest.raises(Exception, match=words) as caught:
         connect()
-    assert _errors.explain(caught.value, "connecting")["kind"] == "config"
+    assert _cloud_errors.explain(caught.value, "connecting")["kind"] == "config"
 
 
 def test_a_missing_password_is_a_matter_of_configuration(cloud, connect, know_cloud):
@@ -111,14 +111,14 @@ def test_a_missing_password_is_a_matter_of_configuration(cloud, connect, know_cl
     know_cloud(small=entry)
     with pytest.raises(Exception, match="password") as caught:
         works(connect())
-    assert _errors.explain(caught.value, "connecting")["kind"] == "config"
+    assert _cloud_errors.explain(caught.value, "connecting")["kind"] == "config"
 
 
 @pytest.mark.usefixtures("cloud")
 def test_a_region_that_the_cloud_does_not_have_is_said(connect):
     with pytest.raises(Exception, match="Elsewhere") as caught:
         list(connect(region_name="Elsewhere").network.networks())
-    assert _errors.explain(caught.value, "looking")["kind"] in ("config", "catalog")
+    assert _cloud_errors.explain(caught.value, "looking")["kind"] in ("config", "catalog")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_interface_chooses_the_endpoint(cloud, connect, know_cloud, monkeypa
     here = cloud._here
     monkeypatch.setattr(cloud, "_here", apart)
     know_cloud(small=cloud.entry(**entry))
-    with pytest.raises(_errors.CLOUD_ERRORS):
+    with pytest.raises(_cloud_errors.CLOUD_ERRORS):
         list(connect(**options).network.networks())
     assert any(path.startswith(f"/network/{interface}") for _method, path in cloud.asked())
 
@@ -152,5 +152,5 @@ def test_an_answer_is_its_body(connect):
     made = _cloud.answer_of(network.post("/networks", json={"network": {"name": "n"}}))
     assert made["network"]["name"] == "n"
     assert _cloud.answer_of(network.delete(f"/networks/{made['network']['id']}")) is None
-    with pytest.raises(_errors.CLOUD_ERRORS, match="could not be found"):
+    with pytest.raises(_cloud_errors.CLOUD_ERRORS, match="could not be found"):
         _cloud.answer_of(network.get(f"/networks/{made['network']['id']}"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.action import stage
+from ansible_collections.stackproof.provision.plugins.action import run as plugin
 
 RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs" / "20261121-065105-bdb5f5"
 
@@ -38,9 +38,9 @@ class Screen:
 
 @pytest.fixture
 def screen(monkeypatch):
-    monkeypatch.setattr(stage, "display", Screen())
-    monkeypatch.setattr(stage, "LOOK", 0.02)
-    return stage.display
+    monkeypatch.setattr(plugin, "display", Screen())
+    monkeypatch.setattr(plugin, "LOOK", 0.02)
+    return plugin.display
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def follow(screen, run):
     followers = []
 
     def start(live=False):
-        followers.append(stage.Follower(run.path("progress.jsonl"), live))
+        followers.append(plugin.Follower(run.path("progress.jsonl"), live))
         followers[-1].start()
         return followers[-1]
 
@@ -57,7 +57,7 @@ def follow(screen, run):
     for one in followers:
         one.end()
         assert not one.is_alive()
-    assert screen is stage.display
+    assert screen is plugin.display
 
 
 def until(condition):
@@ -178,16 +178,16 @@ def child():
 def test_a_process_that_writes_to_a_terminal_is_known(child, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     control, terminal = pty.openpty()
-    assert stage.is_terminal(child(terminal))
-    assert not stage.is_terminal(child(subprocess.DEVNULL))
+    assert plugin.is_terminal(child(terminal))
+    assert not plugin.is_terminal(child(subprocess.DEVNULL))
     monkeypatch.setenv("TERM", "dumb")
-    assert not stage.is_terminal(child(terminal))
+    assert not plugin.is_terminal(child(terminal))
     os.close(control)
     os.close(terminal)
 
 
 def test_a_process_that_is_gone_writes_to_no_terminal():
-    assert not stage.is_terminal(2**22 + 1)
+    assert not plugin.is_terminal(2**22 + 1)
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def act(screen, monkeypatch):
     """Return a function that runs the action; what the module was given is in the attribute given."""
 
     def run(module, result, transport="local", **args):
-        action = object.__new__(stage.ActionModule)
+        action = object.__new__(plugin.ActionModule)
         action._task = SimpleNamespace(resolved_action=f"stackproof.provision.{module}", action=module, args=args)
         action._connection = SimpleNamespace(transport=transport)
 
@@ -208,8 +208,8 @@ def act(screen, monkeypatch):
         action._execute_module = execute
         return action.run(task_vars={"a": 1})
 
-    monkeypatch.setattr(stage.ActionBase, "run", lambda *_args: {})
-    assert screen is stage.display
+    monkeypatch.setattr(plugin.ActionBase, "run", lambda *_args: {})
+    assert screen is plugin.display
     return run
 
 
@@ -258,22 +258,22 @@ def test_the_summary_is_printed(act, screen, run):
 
 
 def test_a_stage_that_says_something_is_followed(act, screen, run, monkeypatch):
-    start = stage.Follower.start
+    start = plugin.Follower.start
 
     def say(follower):
         start(follower)
         run.say("boot", "hello")
 
-    monkeypatch.setattr(stage.Follower, "start", say)
-    monkeypatch.setattr(stage, "is_terminal", lambda _process: False)
+    monkeypatch.setattr(plugin.Follower, "start", say)
+    monkeypatch.setattr(plugin, "is_terminal", lambda _process: False)
     act("boot", {}, run_dir=run.directory)
     assert screen.texts == ["boot: hello"]
 
 
 def test_the_follower_ends_with_a_module_that_breaks(act, run, monkeypatch):
     followers = []
-    start = stage.Follower.start
-    monkeypatch.setattr(stage.Follower, "start", lambda one: (followers.append(one), start(one)))
+    start = plugin.Follower.start
+    monkeypatch.setattr(plugin.Follower, "start", lambda one: (followers.append(one), start(one)))
     with pytest.raises(RuntimeError):
         act("boot", RuntimeError("broke"), run_dir=run.directory)
     assert not followers[0].is_alive()
