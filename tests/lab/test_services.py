@@ -31,7 +31,7 @@ SERVICES = {
         "cinder-volume",
     ],
     "network": ["neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent"],
-    "compute": ["nova-compute", "libvirtd"],
+    "compute": ["nova-compute", "libvirtd", "lab-taps"],
     "storage": ["ceph-mon@a", "ceph-mgr@a", "ceph-osd@0", "ceph-radosgw@rgw.a"],
 }
 SHARED = {
