@@ -50,7 +50,7 @@ options:
     type: str
     aliases: [key]
   api_timeout:
-    description: How long a single request may take, in seconds.
+    description: How long a single request may take, in seconds; one that makes something may take four times as long.
     type: float
     default: 30
 attributes:

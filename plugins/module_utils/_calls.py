@@ -30,6 +30,8 @@ GATEWAY_TIMEOUT = 504
 GATEWAY = (502, 503, GATEWAY_TIMEOUT)
 PAUSES = (0.25, 1, 2)
 LAST = 1
+# What makes something is given more time: a safe request is simply sent again, this one has to be looked for.
+PATIENCE = 4
 service_called = contextvars.ContextVar("service_called", default=None)
 
 
@@ -88,9 +90,9 @@ class RecordedSession(BaseSession):
         token = service_called.set(service or service_called.get())
         # The SDK would repeat any request once, whether or not it may have taken effect.
         options.update(connect_retries=0, status_code_retries=0)
-        limit = options.pop("timeout", None) or self.api_timeout
         # What changes nothing may say so.
         safe = options.pop("repeat", False) or method in SAFE or url.endswith("/auth/tokens")
+        limit = options.pop("timeout", None) or self.api_timeout * (1 if safe else PATIENCE)
         try:
             for pause in (*PAUSES, None) if safe else (None,):
                 try:
