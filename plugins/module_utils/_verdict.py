@@ -47,6 +47,16 @@ def verdict(result, stage, reason):
     }
 
 
+def checks_with(record, status):
+    """(host, check) of the checks of the hosts that ended so."""
+    return [(one["host"], check) for one in record["hosts"] for check in one["checks"] if check["status"] == status]
+
+
+def has_failed(record):
+    """Whether a stage has failed, or a host does not agree with the API."""
+    return any(stage["status"] == "failed" for stage in record["stages"]) or bool(checks_with(record, "failed"))
+
+
 def judge(record, broke_off=False):
     """The verdict in one sentence: the first thing that is not as it must be."""
     stages = {stage["stage"]: stage for stage in record["stages"]}
@@ -63,6 +73,12 @@ def judge(record, broke_off=False):
         return verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
     if broke_off:
         return verdict("incomplete", None, "The run broke off after its stages.")
+    disagree = checks_with(record, "failed")
+    if disagree:
+        host, check = disagree[0]
+        more = f" And {len(disagree) - 1} more checks of the hosts failed." if len(disagree) > 1 else ""
+        reason = f"All stages worked, but the hosts do not agree with the API: {check['reason']}.{more}"
+        return {**verdict("fail", None, reason), "host": host}
     breached = [limit for limit in record["thresholds"] if not limit["ok"]]
     if breached:
         return verdict("fail", None, "All stages worked, but " + "; ".join(limit["said"] for limit in breached) + ".")
@@ -70,6 +86,14 @@ def judge(record, broke_off=False):
         names = ", ".join(f"{one['name']} ({one['why']})" for one in record["leftovers"])
         return verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
     seconds = next((wait["seconds"] for wait in stages["boot"]["waits"]), stages["boot"]["duration_s"])
-    return verdict(
-        "pass", None, f"The cloud provisions an instance: active after {seconds:.1f} s, and the guest has its metadata."
-    )
+    said = f"The cloud provisions an instance: active after {seconds:.1f} s, and the guest has its metadata."
+    return verdict("pass", None, said + what_the_hosts_said(record))
+
+
+def what_the_hosts_said(record):
+    """What a pass says of the hosts; what could not be read is no secret."""
+    made = sum(len(one["checks"]) for one in record["hosts"])
+    unread = checks_with(record, "unreadable")
+    agreed = f" The hosts agree, by {len(checks_with(record, 'ok'))} checks." if made else ""
+    missing = f" But {len(unread)} could not be made: {unread[0][1]['reason']}." if unread else ""
+    return agreed + missing

@@ -77,6 +77,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
     _finish,
     _guard,
     _ledger,
+    _verdict,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import explain
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
@@ -124,8 +125,7 @@ def clean_one(run, params, check):
         raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
     before = there(run)
     line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
-    failed = any(stage["status"] == "failed" for stage in run.record["stages"])
-    if params["keep"] == "always" or (params["keep"] == "on_failure" and failed):
+    if params["keep"] == "always" or (params["keep"] == "on_failure" and _verdict.has_failed(run.record)):
         line["kept"] = bool(before)
         if not check:
             with run.alone():

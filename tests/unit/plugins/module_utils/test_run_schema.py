@@ -73,9 +73,18 @@ CONTRACT = {
         {
             "host": "compute1",
             "groups": ["compute"],
+            "parts": ["compute"],
+            "status": "read",
+            "reason": None,
             "clock_offset_s": -0.002,
             "clock_error_s": 0.001,
-            "checks": [{"status": "ok"}, {"status": "unreadable", "reason": "no ssh"}],
+            "health_before": None,
+            "facts": {},
+            "unread": [],
+            "checks": [
+                {"check": "It runs", "status": "ok", "reason": None, "seconds": 0.1},
+                {"check": "It has its memory", "status": "unreadable", "reason": "no ssh", "seconds": 0},
+            ],
         }
     ],
     "flows": [

@@ -1,0 +1,43 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Filters that choose the hosts to read, and gather what was read on them."""
+
+from __future__ import annotations
+
+from ansible_collections.stackproof.provision.plugins.module_utils._truth import parts_of
+
+# Ansible takes an empty list of hosts for all of them.
+NOBODY = ["all", "!all"]
+
+
+def hosts_with(groups, platform, parts):
+    """The hosts of an inventory that have one of the parts of the cloud, as a pattern for the hosts of a play."""
+    members = {host: [] for host in groups.get("all", [])}
+    for group, hosts in groups.items():
+        for host in hosts:
+            members.setdefault(host, []).append(group)
+    found = [host for host, names in members.items() if set(parts) & set(parts_of(names, platform))]
+    return found or NOBODY
+
+
+def evidence(hostvars, hosts):
+    """What the role evidence has registered on each host."""
+    if hosts == NOBODY:
+        return {}
+    return {
+        host: {
+            "groups": hostvars[host].get("group_names", []),
+            "parts": hostvars[host].get("stackproof_parts", []),
+            "clock": hostvars[host].get("stackproof_clock"),
+            "read": hostvars[host].get("stackproof_evidence"),
+            "before": hostvars[host].get("stackproof_ceph_before"),
+        }
+        for host in hosts
+    }
+
+
+class FilterModule:
+    def filters(self):
+        return {"parts_of": parts_of, "hosts_with": hosts_with, "evidence": evidence}

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Commands that read something on a host: as lists of words, with the privilege and in the container they need.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import re
+
+SUDO = ("sudo", "-n")
+# What a platform may keep in containers of their own, each with the commands that belong to it
+PARTS = ("libvirt", "ceph", "dhcp", "metadata", "ovs")
+REFUSALS = re.compile(r"sudo: .*(password|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo")
+MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
+
+
+class UnreadError(Exception):
+    """A command that did not say what it should: which one, why, and what it said instead."""
+
+    def __init__(self, kind, command, said):
+        super().__init__(said)
+        self.kind, self.command, self.said = kind, " ".join(command), said
+
+    def __str__(self):
+        words = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed"}
+        return f"{words[self.kind]}: {self.command}: {self.said}"
+
+
+class Host:
+    """A host that is asked. execute(words) runs a command there and returns its status, output and errors."""
+
+    def __init__(self, execute, prefixes=None):
+        self.execute, self.prefixes = execute, prefixes or {}
+        self.unread = []
+        self._sudo = None
+
+    @property
+    def sudo(self):
+        if self._sudo is None:
+            self._sudo = () if self.execute(["id", "-u"])[1].strip() == "0" else SUDO
+        return self._sudo
+
+    def ask(self, part, *words, root=True):
+        """What a command prints. part says whose command it is, for one that lies in a container."""
+        prefix = list(self.prefixes.get(part) or [])
+        # To look into a container needs root, whoever may run the command in it.
+        command = [*(self.sudo if root or prefix else ()), *prefix, *words]
+        status, out, errors = self.execute(command)
+        if status == 0:
+            return out
+        said = " ".join((errors or out).split())[:300] or f"exit status {status}"
+        if REFUSALS.search(said):
+            raise UnreadError("refused", command, said)
+        missing = status == 127 or (status != 2 and MISSING.search(said) and words[0] in said)
+        raise UnreadError("missing" if missing else "failed", command, said)
+
+    def attempt(self, what, read, *arguments, default=None):
+        """Read one thing of several: where it cannot be read, say so in unread and go on."""
+        try:
+            return read(self, *arguments)
+        except UnreadError as exc:
+            self.unread.append({"what": what, "kind": exc.kind, "command": exc.command, "why": str(exc)})
+        except (ValueError, LookupError, TypeError, AttributeError) as exc:
+            why = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
+            self.unread.append({"what": what, "kind": "strange", "command": read.__name__, "why": why})
+        return default
+
+
+def processes(host, part, pattern):
+    """Process id and command line, as a list of words, of those whose command line matches."""
+    try:
+        found = host.ask(part, "pgrep", "--full", "--list-full", "--", pattern, root=False)
+    except UnreadError as exc:
+        if exc.kind == "failed" and exc.said == "exit status 1":
+            return []
+        raise
+    lines = [line.partition(" ") for line in found.splitlines()]
+    return [(int(number), words.split()) for number, _space, words in lines if "pgrep" not in words.split(" ", 1)[0]]

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the API says of an instance, as far as its hosts must agree with it.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+
+from ._clock import now
+from ._cloud import answer_of
+
+# Since this version a server shows its flavor's sizes.
+FLAVOR_SINCE = "2.47"
+
+
+def look(cloud, server_id, admin=None):
+    """The server with its ports, networks, volumes and image. An administrator also sees on which hosts they are."""
+    everything = admin or cloud
+    server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
+    ports = listed(everything, "ports", device_id=server_id)
+    networks = {port["network_id"]: None for port in ports}
+    return {
+        "asked": now(),
+        "server": describe_server(server),
+        "ports": [describe_port(port) for port in ports],
+        "networks": [describe_network(everything, network) for network in networks],
+        "volumes": [one["id"] for one in server["os-extended-volumes:volumes_attached"]],
+        "image": describe_image(cloud, server["image"]["id"]) if server["image"] else None,
+    }
+
+
+def listed(cloud, kind, **query):
+    return answer_of(cloud.network.get(f"/{kind}", params=query))[kind]
+
+
+def describe_server(server):
+    flavor = server["flavor"]
+    return {
+        "id": server["id"],
+        "name": server["name"],
+        "status": server["status"],
+        "project_id": server["tenant_id"],
+        "host": server.get("OS-EXT-SRV-ATTR:host"),
+        "host_id": server["hostId"],
+        "created": server["created"],
+        "vcpus": flavor["vcpus"],
+        "memory_mib": flavor["ram"],
+        "disk_gib": flavor["disk"],
+    }
+
+
+def describe_port(port):
+    return {
+        "id": port["id"],
+        "mac": port["mac_address"],
+        "addresses": [address["ip_address"] for address in port["fixed_ips"]],
+        "network": port["network_id"],
+        "host": port.get("binding:host_id") or None,
+        "kind": port.get("binding:vif_type"),
+    }
+
+
+def describe_network(cloud, identity):
+    network = answer_of(cloud.network.get(f"/networks/{identity}"))["network"]
+    ports = listed(cloud, "ports", network_id=identity)
+    return {
+        "id": identity,
+        "mtu": network.get("mtu"),
+        "subnets": [describe_subnet(subnet) for subnet in listed(cloud, "subnets", network_id=identity)],
+        # The DHCP agents have a port each, if this user may see them.
+        "dhcp_ports": [port["device_id"] for port in ports if port["device_owner"] == "network:dhcp"],
+        # OVN has ports of its own where others have DHCP agents.
+        "distributed": any(port["device_owner"] == "network:distributed" for port in ports),
+        "routers": sorted({port["device_id"] for port in ports if port["device_owner"].startswith("network:router_")}),
+    }
+
+
+def describe_subnet(subnet):
+    return {
+        "id": subnet["id"],
+        "version": subnet["ip_version"],
+        "cidr": subnet["cidr"],
+        "gateway": subnet["gateway_ip"],
+        "dhcp": subnet["enable_dhcp"],
+        "routes": [f"{route['destination']},{route['nexthop']}" for route in subnet["host_routes"]],
+    }
+
+
+def describe_image(cloud, identity):
+    answer = cloud.image.get(f"/images/{identity}")
+    # The image may be gone while the instance lives on.
+    image = answer.json() if answer.status_code == 200 else {}
+    return {"id": identity, "direct_url": image.get("direct_url"), "stores": image.get("stores")}
+
+
+def is_on(server, names):
+    """Whether a host with one of these names is the one that nova means.
+
+    Everybody sees a hash of project and host; only administrators see the host itself.
+    """
+    if server["host"]:
+        return server["host"] in names
+    return any(
+        hashlib.sha224(f"{server['project_id']}{name}".encode()).hexdigest() == server["host_id"] for name in names
+    )
+
+
+def serves_dhcp(network, names):
+    """Whether a host with one of these names has a DHCP port on the network, by the id that its agent gives the port.
+
+    None if no port can be seen.
+    """
+    if not network["dhcp_ports"]:
+        return None
+    ids = {f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network['id']}" for name in names}
+    return any(port in ids for port in network["dhcp_ports"])

@@ -1,0 +1,73 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a host knows of an instance: all its parts, read once.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from . import _ceph, _dnsmasq, _libvirt, _metadata_proxy, _ovs
+from ._host import UnreadError
+
+
+def names_of(host):
+    """The names that the host gives itself."""
+    short = host.ask(None, "hostname", root=False).strip()
+    try:
+        return sorted({short, host.ask(None, "hostname", "--fqdn", root=False).strip()})
+    except UnreadError:
+        return [short]  # a name that no resolver knows
+
+
+def addresses_of(host):
+    return host.ask(None, "hostname", "--all-ip-addresses", root=False).split()
+
+
+def parts_of(groups, platform):
+    """The parts of the cloud that the inventory says are on a host."""
+    return [part for part, names in platform["groups"].items() if set(names) & set(groups)]
+
+
+def pool_images(instance, platform):
+    """The images that the instance has in Ceph, if it has any there."""
+    server, pools = instance["server"], platform["pools"]
+    root = [f"{pools['vms']}/{server['id']}_disk"] if instance["image"] else []
+    return root + [f"{pools['volumes']}/volume-{volume}" for volume in instance["volumes"]]
+
+
+def read(host, parts, instance, platform):
+    """What the named parts of a host know of an instance. Keys are the parts; what is not there is no key."""
+    server = instance["server"]
+    since = datetime.fromisoformat(server["created"].replace("Z", "+00:00")).timestamp()
+    facts = {"names": host.attempt("the host's name", names_of, default=[])}
+    if "compute" in parts:
+        facts["addresses"] = host.attempt("the host's addresses", addresses_of, default=[])
+        facts.update(_libvirt.read(host, server["id"]))
+        facts["interfaces"] = {port["id"]: _ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
+    if "network" in parts:
+        facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in instance["ports"]}
+        facts["metadata"] = {
+            port["id"]: read_proxies(host, port, instance, since, platform) for port in instance["ports"]
+        }
+    if "ceph" in parts:
+        images = [name.split("/", 1) for name in pool_images(instance, platform)]
+        facts["ceph"] = _ceph.read(host, images, platform["ceph_users"])
+    return facts
+
+
+def read_dhcp(host, port, since, platform):
+    return _dnsmasq.read(host, port["network"], port["mac"], since, platform["dhcp_states"], platform["dhcp_logs"])
+
+
+def read_proxies(host, port, instance, since, platform):
+    network = next(one for one in instance["networks"] if one["id"] == port["network"])
+    owners = [network["id"], *network["routers"]]
+    found = [
+        _metadata_proxy.read(host, owners, address, since, platform["metadata_logs"]) for address in port["addresses"]
+    ]
+    return found[0]["proxies"] if found else []

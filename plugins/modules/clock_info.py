@@ -1,0 +1,37 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: clock_info
+short_description: Measures how a host's clock differs from that of the control node
+version_added: 0.1.0
+description:
+  - Asks the host for its time several times, and takes the answer that came back soonest.
+  - The host's time lies between question and answer, so half of the time between them is the error.
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: Changes nothing in either mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Measure the host's clock
+  stackproof.provision.clock_info:
+  register: clock
+"""
+
+RETURN = r"""
+offset_s:
+  description: What the host's clock is ahead of the control node's, in seconds.
+  returned: success
+  type: float
+error_s:
+  description: By how much RV(offset_s) may be wrong.
+  returned: success
+  type: float
+"""

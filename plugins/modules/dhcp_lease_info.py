@@ -1,0 +1,103 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: dhcp_lease_info
+short_description: Reads what the DHCP agent and dnsmasq have of a port
+version_added: 0.1.0
+description:
+  - Tells of a network and a MAC address the agent's files, the lease, the dnsmasq processes, and what they said.
+extends_documentation_fragment: [stackproof.provision._host]
+options:
+  network:
+    description: Id of the network.
+    type: str
+    required: true
+  mac:
+    description: MAC address of the port.
+    type: str
+    required: true
+  since:
+    description: Time from which on log lines count, in seconds since the epoch.
+    type: float
+    default: 0
+  states:
+    description: Where the DHCP agent may keep its files; the first that has the network is taken.
+    type: list
+    elements: path
+    default: [/var/lib/neutron/dhcp, /opt/stack/data/neutron/dhcp]
+  logs:
+    description: Where dnsmasq's log may be, identifiers in the C(journals) and paths of C(files).
+    type: dict
+    default: {journals: [dnsmasq-dhcp], files: [/var/log/neutron/dnsmasq.log]}
+"""
+
+EXAMPLES = r"""
+- name: Read what dnsmasq knows of a port
+  stackproof.provision.dhcp_lease_info:
+    network: 768e2cca-1de4-4859-a79c-50b039d669de
+    mac: fa:16:3e:12:34:56
+"""
+
+RETURN = r"""
+directory:
+  description: Where the agent keeps the network's files; none if this host does not serve the network.
+  returned: success
+  type: str
+processes:
+  description: The dnsmasq processes of the network, C(pid) and the C(options) about the MTU.
+  returned: success
+  type: list
+  elements: dict
+hosts:
+  description: The lines of the MAC address in the host file, C(mac) and C(address).
+  returned: success
+  type: list
+  elements: dict
+leases:
+  description: The lines of the MAC address in the lease file, C(mac), C(address) and the second in which it C(expires).
+  returned: success
+  type: list
+  elements: dict
+options:
+  description: The lines of the options file.
+  returned: success
+  type: list
+  elements: str
+log:
+  description: What was said to the MAC address, such as C(DISCOVER) and C(ACK), and when.
+  returned: success
+  type: list
+  elements: dict
+unread:
+  description: What could not be read, with command, why, and kind (C(refused), C(missing), C(failed) or C(strange)).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _dnsmasq, _host_module
+
+
+def main():
+    _host_module.main(
+        {
+            **_host_module.PREFIXES,
+            "network": {"type": "str", "required": True},
+            "mac": {"type": "str", "required": True},
+            "since": {"type": "float", "default": 0},
+            "states": {"type": "list", "elements": "path", "default": _dnsmasq.STATES},
+            "logs": {"type": "dict", "default": _dnsmasq.SOURCES},
+        },
+        lambda host, params: _dnsmasq.read(
+            host, params["network"], params["mac"], params["since"], params["states"], params["logs"]
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: evidence_info
+short_description: Reads all that a host knows of an instance
+version_added: 0.1.0
+description:
+  - Reads each part of the cloud that the inventory's groups say is on this host, once.
+  - What each part tells is described with the modules M(stackproof.provision.domain_info),
+    M(stackproof.provision.ovs_port_info), M(stackproof.provision.dhcp_lease_info),
+    M(stackproof.provision.metadata_proxy_info) and M(stackproof.provision.rbd_info).
+options:
+  instance:
+    description: The instance, as M(stackproof.provision.instance_info) returns it.
+    type: dict
+    required: true
+  parts:
+    description: What is on this host.
+    type: list
+    elements: str
+    choices: [compute, network, ceph]
+    required: true
+  platform:
+    description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
+    type: dict
+    required: true
+notes:
+  - Nothing is changed on the host, and nothing but Python's standard library is needed there.
+  - What only root may read is asked through C(sudo -n).
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: Changes nothing in either mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Read what a compute host knows of an instance
+  stackproof.provision.evidence_info:
+    instance: "{{ looked.instance }}"
+    parts: [compute]
+    platform: "{{ stackproof_platform_profile }}"
+"""
+
+RETURN = r"""
+facts:
+  description:
+    - C(names) of the host, and by parts C(domain) and C(interfaces) (by port), C(dhcp) and C(metadata) (by port),
+      and C(ceph).
+  returned: success
+  type: dict
+unread:
+  description: What could not be read, with command, why, and kind (C(refused), C(missing), C(failed) or C(strange)).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _truth
+
+
+def main():
+    _host_module.main(
+        {
+            "instance": {"type": "dict", "required": True},
+            "parts": {"type": "list", "elements": "str", "choices": ["compute", "network", "ceph"], "required": True},
+            "platform": {"type": "dict", "required": True},
+        },
+        lambda host, params: {"facts": _truth.read(host, params["parts"], params["instance"], params["platform"])},
+        lambda params: params["platform"].get("prefixes"),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_checks
+short_description: Checks on the hosts that they agree with the API, and files the results in the record of a run
+version_added: 0.1.0
+description:
+  - Runs the testinfra suite of the role P(stackproof.provision.host_checks#role) on the control node.
+options:
+  run_dir:
+    description: Directory of the run.
+    type: path
+    required: true
+  suite:
+    description: Folder with a folder of tests for each O(phase).
+    type: path
+    required: true
+  phase:
+    description: Whether the instance should be V(running), or V(removed). What was kept on purpose is not checked then.
+    type: str
+    choices: [running, removed]
+    default: running
+  inventory:
+    description: The inventory's sources. Testinfra takes one.
+    type: list
+    elements: str
+    required: true
+  hosts:
+    description: The hosts to check.
+    type: list
+    elements: str
+    required: true
+  platform:
+    description: How the cloud is installed, as a name of a file in C(vars/platforms) of the role evidence or a path.
+    type: str
+    default: packages
+  timeout:
+    description: How long all checks together may take, in seconds.
+    type: float
+    default: 300
+requirements:
+  - pytest-testinfra
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: In check mode nothing is checked.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Check the hosts
+  stackproof.provision.host_checks:
+    run_dir: "{{ run.directory }}"
+    suite: "{{ role_path }}/files"
+    inventory: "{{ ansible_inventory_sources }}"
+    hosts: [compute1, network1]
+"""
+
+RETURN = r"""
+checks:
+  description: Each check with C(host), C(check), C(status), C(reason) and C(seconds).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.stackproof.provision.plugins.module_utils import _run
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+
+TIMED_OUT = 124
+RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they passed
+
+
+def suite_results(module):
+    """What the suite has written; why it wrote nothing otherwise."""
+    params = module.params
+    with tempfile.TemporaryDirectory() as folder:
+        results = os.path.join(folder, "checks.json")
+        # One that hangs on a host must not keep the run from its end; not every system has the program.
+        limit = module.get_bin_path("timeout")
+        command = [
+            *([limit, f"{params['timeout']:.0f}"] if limit else []),
+            sys.executable, "-m", "pytest", "--quiet", "--tb=line", "-p", "no:cacheprovider",
+            os.path.join(params["suite"], params["phase"]), f"--rootdir={params['suite']}",
+            f"--hosts=ansible://{',ansible://'.join(params['hosts'])}",
+            f"--ansible-inventory={params['inventory'][0]}", f"--checks-file={results}",
+        ]  # fmt: skip
+        environment = {
+            "STACKPROOF_RUN": params["run_dir"],
+            "STACKPROOF_PLATFORM": params["platform"],
+            "STACKPROOF_SERVER": "",
+            "PATH": f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}",
+        }
+        status, out, errors = module.run_command(command, environ_update=environment)
+        if status == TIMED_OUT:
+            raise StageError("deadline", f"the checks of the hosts took more than {params['timeout']:.0f} s")
+        said = " ".join((out + errors).split())[-600:]
+        if status not in RAN or not os.path.exists(results):
+            hint = "Install pytest-testinfra where ansible-playbook runs." if "No module named" in said else ""
+            raise StageError("files", f"the checks of the hosts did not run: {said}", hint=hint)
+        with open(results, encoding="utf-8") as stream:
+            return json.load(stream)
+
+
+def results_or_why_not(module):
+    """What the suite says; if it could not run, that is a check of its own, as silence would look like success."""
+    try:
+        if len(module.params["inventory"]) != 1:
+            raise StageError(
+                "invalid", "testinfra takes one inventory", hint="Give one source with -i, a file or a folder."
+            )
+        return suite_results(module)
+    except (StageError, OSError) as exc:
+        error = explain(exc, "checking the hosts")
+        why = f"{error['message']}. {error['hint']}".strip()
+        return [{"host": None, "check": "The hosts were checked", "status": "unreadable", "reason": why, "seconds": 0}]
+
+
+def file_checks(run, checks):
+    """Put the checks to their hosts; one that is about no single host is put to the control node."""
+    hosts = {one["host"]: one for one in run.record["hosts"]}
+    for check in checks:
+        name = check["host"] or "localhost"
+        if name not in hosts:
+            hosts[name] = {"host": name, "groups": [], "parts": [], "status": "read", "reason": None, "checks": []}
+            hosts[name].update(clock_offset_s=None, clock_error_s=None, health_before=None, facts={}, unread=[])
+            run.record["hosts"].append(hosts[name])
+        hosts[name]["checks"].append({key: check[key] for key in ("check", "status", "reason", "seconds")})
+    run.save()
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "run_dir": {"type": "path", "required": True},
+            "suite": {"type": "path", "required": True},
+            "phase": {"type": "str", "choices": ["running", "removed"], "default": "running"},
+            "inventory": {"type": "list", "elements": "str", "required": True},
+            "hosts": {"type": "list", "elements": "str", "required": True},
+            "platform": {"type": "str", "default": "packages"},
+            "timeout": {"type": "float", "default": 300},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    if module.check_mode:
+        module.exit_json(changed=False, checks=[])
+    try:
+        run = _run.Run(params["run_dir"])
+        if params["phase"] == "removed" and run.record["kept"]:
+            module.exit_json(changed=False, checks=[])
+        checks = results_or_why_not(module)
+        with run.alone():
+            file_checks(run, checks)
+    except (StageError, OSError) as exc:
+        error = explain(exc, "checking the hosts")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+    for one in checks:
+        if one["status"] in ("failed", "unreadable"):
+            module.warn(f"{one['host'] or 'the inventory'}: {one['status']}: {one['reason']}")
+    module.exit_json(changed=True, checks=checks)
+
+
+if __name__ == "__main__":
+    main()

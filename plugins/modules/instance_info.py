@@ -1,0 +1,97 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: instance_info
+short_description: Reads what the API says of an instance, as far as its hosts must agree
+version_added: 0.1.0
+description:
+  - Tells of a server its ports, networks, volumes and image. Nothing is changed.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.attributes
+options:
+  server:
+    description: Id of the server. By default that of the run.
+    type: str
+  run_dir:
+    description: Directory of a run; what was found is also written into its record.
+    type: path
+  admin_cloud:
+    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to learn the hosts by name.
+    type: str
+  timeout:
+    description: How long all of it may take, in seconds.
+    type: float
+    default: 60
+"""
+
+EXAMPLES = r"""
+- name: Ask what the hosts should show of a server
+  stackproof.provision.instance_info:
+    cloud: mycloud
+    server: 4798a21e-4aff-4a2f-9b6e-325ca47ee2d3
+  register: looked
+"""
+
+RETURN = r"""
+instance:
+  description: The C(server), its C(ports), C(networks), C(volumes) and C(image); none if the run has no server.
+  returned: success
+  type: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _instance, _run, _waiting, _wallet
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+
+
+def look(params, run):
+    deadline = _waiting.Deadline(params["timeout"])
+    identity = params["server"] or (run.resource("server") or {}).get("id")
+    if not identity:
+        return None
+    cloud, admin = _cloud.connect(params, [], [], deadline), None
+    if run:
+        _wallet.take(run.wallet, cloud.session.auth)
+    if params["admin_cloud"]:
+        theirs = {**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None}
+        admin = _cloud.connect(theirs, [], [], deadline)
+    return _instance.look(cloud, identity, admin)
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            **_cloud.CLOUD_OPTIONS,
+            "server": {"type": "str"},
+            "run_dir": {"type": "path"},
+            "admin_cloud": {"type": "str"},
+            "timeout": {"type": "float", "default": 60},
+        },
+        required_one_of=[("server", "run_dir")],
+        supports_check_mode=True,
+    )
+    if not _cloud.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    params = module.params
+    try:
+        run = _run.Run(params["run_dir"]) if params["run_dir"] else None
+        instance = look(params, run)
+        if run and not module.check_mode:
+            with run.alone():
+                run.record["instance"] = instance
+                run.save()
+    except (*CLOUD_ERRORS, StageError, OSError) as exc:
+        error = explain(exc, "asking what the hosts should show")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+    module.exit_json(changed=False, instance=instance)
+
+
+if __name__ == "__main__":
+    main()

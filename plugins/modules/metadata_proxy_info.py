@@ -1,0 +1,77 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metadata_proxy_info
+short_description: Reads what a metadata proxy has done for an address
+version_added: 0.1.0
+description:
+  - Tells whether the proxy of a network or a router runs here, and which requests of an address it has passed on.
+extends_documentation_fragment: [stackproof.provision._host]
+options:
+  owners:
+    description: Ids of networks and routers.
+    type: list
+    elements: str
+    required: true
+  address:
+    description: Fixed address of the instance.
+    type: str
+    required: true
+  since:
+    description: Time from which on log lines count, in seconds since the epoch.
+    type: float
+    default: 0
+  logs:
+    description:
+      - Where the proxies' log may be, identifiers in the C(journals) and paths of C(files).
+      - C({owner}) stands for the network or the router.
+    type: dict
+    default: {journals: ["haproxy-metadata-proxy-{owner}"], files: []}
+"""
+
+EXAMPLES = r"""
+- name: Read what the proxy of a network has answered
+  stackproof.provision.metadata_proxy_info:
+    owners: [768e2cca-1de4-4859-a79c-50b039d669de]
+    address: 192.168.222.57
+"""
+
+RETURN = r"""
+proxies:
+  description:
+    - For each owner the numbers of its processes, and the requests with time, path and status.
+  returned: success
+  type: list
+  elements: dict
+unread:
+  description: What could not be read, with command, why, and kind (C(refused), C(missing), C(failed) or C(strange)).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _metadata_proxy
+
+
+def main():
+    _host_module.main(
+        {
+            **_host_module.PREFIXES,
+            "owners": {"type": "list", "elements": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "since": {"type": "float", "default": 0},
+            "logs": {"type": "dict", "default": _metadata_proxy.SOURCES},
+        },
+        lambda host, params: _metadata_proxy.read(
+            host, params["owners"], params["address"], params["since"], params["logs"]
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovs_port_info
+short_description: Reads what Open vSwitch and the kernel have of a port
+version_added: 0.1.0
+description:
+  - Tells of a Neutron port its interface, bridge, tag, link and flows on this host.
+extends_documentation_fragment: [stackproof.provision._host]
+options:
+  port:
+    description: Id of the Neutron port.
+    type: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Read the port of an instance
+  stackproof.provision.ovs_port_info:
+    port: c8f1aeff-2e5e-4165-bb10-00c0243cc1cf
+"""
+
+RETURN = r"""
+interface:
+  description:
+    - The interface with its name, number, MAC address and server, the bridge and tag, the link's MTU and whether it is
+      up, and the number and ages of its flows.
+    - None if this host has none for the port, or could not be asked, which RV(unread) tells.
+  returned: success
+  type: dict
+unread:
+  description: What could not be read, with command, why, and kind (C(refused), C(missing), C(failed) or C(strange)).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _ovs
+
+
+def main():
+    _host_module.main(
+        {**_host_module.PREFIXES, "port": {"type": "str", "required": True}},
+        lambda host, params: _ovs.read(host, params["port"]),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Checks on the hosts that they agree with what the API says of an instance.
+
+The instance is that of a run (STACKPROOF_RUN, its directory), or any by its id (STACKPROOF_SERVER, with OS_CLOUD).
+STACKPROOF_PLATFORM says how the cloud is installed: packages, devstack or kolla.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+COLLECTION = Path(__file__).resolve().parents[3]
+# Wherever the collection lies, its modules are imported by its name, as they import each other.
+for name, places in (
+    ("ansible_collections", []),
+    ("ansible_collections.stackproof", []),
+    ("ansible_collections.stackproof.provision", [str(COLLECTION)]),
+):
+    spec = ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = places
+    sys.modules[name] = module_from_spec(spec)
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _host, _instance, _truth
+
+PLATFORMS = COLLECTION / "roles/evidence/vars/platforms"
+AT_ONCE = 16
+
+
+def name_of(host):
+    return host.backend.get_pytest_id().removeprefix("ansible://")
+
+
+def read_platform():
+    name = os.environ.get("STACKPROOF_PLATFORM") or "packages"
+    path = Path(name) if "/" in name else PLATFORMS / f"{name}.yml"
+    return yaml.safe_load(path.read_text())["stackproof_platform_profile"]
+
+
+class Unreadable(Exception):
+    """What a check needs could not be read, so it neither passes nor fails."""
+
+
+class Reading:
+    """What a host knows of the instance; what could not be read stops the check that needs it."""
+
+    def __init__(self, host, platform):
+        self.host, self.name = host, name_of(host)
+        variables = host.ansible.get_variables()
+        self.parts = _truth.parts_of(variables.get("group_names", []), platform)
+        self.address = variables.get("ansible_host", self.name)
+        self.facts, self.unread, self.broken = {}, [], None
+
+    def execute(self, words):
+        done = self.host.run(shlex.join(["env", "LC_ALL=C", *words]))
+        return done.rc, done.stdout, done.stderr
+
+    def read(self, instance, platform):
+        return self.read_parts(self.parts, instance, platform)
+
+    def read_parts(self, parts, instance, platform):
+        reader = _host.Host(self.execute, platform["prefixes"])
+        try:
+            self.facts.update(_truth.read(reader, parts, instance, platform))
+        except Exception as exc:  # of whichever kind testinfra's way to the host raises
+            self.broken = " ".join(str(exc).split())[-300:]
+        self.unread = reader.unread
+        return self
+
+    @property
+    def names(self):
+        return {self.name, *self.facts.get("names", [])}
+
+    def fact(self, name, *whats):
+        """A fact, and that what it stands on was read: the beginnings of what unread would name."""
+        if self.broken:
+            raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
+        for one in self.unread:
+            if not whats or one["what"].startswith(whats):
+                raise Unreadable(f"{self.name}: {one['what']}: {one['why']}")
+        return self.facts[name]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--checks-file", help="write what each check found into this file, as JSON")
+
+
+@pytest.fixture(scope="session")
+def platform():
+    return read_platform()
+
+
+@pytest.fixture(scope="session")
+def record():
+    """The record of the run; that of an instance of somebody else's is nearly empty."""
+    directory, server = os.environ.get("STACKPROOF_RUN"), os.environ.get("STACKPROOF_SERVER")
+    if server:
+        import openstack  # noqa: PLC0415  only for an instance that is no run's
+
+        admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
+        cloud = openstack.connect()
+        return {"instance": _instance.look(cloud, server, admin and openstack.connect(cloud=admin)), "hosts": []}
+    if not directory:
+        pytest.exit(
+            "Say which instance: STACKPROOF_RUN=<directory of a run>, or STACKPROOF_SERVER=<id> and OS_CLOUD.", 4
+        )
+    return json.loads(Path(directory, "run.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def instance(record):
+    if not record.get("instance"):
+        pytest.exit("The run has asked nothing about its instance: run verify with an inventory.", 4)
+    return record["instance"]
+
+
+@pytest.fixture(scope="session")
+def server(instance):
+    return instance["server"]
+
+
+@pytest.fixture(scope="session")
+def readings(request, instance, platform):
+    """All hosts, read at the same time."""
+    hosts = {name_of(host): host for host in map(host_of, request.session.items) if host}
+    chosen = [Reading(host, platform) for host in hosts.values()]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda reading: reading.read(instance, platform), chosen))
+
+
+@pytest.fixture
+def here(host, readings):
+    """The host of this check."""
+    return next(one for one in readings if one.name == name_of(host))
+
+
+@pytest.fixture
+def not_applicable():
+    """Say why a check has nothing to say of this cloud."""
+    return lambda reason: pytest.skip(f"not applicable here, because {reason}")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "part(name): the part of the cloud that a host must have for this check")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is about another part of the cloud than the host has."""
+    platform = read_platform()
+    chosen = [item for item in items if concerns(item, platform)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
+
+
+def concerns(item, platform):
+    host, marker = host_of(item), item.get_closest_marker("part")
+    if not (host and marker):
+        return True
+    return marker.args[0] in _truth.parts_of(host.ansible.get_variables().get("group_names", []), platform)
+
+
+def host_of(item):
+    """The host that testinfra runs a test for; None for one that is about no single host."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("_testinfra_host") if callspec else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    skipped = str(call.excinfo.value) if report.skipped else None
+    if skipped != "elsewhere" and (call.when == "call" or (call.when == "setup" and call.excinfo)):
+        item.config.stash.setdefault(CHECKS, []).append(as_check(item, call, report))
+    return report
+
+
+CHECKS = pytest.StashKey()
+
+
+def as_check(item, call, report):
+    """What run.json says of a check."""
+    host = host_of(item)
+    status, reason = "ok", None
+    if report.skipped:
+        status, reason = "not_applicable", str(call.excinfo.value)
+    elif report.failed:
+        status = "unreadable" if call.excinfo.errisinstance(Unreadable) else "failed"
+        # pytest adds to the message of an assertion how it came about.
+        reason = str(call.excinfo.value).partition("\nassert")[0].removeprefix("AssertionError: ")
+    return {
+        "host": host and name_of(host),
+        "check": item.function.__doc__.strip().rstrip("."),
+        "status": status,
+        "reason": reason,
+        "seconds": round(call.duration, 3),
+    }
+
+
+def pytest_sessionfinish(session):
+    path = session.config.getoption("--checks-file")
+    if path:
+        Path(path).write_text(json.dumps(session.config.stash.get(CHECKS, [])), encoding="utf-8")

@@ -1,0 +1,94 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""After the cleanup: nothing of the instance is left on the hosts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+SETTLE = 30
+
+
+@pytest.fixture
+def gone(here, request, instance, platform):
+    """Read the host again until a fact of it is empty: agents tidy up after the API has said that all is gone."""
+    part = request.node.get_closest_marker("part").args[0]
+
+    def wait(pick):
+        end = time.monotonic() + SETTLE
+        while pick(here) and time.monotonic() < end:
+            time.sleep(1)
+            here.read_parts([part], instance, platform)
+        return pick(here)
+
+    return wait
+
+
+def ports(instance):
+    return [port["id"] for port in instance["ports"]]
+
+
+@pytest.mark.part("compute")
+def test_domain(gone, server):
+    """No host has the domain any more."""
+    assert not gone(lambda here: here.fact("domain", "the domain")), f"libvirt still has the domain {server['id']}"
+
+
+@pytest.mark.part("compute")
+def test_tap(gone, instance, host):
+    """No host has its taps any more, in Open vSwitch or as links."""
+
+    def pick(here):
+        interfaces = here.fact("interfaces", "the interface")
+        return [interfaces[port]["name"] for port in ports(instance) if interfaces[port]]
+
+    left = gone(pick)
+    assert not left, f"Open vSwitch still has {', '.join(left)}"
+    links = [f"tap{port[:11]}" for port in ports(instance) if host.file(f"/sys/class/net/tap{port[:11]}").exists]
+    assert not links, f"the links {', '.join(links)} are still there"
+
+
+@pytest.mark.part("ceph")
+def test_images(gone):
+    """Ceph has no image of it any more."""
+
+    def pick(here):
+        images = here.fact("ceph", "the image", "the keyrings")["images"] or []
+        return [f"{one['pool']}/{one['name']}" for one in images if one["exists"]]
+
+    left = gone(pick)
+    assert not left, f"Ceph still has {', '.join(left)}"
+
+
+@pytest.mark.part("network")
+def test_dhcp(gone, instance):
+    """No DHCP agent has its host line or its lease any more."""
+
+    def pick(here):
+        found = here.fact("dhcp", "the state", "the file").values()
+        return [f"{one['directory']}/{name}" for one in found for name, key in NAMES if one[key]]
+
+    left = gone(pick)
+    assert not left, f"{' and '.join(left)} still have a line of {', '.join(port['mac'] for port in instance['ports'])}"
+
+
+NAMES = (("host", "hosts"), ("leases", "leases"))
+
+
+@pytest.mark.part("network")
+def test_proxy(gone, record, not_applicable):
+    """The metadata proxy of a network that is gone is gone too."""
+    kept = not any(one["kind"] == "network" and one["made"] for stage in record["stages"] for one in stage["resources"])
+    if kept:
+        not_applicable("the network was not made by this run, so it stays")
+
+    def pick(here):
+        found = here.fact("metadata", "the processes of haproxy").values()
+        return [proxy["owner"] for proxies in found for proxy in proxies if proxy["processes"]]
+
+    left = gone(pick)
+    assert not left, f"haproxy still runs for {', '.join(left)}"

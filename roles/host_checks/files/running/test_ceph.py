@@ -1,0 +1,84 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The instance's images in Ceph."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _instance
+
+pytestmark = pytest.mark.part("ceph")
+
+
+@pytest.fixture
+def ceph(here, readings):
+    """What the first host that can ask Ceph says: the others would say the same."""
+    able = [one for one in readings if "ceph" in one.parts and one.facts.get("ceph", {}).get("user")]
+    if able and here is not able[0]:
+        pytest.skip("elsewhere")
+    return here.fact("ceph", "the keyrings")
+
+
+@pytest.fixture
+def images(ceph, here, readings, not_applicable):
+    """The instance's images, of those that its domain really has in Ceph."""
+    disks = [disk for one in readings for disk in (one.facts.get("domain") or {"disks": []})["disks"]]
+    local = [disk["source"] for disk in disks if disk["protocol"] != "rbd"]
+    if disks and len(local) == len(disks):
+        not_applicable(f"the instance's disks are {', '.join(map(str, local))}")
+    here.fact("ceph", "the image")
+    for image in ceph["images"]:
+        assert image["exists"], f"Ceph has no image {image['pool']}/{image['name']}"
+    return ceph["images"]
+
+
+def test_parent(images, instance, not_applicable):
+    """The root disk is a clone of the Glance image's snapshot, where Glance shows where its image lies."""
+    url = (instance["image"] or {}).get("direct_url") or ""
+    if not instance["image"]:
+        not_applicable("the instance boots from a volume")
+    if not url.startswith("rbd://"):
+        not_applicable("Glance shows no place of the image in Ceph, so it was copied")
+    _fsid, pool, image, snapshot = url.removeprefix("rbd://").split("/")
+    root = next(one for one in images if one["name"].endswith("_disk"))
+    expected = f"{pool}/{image}@{snapshot}"
+    assert root["parent"] == expected, f"{root['pool']}/{root['name']} stands on {root['parent']}, not on {expected}"
+
+
+def test_watchers(images, here, server, readings):
+    """Each image is open once, on the compute host."""
+    here.fact("ceph", "the watchers")
+    homes = [one for one in readings if "compute" in one.parts and _instance.is_on(server, one.names)]
+    addresses = {address for one in homes for address in [one.address, *one.facts.get("addresses", [])]}
+    for image in images:
+        name, watchers = f"{image['pool']}/{image['name']}", image["watchers"]
+        assert len(watchers) == 1, (
+            f"{name} is open {len(watchers)} times ({', '.join(watchers) or 'by nobody'}), not once"
+        )
+        if addresses:
+            assert watchers[0] in addresses, f"{name} is open on {watchers[0]}, not on {homes[0].name}"
+
+
+def test_osds(images, ceph, here):
+    """The OSDs that hold their headers are up."""
+    here.fact("ceph", "the OSDs", "the place")
+    for image in images:
+        header = image["header"]
+        down = [osd for osd in header["acting"] if not ceph["osds"].get(str(osd))]
+        assert header["acting"], f"the placement group {header['pg']} of {image['name']} has no OSD"
+        assert not down, f"{image['name']} lies on the OSDs {down}, which are down"
+
+
+@pytest.mark.usefixtures("ceph")
+def test_health(here, record, not_applicable):
+    """The cluster is no worse than before the run."""
+    order = ["HEALTH_OK", "HEALTH_WARN", "HEALTH_ERR"]
+    before = next((one["health_before"] for one in record["hosts"] if one.get("health_before")), None)
+    now = here.fact("ceph", "the health")["health"]
+    if before is None:
+        not_applicable("nobody asked before the run how Ceph was")
+    new = {name: said for name, said in now["checks"].items() if name not in before["checks"]}
+    worse = order.index(now["status"]) > order.index(before["status"])
+    assert not (worse or new), f"Ceph was {before['status']} before the run and is {now['status']} now: {new}"

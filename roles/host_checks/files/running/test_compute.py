@@ -1,0 +1,109 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""libvirt and Open vSwitch on the compute hosts."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _instance
+
+pytestmark = pytest.mark.part("compute")
+
+
+@pytest.fixture
+def home(here, server):
+    """The host that runs the instance, as nova says."""
+    here.fact("names", "the host's name")
+    if not _instance.is_on(server, here.names):
+        pytest.skip("elsewhere")
+    return here
+
+
+@pytest.fixture
+def domain(home, server):
+    found = home.fact("domain", "the domain")
+    assert found, f"libvirt on {home.name} has no domain {server['id']}"
+    return found
+
+
+def disk_of(domain, name):
+    return next((disk for disk in domain["disks"] if disk["source"] and disk["source"].endswith(name)), None)
+
+
+def assert_rbd(disk, domain, home, pool):
+    place = f"{disk['target']} of {domain['name']} on {home.name}"
+    assert disk["source"].startswith(f"{pool}/"), f"{place} lies in {disk['source']}, not in the pool {pool}"
+    assert disk["monitors"], f"{place} names no monitor of Ceph"
+    assert disk["secret"] in home.fact("domain", "libvirt's secrets")["secrets"], (
+        f"{place} needs the secret {disk['secret']}, which libvirt there does not have: virsh secret-list"
+    )
+
+
+def test_home(here, server):
+    """The domain runs where nova says that it does, and on no other host."""
+    domain = here.fact("domain", "the domain")
+    if not _instance.is_on(server, here.names):
+        assert not domain, f"{here.name} has a domain {server['id']} too, though nova says it is on another host"
+        return
+    assert domain, f"nova says that the server {server['id']} is on {here.name}, but libvirt there has no such domain"
+    state = domain["state"]
+    said = f"{state['name']} ({state['reason']})"
+    assert state["name"] == "running", f"the domain {domain['name']} on {here.name} is {said}, not running"
+    assert domain["process"], f"no process runs the domain {domain['name']} on {here.name}"
+
+
+def test_size(domain, server):
+    """It has the processors and the memory of its flavor."""
+    has = (domain["vcpus"], domain["memory_mib"])
+    wants = (server["vcpus"], server["memory_mib"])
+    assert has == wants, (
+        f"{domain['name']} has {has[0]} processors and {has[1]} MiB, its flavor {wants[0]} and {wants[1]}"
+    )
+
+
+def test_root_disk(domain, home, server, instance, platform, not_applicable):
+    """Its root disk is its own RBD image, with a secret that libvirt has."""
+    if not instance["image"]:
+        not_applicable("the instance boots from a volume")
+    root = domain["disks"][0] if domain["disks"] else None
+    assert root, f"{domain['name']} on {home.name} has no disk"
+    if root["protocol"] != "rbd":
+        not_applicable(f"the root disk is {root['source']}, which is not in Ceph")
+    disk = disk_of(domain, f"/{server['id']}_disk")
+    assert disk, f"{domain['name']} on {home.name} has the root disk {root['source']}, not {server['id']}_disk"
+    assert_rbd(disk, domain, home, platform["pools"]["vms"])
+
+
+def test_volumes(domain, home, instance, platform, not_applicable):
+    """Each volume that the API says is attached is a disk with the volume's id."""
+    if not instance["volumes"]:
+        not_applicable("the instance has no volume")
+    disks = {disk["serial"]: disk for disk in domain["disks"]}
+    for volume in instance["volumes"]:
+        assert volume in disks, f"{domain['name']} on {home.name} has no disk for the volume {volume}"
+        if disks[volume]["protocol"] != "rbd":
+            not_applicable(f"the volume is {disks[volume]['source']}, which is not in Ceph")
+        assert_rbd(disks[volume], domain, home, platform["pools"]["volumes"])
+
+
+def test_taps(domain, home, instance, host):
+    """The tap of each port is up, on br-int with the port's id, with the network's MTU."""
+    networks = {network["id"]: network for network in instance["networks"]}
+    taps = {interface["mac"]: interface for interface in domain["interfaces"]}
+    for port in instance["ports"]:
+        assert port["mac"] in taps, f"{domain['name']} on {home.name} has no interface {port['mac']}"
+        tap = taps[port["mac"]]["tap"]
+        assert host.file(f"/sys/class/net/{tap}").exists, f"{home.name} has no link {tap}"
+        found = home.fact("interfaces", "the interface", "the port's tag", "the link")[port["id"]]
+        assert found, f"Open vSwitch on {home.name} has no interface for the port {port['id']}"
+        assert found["name"] == tap, f"the port {port['id']} is {found['name']} in Open vSwitch, but {tap} in libvirt"
+        assert not found["error"], f"Open vSwitch on {home.name} says of {tap}: {found['error']}"
+        assert found["bridge"] == "br-int", f"{tap} on {home.name} is on {found['bridge']}, not on br-int"
+        assert found["tag"] not in (None, 4095), f"{tap} on {home.name} has no VLAN: the agent has not wired it"
+        assert found["link"]["up"], f"{tap} on {home.name} is down: ip link set {tap} up"
+        mtu = networks[port["network"]]["mtu"]
+        assert found["link"]["mtu"] == mtu, (
+            f"{tap} on {home.name} has the MTU {found['link']['mtu']}, the network {mtu}"
+        )

@@ -1,0 +1,121 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The DHCP agents' dnsmasq, and the metadata proxies."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _instance
+
+pytestmark = pytest.mark.part("network")
+
+
+@pytest.fixture
+def served(here, instance, not_applicable):
+    """(port, its network, what this host's DHCP agent has of it) of the ports that this host must serve."""
+    found = []
+    facts = here.fact("dhcp", "the processes of dnsmasq", "the state", "the file")
+    networks = {network["id"]: network for network in instance["networks"]}
+    with_dhcp = [port for port in instance["ports"] if any(one["dhcp"] for one in networks[port["network"]]["subnets"])]
+    if not with_dhcp:
+        not_applicable("DHCP is off on the instance's subnets")
+    if all(networks[port["network"]]["distributed"] for port in with_dhcp):
+        not_applicable("OVN answers DHCP by itself, there is no dnsmasq")
+    for port in with_dhcp:
+        network = networks[port["network"]]
+        mine = _instance.serves_dhcp(network, here.names)
+        if mine or (mine is None and facts[port["id"]]["directory"]):
+            found.append((port, network, facts[port["id"]]))
+    if not found:
+        pytest.skip("elsewhere")
+    return found
+
+
+def test_dnsmasq(served, here):
+    """One dnsmasq runs for each network of the instance."""
+    for _port, network, dhcp in served:
+        count = len(dhcp["processes"])
+        assert count == 1, f"{here.name} runs {count} dnsmasq for the network {network['id']}, not one"
+
+
+def test_host_file(served, here):
+    """The agent's host file has the port's MAC and address."""
+    for port, _network, dhcp in served:
+        lines = [line["address"] for line in dhcp["hosts"] or []]
+        assert lines, f"{dhcp['directory']}/host on {here.name} has no line for {port['mac']}"
+        wrong = set(lines) - set(port["addresses"])
+        assert not wrong, (
+            f"{dhcp['directory']}/host on {here.name} gives {port['mac']} {wrong}, the API {port['addresses']}"
+        )
+
+
+def test_lease(served, here):
+    """The lease of the port is there and current."""
+    for port, _network, dhcp in served:
+        leases = [lease for lease in dhcp["leases"] or [] if lease["address"] in port["addresses"]]
+        assert leases, (
+            f"{dhcp['directory']}/leases on {here.name} has no lease of {port['addresses']} for {port['mac']}"
+        )
+        expires = leases[0]["expires"]
+        assert expires == 0 or expires > time.time(), (
+            f"the lease of {port['mac']} on {here.name} is over since {expires}"
+        )
+
+
+def test_ack(served, here, record, not_applicable):
+    """dnsmasq's log has an ACK of the port's address to its MAC."""
+    here.fact("dhcp", "the log of dnsmasq")
+    for port, _network, dhcp in served:
+        said = dhcp["log"]
+        if not said and record.get("run_id") is None:
+            not_applicable("the log no longer has the time at which the instance booted")
+        kinds = ", ".join(one["kind"] for one in said) or "nothing"
+        acks = [one for one in said if one["kind"] == "ACK" and one["address"] in port["addresses"]]
+        assert acks, f"dnsmasq on {here.name} has said to {port['mac']}: {kinds}, but no ACK of {port['addresses']}"
+
+
+def test_options(served, here):
+    """dnsmasq gives out the gateway, the routes and the MTU that Neutron says."""
+    for _port, network, dhcp in served:
+        lines = dhcp["options"] or []
+        for subnet in (one for one in network["subnets"] if one["dhcp"] and one["version"] == 4):
+            mine = [line for line in lines if f"subnet-{subnet['id']}," in line]
+            routers = [line.rpartition(",")[2] for line in mine if "option:router" in line]
+            gateway = [subnet["gateway"]] if subnet["gateway"] else []
+            assert [one for one in routers if one != "option:router"] == gateway, (
+                f"dnsmasq on {here.name} gives the router {routers} for {subnet['cidr']}, Neutron says {gateway}"
+            )
+            routes = [line for line in mine if "classless-static-route," in line]
+            missing = [route for route in subnet["routes"] if not any(route in line for line in routes)]
+            assert not missing, f"dnsmasq on {here.name} does not give the routes {missing} of {subnet['cidr']}"
+        expected = f"option:mtu,{network['mtu']}"
+        given = [word for process in dhcp["processes"] for word in process["options"]]
+        assert any(word.endswith(expected) for word in given), (
+            f"dnsmasq on {here.name} gives {given or 'no MTU'}, Neutron says {network['mtu']}"
+        )
+
+
+def test_metadata_proxy(here, readings, instance, not_applicable):
+    """A metadata proxy of the network or its router runs, and has answered the instance's last request."""
+    if all(network["distributed"] for network in instance["networks"]):
+        not_applicable("OVN has agents of its own for metadata, on the compute hosts")
+    here.fact("metadata", "the processes of haproxy")
+    able = [one for one in readings if "network" in one.parts]
+    proxies = [(one, proxy) for one in able for found in one.facts.get("metadata", {}).values() for proxy in found]
+    running = [(one, proxy) for one, proxy in proxies if proxy["processes"]]
+    owners = sorted({proxy["owner"] for _one, proxy in proxies})
+    assert running, f"no host runs a metadata proxy for {' or '.join(owners)}"
+    asked = [(one, proxy) for one, proxy in running if proxy["requests"]]
+    if (asked[0][0] if asked else running[0][0]) is not here:
+        pytest.skip("elsewhere")
+    here.fact("metadata", "the log of the metadata proxy")
+    addresses = [address for port in instance["ports"] for address in port["addresses"]]
+    assert asked, f"the metadata proxy on {here.name} has had no request of {', '.join(addresses)}"
+    last = asked[0][1]["requests"][-1]
+    assert last["status"] == 200, (
+        f"the metadata proxy on {here.name} has answered {addresses[0]} {last['status']} at last"
+    )
