@@ -91,6 +91,24 @@ def test_a_network_that_is_there_is_used(go, cloud, by):
     assert bodies(cloud, "network") == bodies(cloud, "subnet") == []
 
 
+@pytest.mark.parametrize("port", ["nova", "precreated"])
+def test_a_network_without_port_security_gets_no_group(go, cloud, run, port):
+    cloud.put("networks", name="lan", port_security_enabled=False)
+    record = go("network", network="lan", port=port)["record"]
+    reason = "the network lan has no port security"
+    assert record["details"]["no_security_group"] == reason
+    assert f"no security group is made: {reason}" in Path(run.path("progress.jsonl")).read_text()
+    assert [kind for kind, _name in made(record)] == ([] if port == "nova" else ["port"])
+    assert all("security_groups" not in one for one in bodies(cloud, "port"))
+
+
+def test_a_cloud_that_knows_no_port_security_gets_a_group(go, cloud):
+    del cloud.put("networks", name="lan")["port_security_enabled"]
+    record = go("network", network="lan")["record"]
+    assert [kind for kind, _name in made(record)] == ["security_group"]
+    assert "no_security_group" not in record["details"]
+
+
 def test_a_network_that_is_not_there(error):
     found = error("network", network="nope")
     assert (found["kind"], found["message"]) == (
