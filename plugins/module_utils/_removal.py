@@ -24,6 +24,7 @@ from ._waiting import PERIOD, pause_after
 # How long to look for what a request may have made whose answer never came, and when that is too long ago to look
 SETTLE, OLD = 10, 600
 TRIES = 3
+SOFT_DELETED = "soft_deleted"
 ATTACHMENTS_SINCE = "3.27"
 
 
@@ -102,6 +103,11 @@ def delete_volume(cloud, identity):
     answer_of(cinder.delete(f"/volumes/{identity}"))
 
 
+def delete_for_good(cloud, identity):
+    """Delete a server that the cloud would keep for a while after its deletion (nova's reclaim_instance_interval)."""
+    answer_of(cloud.compute.post(f"/servers/{identity}/action", json={"forceDelete": None}))
+
+
 ADDRESS = plain("network", "/floatingips", "floatingip")
 VOLUME = plain("block_storage", "/volumes", "volume")
 KINDS = {
@@ -130,6 +136,7 @@ class Removal:
         self.entry, self.mark = entry, mark
         self.kind, self.id = KINDS[entry["kind"]], entry["id"]
         self.tries, self.gone, self.why, self.final = 0, False, "it was not deleted yet", False
+        self.way, self.doing = None, "its deletion"  # the way of deletion that was taken and not refused
         self.twin, self.missed = bool(entry["lost"]), None
 
     def _went(self):
@@ -137,7 +144,7 @@ class Removal:
         if not self.twin:
             self.gone = True
             return
-        self.entry["id"], self.id, self.tries, self.twin = self.id, None, 0, False
+        self.entry["id"], self.id, self.tries, self.way, self.twin = self.id, None, 0, None, False
 
     def step(self, cloud):
         try:
@@ -148,10 +155,9 @@ class Removal:
                 self.why, self.final = f"it does not carry the mark {self.mark} any more, so it is not deleted", True
                 return
             state = (resource.get("status") or "").lower()
-            if not self.tries or (state.startswith("error") and self.tries < TRIES):
-                self.tries += 1
-                self.why = f"it is still there, {state}" if state else "it is still there"
-                self.kind.delete(cloud, self.id)
+            way = delete_for_good if state == SOFT_DELETED else self.kind.delete
+            if way is not self.way or (state.startswith("error") and self.tries < TRIES):
+                self._delete(cloud, way, state)
             else:
                 self.why = f"it is still there, {state} since its deletion" if state else self.why
         except Exception as exc:  # also an answer that is no JSON: it must not keep the rest from being removed
@@ -159,10 +165,17 @@ class Removal:
             if status == 404 and is_from_service(exc):
                 self._went()
                 return
-            self.tries = 0  # refused, so there is reason to try again
-            self.why = explain(exc, "its deletion")["message"]
+            self.tries, self.way = 0, None  # refused, so there is reason to try again
+            self.why = explain(exc, self.doing)["message"]
             # Not allowed is not going to change; in use, or not answered, is.
             self.final = status in (401, 403)
+
+    def _delete(self, cloud, way, state):
+        self.tries, self.way = self.tries + 1, way
+        self.why = f"it is still there, {state}" if state else "it is still there"
+        if way is delete_for_good:
+            self.doing = "it is only soft-deleted until the cloud reclaims it; its deletion for good"
+        way(cloud, self.id)
 
     def _read(self, cloud):
         """The resource as it is now. Sets gone, or leaves a reason to look again."""

@@ -25,6 +25,7 @@ from ._ledger import Ledger, private
 SCHEMA = "stackproof.run/1"
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+BY_CHANCE = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 UNFINISHED = {"result": "incomplete", "stage": None, "step": None, "component": None, "host": None}
 
 
@@ -89,6 +90,11 @@ class Run:
     def mark(self):
         """What the name or the description of everything that this run makes begins with."""
         return f"stackproof-{self.id}"
+
+    @property
+    def has_chosen_id(self):
+        """Whether somebody chose the id, and may have chosen it elsewhere too; one out of time and chance is unique."""
+        return not BY_CHANCE.fullmatch(self.id)
 
     def stage(self, name):
         return next((stage for stage in self.record["stages"] if stage["stage"] == name), None)

@@ -67,7 +67,9 @@ class Stage:
         """Make a resource exactly once per run and name; find returns it if it exists already, else None."""
         self.begin(f"making the {kind.replace('_', ' ')} {name}")
         known = self.run.ledger.find(kind, name)
-        resource = find() if known else None
+        resource = find() if known or self.run.has_chosen_id else None
+        if resource is not None and not known:
+            raise taken(kind, name)
         if resource is None:
             self.run.ledger.write(_ledger.BEGUN, kind, name)
             resource = self._make(kind, name, make, find)
@@ -133,6 +135,12 @@ class Stage:
             "details": self.details,
             "error": error,
         }
+
+
+def taken(kind, name):
+    message = f"the {kind.replace('_', ' ')} {name} is on the cloud already, and this run did not make it"
+    hint = "Choose another run_id: this one was used before, perhaps from another machine."
+    return StageError("conflict", message, resource=name, hint=hint)
 
 
 def interrupt(number, _frame):

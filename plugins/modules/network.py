@@ -11,6 +11,7 @@ short_description: Third stage of a run, makes or finds the network
 version_added: 0.1.0
 description:
   - Makes a network with a subnet, or uses one that the cloud has, and a security group with rules.
+  - A network without port security gets no security group, since the compute service refuses one there.
   - If a floating IP is asked for, also makes a router to the external network and allocates the address.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -87,7 +88,7 @@ record:
   type: dict
   contains:
     details:
-      description: Who makes the port, and the address outside.
+      description: Who makes the port, why there is no security group if there is none, and the address outside.
       type: dict
       returned: always
     resources:
@@ -104,6 +105,7 @@ error:
 from types import SimpleNamespace
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 
@@ -150,6 +152,15 @@ def make_network(stage, params):
         return neutron.create_subnet(dns_nameservers=params["dns_nameservers"], **ranges, **marks)
 
     return network, made_here(stage, "subnet", neutron.subnets, make_subnet)
+
+
+def has_port_security(stage, network):
+    """Whether a network has port security. A cloud that knows no such thing has security groups all the same."""
+    if network.is_port_security_enabled:
+        return True
+    # The SDK says no as well where the cloud says nothing.
+    shown = answer_of(stage.cloud.network.get(f"/networks/{network.id}"))["network"]
+    return shown.get("port_security_enabled") is not False
 
 
 def make_security_group(stage, rules):
@@ -213,11 +224,9 @@ def allocate_address(stage, external):
 
 def make_port(stage, network, group):
     neutron = stage.cloud.network
+    groups = {"security_group_ids": [group.id]} if group else {}
     port = made_here(
-        stage,
-        "port",
-        neutron.ports,
-        lambda **marks: neutron.create_port(network_id=network.id, security_group_ids=[group.id], **marks),
+        stage, "port", neutron.ports, lambda **marks: neutron.create_port(network_id=network.id, **groups, **marks)
     )
     stage.details["fixed_ips"] = [address["ip_address"] for address in port.fixed_ips]
 
@@ -242,7 +251,12 @@ def act(stage):
     subnet = None
     if network is None:
         network, subnet = make_network(stage, params)
-    group = make_security_group(stage, params["rules"])
+    group = None
+    if has_port_security(stage, network):
+        group = make_security_group(stage, params["rules"])
+    else:
+        stage.details["no_security_group"] = f"the network {network.name} has no port security"
+        stage.say(f"no security group is made: {stage.details['no_security_group']}")
     if external is not None:
         if subnet is not None:
             make_way_out(stage, external, subnet)

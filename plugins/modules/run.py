@@ -25,7 +25,8 @@ options:
   run_id:
     description:
       - Name of the run, 3 to 40 small letters, digits and hyphens. By default a new one out of time and chance.
-      - With the name of an earlier run nothing new is made, and the first records stay.
+      - With the name of an earlier run nothing new is made, and the first records stay. That is so where its directory
+        is; elsewhere the run fails as soon as it finds something of that name on the cloud, and leaves it alone.
     type: str
   keep:
     description: When the watching process leaves what the run has made.

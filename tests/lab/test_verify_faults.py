@@ -11,10 +11,12 @@ import os
 import signal
 import subprocess
 import uuid
+from xml.etree import ElementTree
 
 import pytest
 from lab_under_test import GROUPS
 from runs_under_test import (
+    Outcome,
     command,
     directories,
     environment,
@@ -342,6 +344,35 @@ def test_a_killed_playbook_is_cleaned_up_by_the_watching_process(runs):
     process.wait()
     outcome = wait_for_end(runs)
     assert outcome.record["made"] == outcome.record["deleted"] > 0
+
+
+def test_what_cannot_be_removed_is_named_with_the_reason_and_goes_with_a_later_cleanup(runs, admin, storage):
+    """The administrator locks the server while the guest still boots: its owner cannot delete it any more."""
+    process = start(runs, volume="none", cleanup_timeout=5)
+    wait_for_progress(runs, "metadata")
+    outcome = Outcome(0, "", (runs / "latest").resolve())
+    server = next(line for line in outcome.ledger if (line["event"], line["kind"]) == ("made", "server"))
+    admin.compute.lock_server(server["id"])
+    try:
+        output = process.communicate(timeout=120)[0]
+    finally:
+        admin.compute.unlock_server(server["id"])
+    assert process.returncode == 2, output
+    record = outcome.record
+    left = next(one for one in record["leftovers"] if one["kind"] == "server")
+    assert (left["id"], left["name"]) == (server["id"], server["name"])
+    assert "is locked" in left["why"]
+    assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", None)
+    assert f"this could not be removed: {left['name']} ({left['why']})" in record["verdict"]["reason"]
+    assert f"left: server {left['name']}: {left['why']}" in output
+    assert record["made"] - record["deleted"] == len(record["leftovers"])
+    suite = ElementTree.parse(outcome.directory / "junit.xml").getroot()[0]
+    assert [case.get("name") for case in suite if case.find("failure") is not None] == ["nothing left"]
+    assert_sound(outcome._replace(output=output))
+    status, output = play("cleanup", run_dir=outcome.directory)
+    assert status == 0, output
+    assert not left_of([outcome.directory], admin, storage)
+    assert (outcome.record["made"], outcome.record["leftovers"]) == (outcome.record["deleted"], [])
 
 
 def test_runs_side_by_side_do_not_meet(runs):

@@ -217,7 +217,7 @@ class FakeCloud:
         if "/os-instance-actions/" in path:
             return self.recorded("actions")
         if path.endswith("/action"):
-            return 200, {}, {"output": self.console(path.split("/")[-2]) if callable(self.console) else self.console}
+            return self._action(path.split("/")[-2], request.body)
         if path.endswith("/os-volume_attachments"):
             volume = self.things[f"/volume/v3/{PROJECT}/volumes"][request.body["volumeAttachment"]["volumeId"]]
             volume["status"] = "in-use"
@@ -257,7 +257,7 @@ class FakeCloud:
         if thing is None:
             return self.recorded(f"{NAMES[service]} not found")
         if method == "DELETE":
-            # What is seen after each deletion, if it does not go at once; from an error it does not go.
+            # What is seen after each deletion, if it does not go at once; from an error, or softly deleted, it stays.
             thing["_going"] = thing["_after_delete"].pop(0) if thing.get("_after_delete") else []
             if not thing["_going"]:
                 self._drop(things, thing)
@@ -268,11 +268,19 @@ class FakeCloud:
             thing["status"] = thing["_going"][0]
             if len(thing["_going"]) > 1:
                 thing["_going"].pop(0)
-            elif not thing["status"].startswith("error"):
+            elif not thing["status"].startswith(("error", "SOFT_DELETED")):
                 self._drop(things, thing)
         elif thing.get("_states"):
             thing.update(thing["_states"].pop(0) if len(thing["_states"]) > 1 else thing["_states"][0])
         return 200, {}, thing if word == "image" else {word: thing}
+
+    def _action(self, server, body):
+        if "forceDelete" in body:
+            servers = self.things["/compute/v2.1/servers"]
+            if not servers[server].get("_stays"):
+                self._drop(servers, servers[server])
+            return 202, {}, None
+        return 200, {}, {"output": self.console(server) if callable(self.console) else self.console}
 
     def _drop(self, things, thing):
         """A server's ports go with it."""

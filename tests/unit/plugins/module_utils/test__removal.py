@@ -187,6 +187,46 @@ def test_a_deletion_that_always_ends_in_an_error_is_given_up(cloud, had, remove)
     assert left["why"] == "it is still there, error_deleting since its deletion"
 
 
+def soft_deletions(cloud):
+    return [one.body for one in cloud.requests if one.path.endswith("/action")]
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["by the run", "by somebody before"])
+def test_a_server_that_is_only_soft_deleted_is_deleted_for_good(cloud, run, had, remove, before):
+    softly = {"status": "SOFT_DELETED"} if before else {"_after_delete": [["ACTIVE", "SOFT_DELETED"]]}
+    had("server", **softly)
+    had("network")
+    assert remove() == []
+    assert soft_deletions(cloud) == [{"forceDelete": None}]
+    assert deletions(cloud) == (["networks"] if before else ["servers", "networks"])
+    assert events(run, "gone") == ["server", "network"]
+
+
+def test_a_server_that_is_slow_to_be_deleted_for_good_is_asked_for_once(cloud, had, remove):
+    had("server", status="SOFT_DELETED", _stays=True)
+    (left,) = remove(enough=lambda: len(cloud.asked("GET", "/servers/")) > 5)
+    assert left["why"] == "it is still there, soft_deleted since its deletion"
+    assert len(soft_deletions(cloud)) == 1
+
+
+def test_a_server_that_must_not_be_deleted_for_good_is_left_with_the_reason(cloud, had, remove):
+    had("server", _after_delete=[["SOFT_DELETED"]])
+    cloud.trouble("POST", "/action", "nova forbidden", times=99)
+    (left,) = remove()
+    assert left["why"].startswith(
+        "it is only soft-deleted until the cloud reclaims it; its deletion for good: the cloud"
+    )
+    assert "Policy doesn't allow" in left["why"]
+    assert (deletions(cloud), len(soft_deletions(cloud))) == (["servers"], 1)
+
+
+def test_a_deletion_for_good_that_is_refused_for_now_is_tried_again(cloud, had, remove):
+    had("server", _after_delete=[["SOFT_DELETED"]])
+    cloud.trouble("POST", "/action", "nova conflict", times=3)
+    assert remove() == []
+    assert (deletions(cloud), len(soft_deletions(cloud))) == (["servers"], 4)
+
+
 @pytest.mark.parametrize(
     ("kind", "refusal"),
     [("network", "neutron in use"), ("security_group", "neutron group in use"), ("volume", "cinder in use")],

@@ -64,7 +64,7 @@ def test_a_new_id_is_one_tells_its_time_and_meets_no_other():
     before = datetime.now(UTC).replace(microsecond=0)
     ids = [_run.new_run_id() for _number in range(50)]
     assert len(set(ids)) == 50
-    assert all(_run.RUN_ID.fullmatch(one) for one in ids)
+    assert all(_run.RUN_ID.fullmatch(one) and _run.BY_CHANCE.fullmatch(one) for one in ids)
     assert before <= datetime.strptime(ids[0][:15] + "Z", "%Y%m%d-%H%M%S%z") <= datetime.now(UTC)
 
 
@@ -76,6 +76,13 @@ def test_a_run_begins_with_a_whole_record_and_a_ledger(tmp_path):
     assert (record["run_id"], record["cloud"], record["finished"]) == ("run-1", "lab", None)
     assert record["verdict"]["result"] == "incomplete"
     assert run.ledger.entries == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"), [("20261121-101500-3f9a1c", False), ("20261121-101500", True), ("run-1", True)]
+)
+def test_it_is_known_whether_an_id_was_chosen(tmp_path, name, chosen):
+    assert _run.begin(str(tmp_path), name, "lab")[0].has_chosen_id is chosen
 
 
 def test_nobody_else_reads_a_run(run):

@@ -46,7 +46,8 @@ def on_disk(run, name="network"):
 
 def test_a_line_is_on_disk_before_the_cloud_is_asked_to_make_something(cloud, run, stage):
     before = []
-    cloud.watchers.append(lambda request: before.append(ledger(run)) if request.path == NETWORKS else None)
+    post = ("POST", NETWORKS)
+    cloud.watchers.append(lambda one: before.append(ledger(run)) if (one.method, one.path) == post else None)
     made = create(stage())
     assert before == [[("begun", None)]]
     assert ledger(run) == [("begun", None), ("made", made.id)]
@@ -74,9 +75,20 @@ def test_what_was_begun_but_never_made_is_made(cloud, run, stage):
     assert len(cloud.all("networks")) == 1
 
 
-def test_what_somebody_else_has_of_that_name_is_not_taken(cloud, stage):
+def test_what_another_run_of_a_chosen_id_has_made_is_neither_taken_nor_doubled(cloud, run, stage):
     other = cloud.put("networks", name=NAME)
-    assert create(stage()).id != other["id"]
+    with pytest.raises(StageError, match=f"the network {NAME} is on the cloud already, and this run did not") as caught:
+        create(stage())
+    assert (caught.value.record["kind"], caught.value.record["resource"]) == ("conflict", NAME)
+    assert "Choose another run_id" in caught.value.record["hint"]
+    assert cloud.all("networks") == [other]
+    assert ledger(run) == []
+
+
+def test_an_id_by_chance_is_not_looked_for(cloud, params, tmp_path):
+    run, _new = _run.begin(str(tmp_path), _run.new_run_id(), "small")
+    create(_stage.Stage("network", run, params))
+    assert cloud.asked(path=NETWORKS) == [("POST", NETWORKS)]
 
 
 @pytest.mark.parametrize("how", ["reset", "cut", 502, 503, 504])
@@ -112,7 +124,7 @@ def test_a_creation_that_took_no_effect_is_repeated_once_after_looking(cloud, st
     at_work = stage()
     create(at_work)
     asked = [method for method, _path in cloud.asked(path=NETWORKS)]
-    assert asked == ["POST", *["GET"] * _stage.LOOKS_AFTER_BREAK, "POST"]
+    assert asked == ["GET", "POST", *["GET"] * _stage.LOOKS_AFTER_BREAK, "POST"]
     assert len(cloud.all("networks")) == 1
     assert "found_without_answer" not in at_work.details
 
@@ -172,8 +184,8 @@ def test_a_stage_that_works_leaves_its_record(cloud, run, stage):
     assert (record["status"], record["error"]) == ("ok", None)
     assert record == on_disk(run)
     assert record["duration_s"] > 0
-    assert [call["status"] for call in record["calls"]] == [200, 201, 201]
-    assert [call["host"] for call in record["calls"]] == [cloud.url.removeprefix("http://")] * 3
+    assert [call["status"] for call in record["calls"]] == [200, 201, 200, 201]
+    assert [call["host"] for call in record["calls"]] == [cloud.url.removeprefix("http://")] * 4
 
 
 def test_a_stage_with_nothing_to_do_is_skipped_and_asks_nobody(cloud, stage):

@@ -131,6 +131,13 @@ def test_a_port_brings_its_own_security_group(body):
     assert "security_groups" not in found
 
 
+def test_a_network_without_port_security_is_asked_for_no_group(body, cloud):
+    cloud.put("networks", name="lan", port_security_enabled=False)
+    found, run = body(network="lan")
+    assert found["networks"] == [{"uuid": run.resource("network")["id"]}]
+    assert "security_groups" not in found
+
+
 def test_zone_and_host_are_asked_for(body):
     found, _run = body(availability_zone="az1", host="compute1")
     assert (found["availability_zone"], found["host"]) == ("az1", "compute1")

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _run
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
 MARK = "stackproof-run-1"
@@ -48,7 +49,8 @@ def test_a_network_a_subnet_and_a_group_are_made_with_the_mark(go, cloud):
     assert group == {"name": f"{MARK}-security-group", "description": MARK}
 
 
-def test_the_requests_are_those_of_a_recorded_run(go):
+def test_the_requests_are_those_of_a_recorded_run(go, monkeypatch):
+    monkeypatch.setattr(_run.Run, "has_chosen_id", False)  # that of the recorded run was not
     go("network")
     recorded = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs" / "20261121-065105-bdb5f5" / "run.json"
     (stage,) = [one for one in json.loads(recorded.read_text())["stages"] if one["stage"] == "network"]
@@ -89,6 +91,24 @@ def test_a_network_that_is_there_is_used(go, cloud, by):
     assert (record["resources"][0]["id"], record["resources"][0]["made"]) == (network["id"], False)
     assert made(record) == [("security_group", f"{MARK}-security-group")]
     assert bodies(cloud, "network") == bodies(cloud, "subnet") == []
+
+
+@pytest.mark.parametrize("port", ["nova", "precreated"])
+def test_a_network_without_port_security_gets_no_group(go, cloud, run, port):
+    cloud.put("networks", name="lan", port_security_enabled=False)
+    record = go("network", network="lan", port=port)["record"]
+    reason = "the network lan has no port security"
+    assert record["details"]["no_security_group"] == reason
+    assert f"no security group is made: {reason}" in Path(run.path("progress.jsonl")).read_text()
+    assert [kind for kind, _name in made(record)] == ([] if port == "nova" else ["port"])
+    assert all("security_groups" not in one for one in bodies(cloud, "port"))
+
+
+def test_a_cloud_that_knows_no_port_security_gets_a_group(go, cloud):
+    del cloud.put("networks", name="lan")["port_security_enabled"]
+    record = go("network", network="lan")["record"]
+    assert [kind for kind, _name in made(record)] == ["security_group"]
+    assert "no_security_group" not in record["details"]
 
 
 def test_a_network_that_is_not_there(error):
