@@ -41,7 +41,7 @@ $(IMPORTER)/ready: pyproject.toml tools/make-venv
 
 demo: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 demo: lab ## From nothing to a verdict: builds the lab, and verifies it
-	$(PLAY) stackproof.provision.verify -e stackproof_cloud=lab -e stackproof_runs=$(CURDIR)/runs \
+	$(PLAY) -i $(LAB_DIRECTORY)/inventory.yml stackproof.provision.verify -e stackproof_cloud=lab -e stackproof_runs=$(CURDIR)/runs \
 	  -e stackproof_floating_ip=true -e stackproof_tcp_port=80
 
 lab: export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json

@@ -27,8 +27,17 @@ def read(host, images, users):
         "user": user,
         "health": host.attempt("the health of Ceph", health_of, user),
         "osds": host.attempt("the OSDs", osds_of, user) if images else None,
-        "images": [image_of(host, user, pool, name) for pool, name in images],
+        "images": images_of(host, user, images),
     }
+
+
+def images_of(host, user, images):
+    found = []
+    for pool, name in images:
+        found.append(image_of(host, user, pool, name))
+        if host.unread and host.unread[-1]["kind"] == "hung":
+            break  # the others would hang as well
+    return found
 
 
 def user_of(host, users):

@@ -12,6 +12,9 @@ from __future__ import annotations
 import re
 
 SUDO = ("sudo", "-n")
+# A part of the cloud that hangs must not keep the rest from being read.
+PATIENCE = 15
+TIMED_OUT = 124
 # What a platform may keep in containers of their own, each with the commands that belong to it
 PARTS = ("libvirt", "ceph", "dhcp", "metadata", "ovs")
 REFUSALS = re.compile(r"sudo: .*(password|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo")
@@ -26,7 +29,7 @@ class UnreadError(Exception):
         self.kind, self.command, self.said = kind, " ".join(command), said
 
     def __str__(self):
-        words = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed"}
+        words = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
         return f"{words[self.kind]}: {self.command}: {self.said}"
 
 
@@ -49,9 +52,11 @@ class Host:
         prefix = list(self.prefixes.get(part) or [])
         # To look into a container needs root, whoever may run the command in it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]
-        status, out, errors = self.execute(command)
+        status, out, errors = self.execute(["timeout", str(PATIENCE), *command])
         if status == 0:
             return out
+        if status == TIMED_OUT:
+            raise UnreadError("hung", command, f"no answer after {PATIENCE} s")
         said = " ".join((errors or out).split())[:300] or f"exit status {status}"
         if REFUSALS.search(said):
             raise UnreadError("refused", command, said)

@@ -10,6 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import datetime
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ from xml.etree import ElementTree
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
+STATUSES = ("ok", "failed", "not_applicable", "unreadable")
 
 
 def clean(text):
@@ -48,6 +50,7 @@ def summary(record, directory):
     if slowest:
         lines += ["", "  slowest requests"]
         lines += [f"  {call['seconds']:>7.2f}   {stage}: {call['method']} {call['path']}" for stage, call in slowest]
+    lines += host_lines(record)
     for limit in record["thresholds"]:
         lines.append(f"  {'within' if limit['ok'] else 'BEYOND'} the limit: {limit['said']}")
     lines += ["", f"  made {record['made']}, deleted {record['deleted']}, left {record['made'] - record['deleted']}"]
@@ -64,6 +67,20 @@ def summary(record, directory):
     return [clean(line) for line in lines]
 
 
+def host_lines(record):
+    """A line for each host that was read, and one for each of its checks that is not well."""
+    lines = ["", f"  {'host':<16} checks"] if record["hosts"] else []
+    for host in record["hosts"]:
+        counts = Counter(check["status"] for check in host["checks"])
+        said = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in STATUSES if counts[status])
+        lines.append(f"  {host['host']:<16} {said or 'none'}")
+        if host["reason"]:
+            lines.append(f"    {host['status'] if host['status'] != 'read' else 'not read'}: {host['reason']}")
+        wrong = [check for check in host["checks"] if check["status"] in ("failed", "unreadable")]
+        lines += [f"    {check['status']}: {check['reason']}" for check in wrong]
+    return lines
+
+
 def slowest_calls(record):
     calls = [(stage["stage"], call) for stage in record["stages"] for call in stage["calls"]]
     return sorted(calls, key=lambda one: -one[1]["seconds"])[:SLOWEST]
@@ -76,6 +93,7 @@ def junit(record):
         case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["said"])
         for limit in record["thresholds"]
     ]
+    cases += [host_case(host["host"], check) for host in record["hosts"] for check in host["checks"]]
     left = "; ".join(f"{one['name']}: {one['why']}" for one in record["leftovers"])
     cases.append(case("nothing left", 0, failure=left or None))
     count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
@@ -102,6 +120,13 @@ def stage_case(stage):
     return case(stage["stage"], stage["duration_s"] or 0, failure, skipped)
 
 
+def host_case(host, check):
+    """What could not be read is no failure of the cloud: it is skipped, and says why."""
+    failure = check["reason"] if check["status"] == "failed" else None
+    skipped = f"{check['status']}: {check['reason']}" if check["status"] in ("not_applicable", "unreadable") else None
+    return case(f"{host}: {check['check']}", check["seconds"], failure, skipped)
+
+
 def case(name, took, failure=None, skipped=None):
     element = ElementTree.Element("testcase", classname="stackproof", name=clean(name), time=f"{took:.3f}")
     if failure is not None:
@@ -120,6 +145,7 @@ def metrics(record):
         ("stackproof_run_duration_seconds", "How long the last run took.", [({}, record["duration_s"])]),
         ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, stamp(record["finished"]))]),
         ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
+        ("stackproof_host_checks", "Checks of the hosts, by how they ended.", checks_by_status(record)),
         (
             "stackproof_stage_passed",
             "Whether a stage worked.",
@@ -142,6 +168,11 @@ def metrics(record):
         lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
         lines += [f"{name}{labels({**common, **more})} {value}" for more, value in samples if value is not None]
     return "\n".join([*lines, "# EOF", ""])
+
+
+def checks_by_status(record):
+    counts = Counter((host["host"], check["status"]) for host in record["hosts"] for check in host["checks"])
+    return [({"host": host, "status": status}, count) for (host, status), count in sorted(counts.items())]
 
 
 def per_stage(stages, value):

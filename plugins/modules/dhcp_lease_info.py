@@ -74,7 +74,7 @@ log:
   type: list
   elements: dict
 unread:
-  description: What could not be read, with command, why, and kind (C(refused), C(missing), C(failed) or C(strange)).
+  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict

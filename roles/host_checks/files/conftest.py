@@ -146,6 +146,12 @@ def here(host, readings):
     return next(one for one in readings if one.name == name_of(host))
 
 
+@pytest.fixture(scope="session")
+def homes(readings, server):
+    """The compute hosts that are the one that nova means: one, if all is well."""
+    return [one for one in readings if "compute" in one.parts and _instance.is_on(server, one.names)]
+
+
 @pytest.fixture
 def not_applicable():
     """Say why a check has nothing to say of this cloud."""

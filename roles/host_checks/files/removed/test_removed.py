@@ -6,16 +6,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
 
-SETTLE = 30
+# How long agents may take to tidy up after the API has said that all is gone
+SETTLE = float(os.environ.get("STACKPROOF_SETTLE") or 30)
 
 
 @pytest.fixture
 def gone(here, request, instance, platform):
-    """Read the host again until a fact of it is empty: agents tidy up after the API has said that all is gone."""
+    """Read the host again until a fact of it is empty."""
     part = request.node.get_closest_marker("part").args[0]
 
     def wait(pick):

@@ -92,11 +92,11 @@ def test_options(served, here):
             routes = [line for line in mine if "classless-static-route," in line]
             missing = [route for route in subnet["routes"] if not any(route in line for line in routes)]
             assert not missing, f"dnsmasq on {here.name} does not give the routes {missing} of {subnet['cidr']}"
-        expected = f"option:mtu,{network['mtu']}"
-        given = [word for process in dhcp["processes"] for word in process["options"]]
-        assert any(word.endswith(expected) for word in given), (
-            f"dnsmasq on {here.name} gives {given or 'no MTU'}, Neutron says {network['mtu']}"
-        )
+        for process in dhcp["processes"]:
+            given = " ".join(process["options"])
+            assert given.endswith(f"option:mtu,{network['mtu']}"), (
+                f"dnsmasq on {here.name} is run with {given or 'no MTU'}, Neutron says {network['mtu']}"
+            )
 
 
 def test_metadata_proxy(here, readings, instance, not_applicable):

@@ -1,0 +1,462 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Host truth: the hosts are read beside the run, and each check fails where the hosts do not agree with the API.
+
+One instance serves nearly all: each fault is made behind nova's back, seen, and put right again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+from lab_under_test import GROUPS, INVENTORY, until
+from runs_under_test import play, verify
+
+REPOSITORY = Path(__file__).parents[2]
+SUITE = REPOSITORY / "roles/host_checks/files"
+SCHEMA = REPOSITORY / "roles/report/files/run.schema.json"
+HOME = "The domain runs where nova says that it does, and on no other host"
+SIZE = "It has the processors and the memory of its flavor"
+ROOT = "Its root disk is its own RBD image, with a secret that libvirt has"
+VOLUMES = "Each volume that the API says is attached is a disk with the volume's id"
+TAPS = "The tap of each port is up, on br-int with the port's id, with the network's MTU"
+PARENT = "The root disk is a clone of the Glance image's snapshot, where Glance shows where its image lies"
+WATCHERS = "Each image is open once, on the compute host"
+OSDS = "The OSDs that hold the headers of its images are up"
+HEALTH = "The cluster is no worse than before the run"
+DNSMASQ = "One dnsmasq runs for each network of the instance"
+HOST_FILE = "The agent's host file has the port's MAC and address"
+LEASE = "The lease of the port is there and current"
+ACK = "dnsmasq's log has an ACK of the port's address to its MAC"
+OPTIONS = "dnsmasq gives out the gateway, the routes and the MTU that Neutron says"
+PROXY = "A metadata proxy of the network or its router runs, and has answered the instance's last request"
+LISTED = "One compute host of the inventory is the one that nova says runs the instance"
+RUNNING = {
+    HOME,
+    SIZE,
+    ROOT,
+    VOLUMES,
+    TAPS,
+    PARENT,
+    WATCHERS,
+    OSDS,
+    HEALTH,
+    DNSMASQ,
+    HOST_FILE,
+    LEASE,
+    ACK,
+    OPTIONS,
+    PROXY,
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def kept(runs):
+    """A run with the lab's inventory whose instance stays."""
+    outcome = verify(runs, "-i", str(INVENTORY), keep="always")
+    assert outcome.status == 0, outcome.output
+    yield outcome
+    status, output = play("cleanup", cloud="lab", run_dir=outcome.directory)
+    assert status == 0, output
+
+
+@pytest.fixture(scope="module")
+def there(kept, lab_hosts):
+    """The kept instance: its hosts, and the names that things have there."""
+    instance = kept.record["instance"]
+    home = next(one for one in kept.record["hosts"] if one["facts"].get("domain"))
+    port = instance["ports"][0]
+    return SimpleNamespace(
+        record=kept.record,
+        server=instance["server"]["id"],
+        port=port,
+        home=lab_hosts[home["host"]],
+        home_name=home["host"],
+        away_name=next(name for name in GROUPS["compute"] if name != home["host"]),
+        away=lab_hosts[next(name for name in GROUPS["compute"] if name != home["host"])],
+        network=lab_hosts[GROUPS["network"][0]],
+        tap=home["facts"]["domain"]["interfaces"][0]["tap"],
+        process=home["facts"]["domain"]["process"]["pid"],
+        dhcp=f"/var/lib/neutron/dhcp/{port['network']}",
+    )
+
+
+def checks(directory, tmp_path, phase="running", inventory=INVENTORY, **variables):
+    """Run the suite as an operator does. Returns (host, check) of what is not well, with status and reason."""
+    results = tmp_path / "checks.json"
+    given = {"STACKPROOF_RUN": str(directory), "LC_ALL": "C.UTF-8", **variables}
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", SUITE / phase,
+            "--hosts=ansible://all", f"--ansible-inventory={inventory}", f"--checks-file={results}",
+        ],  # fmt: skip
+        env={**os.environ, **given}, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found = json.loads(results.read_text())
+    wrong = {one["check"]: one for one in found if one["status"] not in ("ok", "not_applicable")}
+    assert bool(wrong) == bool(done.returncode)
+    return wrong
+
+
+@pytest.fixture
+def look(kept, tmp_path):
+    return lambda **more: checks(kept.directory, tmp_path, **more)
+
+
+def run(host, command):
+    done = host.run(command)
+    assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
+    return done.stdout
+
+
+@contextlib.contextmanager
+def changed_file(host, path, command):
+    """Change a file in its place, and put its content back."""
+    run(host, f"cp --preserve=all {path} {path}.kept && {command}")
+    try:
+        yield
+    finally:
+        run(host, f"cat {path}.kept > {path} && rm {path}.kept")
+
+
+def test_a_run_reads_every_host_and_all_agree(kept):
+    record = kept.record
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+    hosts = {one["host"]: one for one in record["hosts"]}
+    expected = {host for group in ("compute", "network", "storage") for host in GROUPS[group]}
+    assert set(hosts) == expected | {"localhost"}
+    for name in expected:
+        assert (hosts[name]["status"], hosts[name]["unread"]) == ("read", [])
+        assert abs(hosts[name]["clock_offset_s"]) <= hosts[name]["clock_error_s"] + 0.05  # one machine, one clock
+        assert hosts[name]["clock_error_s"] < 0.5
+    took = datetime.fromisoformat(record["evidence"]["finished"]) - datetime.fromisoformat(
+        record["evidence"]["started"]
+    )
+    assert took.total_seconds() < 15
+    made = {check["check"]: check["status"] for one in record["hosts"] for check in one["checks"]}
+    assert made == dict.fromkeys([*RUNNING, LISTED], "ok")
+    assert "The hosts agree, by" in record["verdict"]["reason"]
+
+
+def test_a_plain_member_is_told_the_host_by_its_hash(kept, there):
+    assert kept.record["instance"]["server"]["host"] is None
+    assert there.home.check_output("hostname") == there.home_name
+
+
+def test_all_is_well_for_a_server_by_its_id_too(there, look):
+    """Also with an administrator's rights, who sees the host's name."""
+    for more in ({}, {"STACKPROOF_ADMIN_CLOUD": "lab-admin"}):
+        clouds = str(INVENTORY.parent / "clouds.yaml")
+        assert not look(STACKPROOF_SERVER=there.server, OS_CLOUD="lab", OS_CLIENT_CONFIG_FILE=clouds, **more)
+
+
+def changes(hosts, act):
+    """The files that change on the hosts while something is done."""
+    for host in hosts.values():
+        run(host, "touch /root/before && sleep 0.01")
+    act()
+    places = "/etc /home /opt /root /srv /tmp /usr /var"
+    return {
+        f"{name}:{path}"
+        for name, host in hosts.items()
+        for path in run(host, f"find {places} -xdev -newer /root/before ! -type d").splitlines()
+    }
+
+
+def test_nothing_changes_on_the_hosts(kept, look, lab_hosts, tmp_path):
+    """But what the system itself logs, and what the services write all the time."""
+    read = {name: host for name, host in lab_hosts.items() if name not in GROUPS["controller"]}
+    playbook = tmp_path / "read.yml"
+    playbook.write_text(READ.replace("RUN", str(kept.directory)))
+
+    def act():
+        done = subprocess.run(
+            ["ansible-playbook", "-i", INVENTORY, playbook], cwd=REPOSITORY, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+        assert not look()
+
+    logs = re.compile(r":/var/log/|:/var/lib/systemd/|:/var/lib/sudo/")
+    changed = {one for one in changes(read, act) if not logs.search(one)}
+    # Databases write all the time, each time into other files.
+    usual = {one.rpartition("/")[0] for one in changes(read, lambda: time.sleep(20))} if changed else set()
+    assert {one for one in changed if one.rpartition("/")[0] not in usual} == set()
+
+
+READ = """
+- hosts: all
+  gather_facts: false
+  vars_files: ["{{ lookup('env', 'PWD') }}/roles/evidence/vars/platforms/packages.yml"]
+  tasks:
+    - stackproof.provision.clock_info:
+    - stackproof.provision.evidence_info:
+        instance: "{{ (lookup('file', 'RUN/run.json') | from_json).instance }}"
+        parts: "{{ group_names | stackproof.provision.parts_of(stackproof_platform_profile) }}"
+        platform: "{{ stackproof_platform_profile }}"
+"""
+
+
+def test_a_paused_domain(there, look):
+    run(there.home, f"virsh suspend {there.server}")
+    try:
+        wrong = look()
+    finally:
+        run(there.home, f"virsh resume {there.server}")
+    assert set(wrong) == {HOME}
+    assert wrong[HOME]["host"] == there.home_name
+    assert "is paused (user), not running" in wrong[HOME]["reason"]
+
+
+def test_a_second_domain_of_the_same_uuid_on_the_other_host(there, look):
+    path = "/tmp/second.xml"
+    parts = f"<name>second</name><uuid>{there.server}</uuid><memory>1024</memory><os><type>hvm</type></os>"
+    xml = f"<domain type='qemu'>{parts}</domain>"
+    run(there.away, f'echo "{xml}" > {path} && virsh define {path}')
+    try:
+        wrong = look()
+    finally:
+        run(there.away, f"virsh undefine {there.server} && rm {path}")
+    assert set(wrong) == {HOME}
+    assert wrong[HOME]["host"] == there.away_name
+    assert "though nova says it is on another host" in wrong[HOME]["reason"]
+
+
+def test_a_secret_that_libvirt_does_not_have(there, look):
+    secret = run(there.home, "virsh secret-list").split()[3]
+    run(there.home, f"virsh secret-undefine {secret}")
+    try:
+        wrong = look()
+    finally:
+        run(there.home, ". /etc/stackproof-lab/ceph-secret.sh")
+    assert set(wrong) == {ROOT, VOLUMES}
+    assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ROOT]["reason"]
+
+
+def test_a_tap_taken_off_its_bridge(there, look):
+    ids = {"iface-id": there.port["id"], "attached-mac": there.port["mac"], "vm-uuid": there.server}
+    external = " ".join(
+        f'external_ids:{name}=\\"{value}\\"' for name, value in {**ids, "iface-status": "active"}.items()
+    )
+    run(there.home, f"ovs-vsctl del-port br-int {there.tap}")
+    try:
+        wrong = look()
+    finally:
+        run(there.home, f"ovs-vsctl add-port br-int {there.tap} -- set Interface {there.tap} {external}")
+    assert set(wrong) == {TAPS}
+    assert wrong[TAPS]["reason"].startswith(f"Open vSwitch on {there.home_name} has no interface for the port")
+    until("the agent wires the tap again", lambda: not look(), 60, 3)
+
+
+def test_a_tap_that_is_down(there, look):
+    run(there.home, f"systemctl stop lab-taps && ip link set {there.tap} down")
+    try:
+        wrong = look()
+    finally:
+        run(there.home, f"ip link set {there.tap} up && systemctl start lab-taps")
+    assert set(wrong) == {TAPS}
+    assert f"{there.tap} on {there.home_name} is down" in wrong[TAPS]["reason"]
+
+
+def test_a_root_disk_that_ceph_does_not_have_under_its_name(there, look, storage):
+    image = f"vms/{there.server}_disk"
+    run(storage, f"rbd rename {image} {image}.away")
+    try:
+        wrong = look()
+    finally:
+        run(storage, f"rbd rename {image}.away {image}")
+    assert set(wrong) == {PARENT, WATCHERS}
+    assert wrong[PARENT]["reason"] == f"Ceph has no image {image}"
+
+
+def test_a_frozen_emulator_has_its_images_no_longer_open(there, look):
+    run(there.home, f"kill -STOP {there.process}")
+    try:
+        status = f"rbd status vms/{there.server}_disk"
+        until("Ceph misses the watcher", lambda: "none" in there.home.check_output(f"{status} --id cinder"), 60, 1)
+        wrong = look()
+    finally:
+        run(there.home, f"kill -CONT {there.process}")
+    assert set(wrong) == {WATCHERS}
+    assert "is open 0 times (by nobody), not once" in wrong[WATCHERS]["reason"]
+    until("the emulator watches its images again", lambda: not look(), 60, 3)
+
+
+def test_a_dead_osd(look, storage):
+    run(storage, "systemctl stop ceph-osd@0 && ceph osd down 0")
+    try:
+        wrong = look()
+    finally:
+        run(storage, "systemctl reset-failed ceph-osd@0; systemctl start ceph-osd@0")
+    assert set(wrong) == {PARENT, WATCHERS, OSDS, HEALTH}
+    assert {wrong[name]["status"] for name in (PARENT, WATCHERS)} == {"unreadable"}
+    assert "hangs: sudo -n rbd" in wrong[PARENT]["reason"]
+    assert "the OSDs 0 are down" in wrong[OSDS]["reason"]
+    assert "Ceph was HEALTH_OK before the run and is HEALTH_WARN now" in wrong[HEALTH]["reason"]
+    until("Ceph is well", lambda: "HEALTH_OK" in storage.check_output("ceph health"), 90, 2)
+
+
+def test_no_dnsmasq_and_no_metadata_proxy(there, look):
+    """They are killed with the agent, which would start them again within a minute."""
+    run(there.network, "systemctl stop neutron-dhcp-agent")
+    try:
+        wrong = look()
+    finally:
+        run(there.network, "systemctl start neutron-dhcp-agent")
+    assert set(wrong) == {DNSMASQ, PROXY}
+    assert f"runs 0 dnsmasq for the network {there.port['network']}" in wrong[DNSMASQ]["reason"]
+    assert f"no host runs a metadata proxy for {there.port['network']}" in wrong[PROXY]["reason"]
+    until("the agent starts both again", lambda: not look(), 90, 3)
+
+
+def test_a_lease_file_that_is_empty(there, look):
+    with changed_file(there.network, f"{there.dhcp}/leases", f": > {there.dhcp}/leases"):
+        wrong = look()
+    assert set(wrong) == {LEASE}
+    assert f"has no lease of ['{there.port['addresses'][0]}'] for {there.port['mac']}" in wrong[LEASE]["reason"]
+
+
+def test_a_host_file_without_the_port(there, look):
+    with changed_file(there.network, f"{there.dhcp}/host", f"sed -i /{there.port['mac']}/d {there.dhcp}/host"):
+        wrong = look()
+    assert set(wrong) == {HOST_FILE}
+    assert f"has no line for {there.port['mac']}" in wrong[HOST_FILE]["reason"]
+
+
+def test_another_gateway_than_neutron_says(there, look):
+    with changed_file(
+        there.network, f"{there.dhcp}/opts", f"sed -i s/option:router,.*/option:router,10.9.9.9/ {there.dhcp}/opts"
+    ):
+        wrong = look()
+    assert set(wrong) == {OPTIONS}
+    assert "gives the router ['10.9.9.9']" in wrong[OPTIONS]["reason"]
+
+
+def test_what_the_api_says_otherwise(there, tmp_path):
+    """Another flavor, a volume more, and a boot after all that the logs have."""
+    record = json.loads(json.dumps(there.record))
+    volume = str(uuid.uuid4())
+    record["instance"]["server"].update(vcpus=3, created="2036-01-01T00:00:00Z")
+    record["instance"]["volumes"].append(volume)
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    wrong = checks(tmp_path, tmp_path)
+    assert set(wrong) == {SIZE, VOLUMES, ACK, PROXY, PARENT, WATCHERS}
+    assert wrong[SIZE]["reason"].endswith("has 1 processors and 128 MiB, its flavor 3 and 128")
+    assert f"has no disk for the volume {volume}" in wrong[VOLUMES]["reason"]
+    assert "has said to" in wrong[ACK]["reason"] and "nothing, but no ACK" in wrong[ACK]["reason"]
+    assert "has had no request of" in wrong[PROXY]["reason"]
+
+
+def test_a_cloud_with_ovn_has_no_dnsmasq(there, tmp_path):
+    record = json.loads(json.dumps(there.record))
+    for network in record["instance"]["networks"]:
+        network["distributed"] = True
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    assert not checks(tmp_path, tmp_path)
+    found = json.loads((tmp_path / "checks.json").read_text())
+    other = {one["check"]: one["reason"] for one in found if one["status"] == "not_applicable"}
+    assert set(other) == {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY}
+    assert all(reason.startswith("not applicable here, because OVN") for reason in other.values())
+
+
+def test_verify_fails_where_the_hosts_do_not_agree(runs, tmp_path):
+    """And it names the host, cleans up all the same, and says which check it was."""
+    inventory = tmp_path / "inventory.yml"
+    lines = INVENTORY.read_text()
+    for name in GROUPS["compute"]:
+        lines = lines.replace(f"        {name}:\n", "")
+    inventory.write_text(
+        lines.replace("    compute:\n      hosts:\n", f"    compute:\n      hosts:\n        {GROUPS['network'][0]}:\n")
+    )
+    outcome = verify(runs, "-i", str(inventory))
+    assert outcome.status != 0
+    verdict = outcome.record["verdict"]
+    assert (verdict["result"], outcome.record["leftovers"]) == ("fail", [])
+    assert verdict["reason"].startswith("All stages worked, but the hosts do not agree with the API: nova says that")
+    assert f"FAIL: {verdict['reason']}" in outcome.output
+
+
+def test_an_inventory_without_the_host(there, look, tmp_path):
+    inventory = tmp_path / "inventory.yml"
+    inventory.write_text(INVENTORY.read_text().replace(f"        {there.home_name}:\n", ""))
+    wrong = look(inventory=inventory)
+    assert set(wrong) == {LISTED}
+    assert "the inventory's compute hosts are" in wrong[LISTED]["reason"]
+
+
+def test_hosts_by_other_names_are_known_by_what_they_call_themselves(there, look, tmp_path):
+    inventory = tmp_path / "inventory.yml"
+    inventory.write_text(INVENTORY.read_text().replace(there.home_name, "kvm-9"))
+    assert not look(inventory=inventory)
+
+
+def test_a_command_that_sudo_refuses_is_named(there, look):
+    rule = "/etc/sudoers.d/zz-refused"
+    run(there.home, f"echo 'stack ALL=(ALL) NOPASSWD: ALL, !/usr/bin/ovs-vsctl' > {rule}")
+    try:
+        wrong = look()
+    finally:
+        run(there.home, f"rm {rule}")
+    assert set(wrong) == {TAPS}
+    assert wrong[TAPS]["status"] == "unreadable"
+    assert "sudo refuses: sudo -n ovs-vsctl" in wrong[TAPS]["reason"]
+
+
+def test_a_host_that_cannot_be_reached_is_named(look, tmp_path):
+    inventory = tmp_path / "inventory.yml"
+    lines = INVENTORY.read_text().replace(
+        "  children:\n", "    far:\n      ansible_host: 127.0.0.1\n      ansible_port: 1\n  children:\n"
+    )
+    inventory.write_text(lines.replace("    compute:\n      hosts:\n", "    compute:\n      hosts:\n        far:\n"))
+    wrong = look(inventory=inventory)
+    assert set(wrong) == {HOME}
+    assert (wrong[HOME]["host"], wrong[HOME]["status"]) == ("far", "unreadable")
+    assert wrong[HOME]["reason"].startswith("far cannot be reached: ")
+
+
+def test_what_is_still_there_is_found_where_nothing_should_be(look):
+    wrong = look(phase="removed", STACKPROOF_SETTLE="0")
+    assert len(wrong) == 5
+    said = " ".join(one["reason"] for one in wrong.values())
+    for part in (
+        "libvirt still has",
+        "Open vSwitch still has",
+        "Ceph still has",
+        "still have a line of",
+        "haproxy still runs",
+    ):
+        assert part in said
+
+
+def test_a_root_disk_that_is_no_clone_any_more(there, look, storage):
+    run(storage, f"rbd flatten --no-progress vms/{there.server}_disk")
+    wrong = look()
+    assert set(wrong) == {PARENT}
+    assert "stands on None, not on images/" in wrong[PARENT]["reason"]
+
+
+def test_a_domain_destroyed_behind_the_back_of_nova(there, look):
+    """The last one, as nova may notice it and stop the server."""
+    run(there.home, f"virsh destroy {there.server}")
+    wrong = look()
+    assert {HOME, WATCHERS, TAPS} <= set(wrong)
+    assert "is shut off (destroyed), not running" in wrong[HOME]["reason"]
