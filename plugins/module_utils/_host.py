@@ -64,7 +64,8 @@ class Host:
             return read(self, *arguments)
         except UnreadError as exc:
             self.unread.append({"what": what, "kind": exc.kind, "command": exc.command, "why": str(exc)})
-        except (ValueError, LookupError, TypeError, AttributeError) as exc:
+        # The parser of XML raises a SyntaxError.
+        except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
             why = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
             self.unread.append({"what": what, "kind": "strange", "command": read.__name__, "why": why})
         return default

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._host import Host, UnreadError, processes
 
@@ -106,8 +108,9 @@ def test_an_attempt_says_what_was_not_read_and_goes_on(replay):
         lambda _host: [].pop(),
         lambda _host: None + 1,
         lambda _host: None.group(1),
+        lambda _host: ElementTree.fromstring("<domain>"),
     ],
-    ids=["value", "key", "index", "type", "attribute"],
+    ids=["value", "key", "index", "type", "attribute", "XML"],
 )
 def test_an_answer_of_an_unknown_form_is_no_crash(replay, strange):
     host = replay(None)

@@ -80,7 +80,7 @@ def test_a_host_without_libvirt_does_not_seem_to_be_without_the_domain(read):
     assert read("network1-odd") == (None, [("the domain", "failed")])
 
 
-@pytest.mark.parametrize("text", ["<domain/>", "<domain><memory unit='GB'>1</memory></domain>"])
+@pytest.mark.parametrize("text", ["", "<domain>", "<domain/>", "<domain><memory unit='GB'>1</memory></domain>"])
 def test_a_domain_of_an_unknown_form_is_said_to_be_strange(read, text):
     assert read(instead={"dumpxml": text}) == (None, [("the domain", "strange")])
 
