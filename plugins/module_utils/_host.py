@@ -55,7 +55,8 @@ class Host:
         said = " ".join((errors or out).split())[:300] or f"exit status {status}"
         if REFUSALS.search(said):
             raise UnreadError("refused", command, said)
-        missing = status == 127 or (status != 2 and MISSING.search(said) and words[0] in said)
+        named = any(program in said for program in (words[0], *prefix[:1]))
+        missing = status == 127 or (status != 2 and MISSING.search(said) and named)
         raise UnreadError("missing" if missing else "failed", command, said)
 
     def attempt(self, what, read, *arguments, default=None):

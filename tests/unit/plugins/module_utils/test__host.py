@@ -81,6 +81,11 @@ def test_a_command_that_is_missing_is_told_from_one_that_does_not_find_something
     assert asking(host, "virsh", "dumpxml").kind == kind
 
 
+def test_a_container_program_that_is_missing_is_said_to_be(replay, platform):
+    found = asking(replay("containers", prefixes=platform("kolla")["prefixes"]), "ls", "/etc/ceph", part="ceph")
+    assert (found.kind, found.said) == ("missing", "sudo: docker: command not found")
+
+
 def test_a_failure_says_what_the_command_said_or_how_it_ended(replay):
     answers = {"one": (3, "on its\n output", ""), "two": (4, "out", "x" * 400), "three": (5, "", "")}
     host = replay(None, {"id -u": "0", **answers})
