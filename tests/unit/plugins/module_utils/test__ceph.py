@@ -109,6 +109,14 @@ def test_an_image_or_a_pool_that_is_not_there_is_no_failure(replay, pool, name):
     assert host.unread == []
 
 
+def test_an_image_that_nobody_may_ask_for_does_not_seem_to_be_gone(replay):
+    host = replay("storage1-odd")
+    assert _ceph.image_of(host, "nobody", "vms", ROOT) == {"pool": "vms", "name": ROOT, "exists": None}
+    (unread,) = host.unread
+    assert (unread["what"], unread["kind"]) == (f"the image vms/{ROOT}", "failed")
+    assert "unable to find a keyring" in unread["why"]
+
+
 def test_a_recorded_image_has_a_snapshot_and_no_watchers(replay):
     host = replay("storage1-odd")
     found = _ceph.image_of(host, "admin", "images", IMAGE)
