@@ -40,7 +40,7 @@ IMAGES = [
         "header": {"object": "rbd_header.23c692f5aeb6", "pg": "2.5", "acting": [0]},
     },
 ]
-# As ceph health --format json shows them, ceph 18: one that is muted stays in the list.
+# As ceph health --format json shows them: one that is muted stays in the list.
 CHECKS = {
     "OSD_DOWN": {"severity": "HEALTH_WARN", "summary": {"message": "1 osds down", "count": 1}, "muted": False},
     "POOL_NO_REDUNDANCY": {"severity": "HEALTH_WARN", "summary": {"message": "3 pools", "count": 3}, "muted": True},
