@@ -43,7 +43,7 @@ def directory_of(host, network, states):
             host.ask("dhcp", "ls", f"{state}/{network}")
             return f"{state}/{network}"
         except UnreadError as exc:
-            if exc.kind != "failed":
+            if exc.kind != "failed" or "No such file or directory" not in exc.said:
                 raise
     return None
 
