@@ -98,6 +98,11 @@ def test_one_thing_that_cannot_be_read_is_none_and_named(read, words, what, name
     assert (found, unread) == ({**FOUND, name: None}, [(what, "failed")])
 
 
+def test_leases_of_an_unknown_form_are_said_to_be_strange(read):
+    found, unread = read(instead={"/leases": "never fa:16:3e:2d:9a:e3 192.168.222.230 host *\n"})
+    assert (found, unread) == ({**FOUND, "leases": None}, [("the file leases of dnsmasq", "strange")])
+
+
 def test_processes_that_cannot_be_listed_are_named(read):
     found, unread = read(instead={"pgrep": (3, "", "")})
     assert (found, unread) == ({**FOUND, "processes": []}, [("the processes of dnsmasq", "failed")])
