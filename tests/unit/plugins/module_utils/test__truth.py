@@ -146,6 +146,20 @@ def test_the_proxies_of_a_network_and_of_its_routers_are_asked(replay, instance,
     assert [one["owner"] for one in found] == [NETWORK, "r1", "r2"]
 
 
+def test_requests_of_all_addresses_of_a_port_count(replay, instance, platform):
+    port = {**instance["ports"][0], "addresses": ["fd00::5", "192.168.222.230", "192.168.222.231"]}
+    (recorded,) = _truth.read_proxies(replay("network1"), instance["ports"][0], instance, 1795258881, platform())
+    (found,) = _truth.read_proxies(replay("network1"), port, instance, 1795258881, platform())
+    assert len(found["requests"]) == 3
+    assert found == recorded
+
+
+def test_requests_that_cannot_be_read_are_none_for_all_addresses(replay, instance, platform):
+    port = {**instance["ports"][0], "addresses": ["fd00::5", "192.168.222.230"]}
+    (found,) = _truth.read_proxies(replay("refused"), port, instance, 1795258881, platform())
+    assert found["requests"] is None
+
+
 def test_lines_of_before_the_instance_are_no_matter(read):
     instead = {
         "journalctl": "",
