@@ -60,10 +60,12 @@ def test_a_run_without_a_server_has_no_instance_and_asks_nobody(call, run, cloud
     assert record(run)["instance"] is None
 
 
-def test_an_administrator_is_asked_by_the_name_of_the_cloud(call, cloud, know_cloud, known):
+@pytest.mark.parametrize("way", ["cloud", "auth"])
+def test_an_administrator_is_asked_by_the_name_of_the_cloud(way, call, cloud, know_cloud, known):
     entry = cloud.entry()
     know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
-    result = call(module, cloud="small", server=known, admin_cloud="boss")
+    member = {"cloud": {"cloud": "small"}, "auth": {"auth": entry["auth"]}}[way]
+    result = call(module, **member, server=known, admin_cloud="boss")
     assert result["instance"]["server"]["host"] == "compute2"
     users = [
         one.body["auth"]["identity"]["password"]["user"]["name"]
