@@ -16,6 +16,7 @@ from ._host import UnreadError
 
 USERS = ["admin", "cinder", "nova", "openstack"]
 KEYRING = re.compile(r"^ceph\.client\.(.+)\.keyring$")
+ABSENT = re.compile(r"error opening (image|pool) .*No such file or directory")
 
 
 def read(host, images, users):
@@ -92,7 +93,8 @@ def info_of(host, user, pool, name):
     try:
         return ask(host, user, "rbd", "info", f"{pool}/{name}")
     except UnreadError as exc:
-        if "No such file or directory" in exc.said and exc.kind == "failed":
+        # A keyring that is missing is no such file either.
+        if exc.kind == "failed" and ABSENT.search(exc.said):
             return {}
         raise
 

@@ -27,8 +27,8 @@ def read(host, network, mac, since, states=None, sources=None):
     if directory is None:
         return found
     for name, parse in (("host", parse_hosts), ("opts", str.splitlines), ("leases", parse_leases)):
-        text = host.attempt(f"the file {name} of dnsmasq", content_of, f"{directory}/{name}")
-        found[{"host": "hosts", "opts": "options"}.get(name, name)] = None if text is None else parse(text)
+        lines = host.attempt(f"the file {name} of dnsmasq", content_of, f"{directory}/{name}", parse)
+        found[{"host": "hosts", "opts": "options"}.get(name, name)] = lines
     for name in ("hosts", "leases"):
         found[name] = found[name] and [one for one in found[name] if one["mac"] == mac]
     lines = host.attempt("the log of dnsmasq", said_of, sources or SOURCES, mac, since)
@@ -43,7 +43,7 @@ def directory_of(host, network, states):
             host.ask("dhcp", "ls", f"{state}/{network}")
             return f"{state}/{network}"
         except UnreadError as exc:
-            if exc.kind != "failed":
+            if exc.kind != "failed" or "No such file or directory" not in exc.said:
                 raise
     return None
 
@@ -56,8 +56,8 @@ def dnsmasqs_of(host, network):
     ]
 
 
-def content_of(host, path):
-    return host.ask("dhcp", "cat", path)
+def content_of(host, path, parse):
+    return parse(host.ask("dhcp", "cat", path))
 
 
 def said_of(host, sources, mac, since):

@@ -60,7 +60,8 @@ class Host:
         said = " ".join((errors or out).split())[:300] or f"exit status {status}"
         if REFUSALS.search(said):
             raise UnreadError("refused", command, said)
-        missing = status == 127 or (status != 2 and MISSING.search(said) and words[0] in said)
+        named = any(program in said for program in (words[0], *prefix[:1]))
+        missing = status == 127 or (status != 2 and MISSING.search(said) and named)
         raise UnreadError("missing" if missing else "failed", command, said)
 
     def attempt(self, what, read, *arguments, default=None):
@@ -69,7 +70,8 @@ class Host:
             return read(self, *arguments)
         except UnreadError as exc:
             self.unread.append({"what": what, "kind": exc.kind, "command": exc.command, "why": str(exc)})
-        except (ValueError, LookupError, TypeError, AttributeError) as exc:
+        # The parser of XML raises a SyntaxError.
+        except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
             why = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
             self.unread.append({"what": what, "kind": "strange", "command": read.__name__, "why": why})
         return default

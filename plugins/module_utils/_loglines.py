@@ -35,8 +35,10 @@ def read(host, part, sources, word, since):
         except UnreadError as exc:
             if exc.kind == "failed" and exc.said == "exit status 1":
                 failures.append(None)  # read, and nothing was in it
-            else:
+            elif exc.kind == "failed" and "No such file or directory" in exc.said:
                 failures.append(exc)
+            else:
+                raise
             continue
         failures.append(None)
         zone = zone or zone_of(host)

@@ -70,4 +70,9 @@ def read_proxies(host, port, instance, since, platform):
     found = [
         _metadata_proxy.read(host, owners, address, since, platform["metadata_logs"]) for address in port["addresses"]
     ]
-    return found[0]["proxies"] if found else []
+    proxies = found[0]["proxies"] if found else []
+    for other in found[1:]:
+        for proxy, more in zip(proxies, other["proxies"]):
+            if proxy["requests"] is not None and more["requests"] is not None:
+                proxy["requests"] = sorted(proxy["requests"] + more["requests"], key=lambda one: one["at"])
+    return proxies

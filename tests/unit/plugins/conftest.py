@@ -5,6 +5,10 @@
 
 recorded/answers.jsonl and recorded/refusals.jsonl are what a real cloud said. What is made here is kept, shown again
 under the same paths, and gone after its deletion.
+
+recorded/host-*.jsonl are the commands that were run on hosts of a real cloud for one instance, and what they said; only
+the list of pools and what the emulator's command line has of encrypted secrets were taken out. recorded/host-instance
+is what the API said of that instance.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _cloud, _run, _stage, _waiting
+from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _cloud, _host, _run, _stage, _waiting
 
 
 def pytest_configure(config):
@@ -527,3 +531,54 @@ def signals_as_before():
     yield
     for number, action in zip(numbers, before):
         signal.signal(number, action)
+
+
+HOSTS_AND_API = json.loads((RECORDED / "host-instance.json").read_text())
+PLATFORMS = Path(__file__).parents[3] / "roles" / "evidence" / "vars" / "platforms"
+
+
+class Replay:
+    """Answers commands as a recorded host did, or as a test says of those with certain words in them."""
+
+    def __init__(self, name, instead):
+        lines = map(json.loads, (RECORDED / f"host-{name}.jsonl").read_text().splitlines()) if name else []
+        self.answers = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
+        self.instead, self.asked = instead or {}, []
+
+    def __call__(self, words):
+        self.asked.append(" ".join(words))
+        for part, answer in self.instead.items():
+            if part in self.asked[-1]:
+                return (0, answer, "") if isinstance(answer, str) else answer
+        if tuple(words) not in self.answers:
+            pytest.fail(f"nobody recorded {self.asked[-1]}")
+        return self.answers[tuple(words)]
+
+
+@pytest.fixture
+def replay():
+    """Return a function that gives a recorded host, with other answers to commands that have some words in them."""
+
+    def make(name=None, instead=None, prefixes=None):
+        return _host.Host(Replay(name, instead), prefixes)
+
+    return make
+
+
+@pytest.fixture
+def api():
+    """What the API said to a member and to an administrator, and what was made of it."""
+    return copy.deepcopy(HOSTS_AND_API)
+
+
+@pytest.fixture
+def instance(api):
+    return api["instance"]
+
+
+@pytest.fixture
+def platform():
+    """Return a function that reads how a cloud is installed."""
+    return lambda name="packages": yaml.safe_load((PLATFORMS / f"{name}.yml").read_text())[
+        "stackproof_platform_profile"
+    ]

@@ -105,3 +105,72 @@ def test_skipped_stages_of_a_run_that_broke_off_say_so(passed):
 
 def test_stages_come_in_their_order(passed):
     assert _verdict.with_skipped(passed["stages"][::-1]) == passed["stages"]
+
+
+def check(status, reason=None):
+    return {"check": "A check", "status": status, "reason": reason, "seconds": 0.1}
+
+
+@pytest.fixture
+def checked(passed):
+    """Return a function that gives the run's record the checks of its hosts."""
+
+    def have(**hosts):
+        passed["hosts"] = [{"host": name, "checks": checks} for name, checks in hosts.items()]
+        return passed
+
+    return have
+
+
+def test_checks_are_found_by_how_they_ended(checked):
+    bad, worse = check("failed", "one"), check("failed", "two")
+    record = checked(a=[check("ok"), bad], b=[], c=[worse, check("unreadable", "x")])
+    assert _verdict.checks_with(record, "failed") == [("a", bad), ("c", worse)]
+    assert [host for host, _check in _verdict.checks_with(record, "unreadable")] == ["c"]
+    assert _verdict.checks_with(record, "not_applicable") == []
+
+
+@pytest.mark.parametrize(("status", "failed"), [("ok", False), ("unreadable", False), ("failed", True)])
+def test_a_run_has_failed_where_a_host_does_not_agree(checked, status, failed):
+    assert _verdict.has_failed(checked(a=[check("ok"), check(status)])) is failed
+
+
+def test_a_run_has_failed_where_a_stage_has(checked):
+    record = checked()
+    assert not _verdict.has_failed(record)
+    stage(record, "boot")["status"] = "failed"
+    assert _verdict.has_failed(record)
+
+
+def test_a_host_that_does_not_agree_fails_a_run_whose_stages_worked(checked):
+    found = _verdict.judge(checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")]))
+    assert (found["result"], found["stage"], found["host"]) == ("fail", None, "b")
+    assert found["reason"] == "All stages worked, but the hosts do not agree with the API: the tap is down."
+
+
+def test_several_checks_that_failed_are_counted(checked):
+    bad = [check("failed", "the tap is down"), check("failed", "no lease")]
+    found = _verdict.judge(checked(a=bad, b=[check("failed", "x")]))
+    assert found["host"] == "a"
+    assert found["reason"].endswith("API: the tap is down. And 2 more checks of the hosts failed.")
+
+
+def test_a_failed_stage_counts_more_than_a_check(checked):
+    record = checked(a=[check("failed", "x")])
+    stage(record, "boot").update(status="failed", error={"kind": "quota", "message": "broke", "hint": "Look."})
+    found = _verdict.judge(record)
+    assert (found["stage"], found["host"]) == ("boot", None)
+
+
+def test_a_pass_says_that_the_hosts_agree_and_what_could_not_be_read(checked):
+    found = _verdict.judge(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
+    assert found["result"] == "pass"
+    assert found["reason"].endswith("the guest has its metadata. The hosts agree, by 2 checks.")
+    found = _verdict.judge(checked(a=[check("ok"), check("unreadable", "a: sudo refuses"), check("unreadable", "x")]))
+    assert found["result"] == "pass"
+    assert found["reason"].endswith(" The hosts agree, by 1 checks. But 2 could not be made: a: sudo refuses.")
+
+
+def test_a_pass_without_hosts_says_nothing_of_them(checked):
+    assert _verdict.what_the_hosts_said(checked()) == ""
+    assert _verdict.what_the_hosts_said(checked(a=[])) == ""

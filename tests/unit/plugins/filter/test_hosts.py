@@ -1,0 +1,81 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts of an inventory are read, and how what was read on them is gathered."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.filter import hosts
+
+ALL = ["compute", "network", "ceph"]
+GROUPS = {
+    "all": ["web1", "c1", "c2", "n1", "s1"],
+    "ungrouped": ["web1"],
+    "compute": ["c1", "c2"],
+    "network": ["n1", "c2"],
+    "storage": ["s1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        (["compute"], ["c1", "c2"]),
+        (["network"], ["c2", "n1"]),
+        (["ceph"], ["s1"]),
+        (ALL, ["c1", "c2", "n1", "s1"]),
+        (["another"], hosts.NOBODY),
+        ([], hosts.NOBODY),
+    ],
+)
+def test_hosts_that_have_one_of_the_parts(platform, parts, found):
+    assert hosts.hosts_with(GROUPS, platform(), parts) == found
+
+
+@pytest.mark.parametrize(
+    "groups", [{}, {"all": [], "ungrouped": []}, {"all": ["localhost"], "ungrouped": ["localhost"]}]
+)
+def test_an_inventory_without_such_hosts_gives_a_pattern_for_nobody(platform, groups):
+    assert hosts.hosts_with(groups, platform(), ALL) == ["all", "!all"]
+
+
+def test_a_host_that_only_a_group_names_counts(platform):
+    assert hosts.hosts_with({"compute": ["c9"]}, platform(), ALL) == ["c9"]
+
+
+def test_what_was_registered_on_each_host_is_gathered():
+    hostvars = {
+        "c1": {
+            "group_names": ["compute"],
+            "stackproof_parts": ["compute"],
+            "stackproof_clock": {"offset_s": 0.1},
+            "stackproof_evidence": {"facts": {}},
+            "stackproof_ceph_before": {"health": {}},
+            "another": 1,
+        },
+        "n1": {"group_names": ["network"]},
+        "web1": {},
+    }
+    assert hosts.evidence(hostvars, ["c1", "n1"]) == {
+        "c1": {
+            "groups": ["compute"],
+            "parts": ["compute"],
+            "clock": {"offset_s": 0.1},
+            "read": {"facts": {}},
+            "before": {"health": {}},
+        },
+        "n1": {"groups": ["network"], "parts": [], "clock": None, "read": None, "before": None},
+    }
+    assert hosts.evidence(hostvars, ["web1"])["web1"]["groups"] == []
+
+
+@pytest.mark.parametrize("nobody", [[], ["all", "!all"]])
+def test_nothing_is_gathered_from_nobody(nobody):
+    assert hosts.evidence({"c1": {}}, nobody) == {}
+
+
+def test_the_filters_are_known_by_their_names(platform):
+    filters = hosts.FilterModule().filters()
+    assert set(filters) == {"parts_of", "hosts_with", "evidence"}
+    assert filters["parts_of"](["storage"], platform()) == ["ceph"]

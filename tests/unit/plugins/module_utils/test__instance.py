@@ -1,0 +1,131 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is made of the API's answers about an instance, and which hosts they mean."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _instance
+
+NETWORK = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
+
+
+@pytest.fixture
+def known(cloud, api):
+    """Return a function that gives the cloud the recorded instance, as a member or an administrator sees it."""
+
+    def have(who="member", **server):
+        cloud.put("servers", **{**api[who]["server"], **server})
+        cloud.put("networks", **{**api["network"], "port_security_enabled": True})
+        for kind, things in (("ports", api[who]["ports"]), ("subnets", api["subnets"]), ("images", [api["image"]])):
+            for thing in things:
+                cloud.put(kind, **thing)
+        return api[who]["server"]["id"]
+
+    return have
+
+
+def but_when(instance):
+    return {name: value for name, value in instance.items() if name != "asked"}
+
+
+def test_a_recorded_instance_as_a_member_sees_it(known, connect, instance):
+    found = _instance.look(connect(), known())
+    assert but_when(found) == but_when(instance)
+    assert found["asked"]
+
+
+def test_a_recorded_instance_as_an_administrator_sees_it(known, connect, api):
+    identity = known("admin")
+    found = _instance.look(connect(), identity, connect())
+    assert but_when(found) == but_when(api["seen_by_admin"])
+    assert (found["server"]["host"], found["ports"][0]["host"]) == ("compute2", "compute2")
+
+
+def services(connection):
+    return {call["service"] for call in connection.calls} - {None, "identity"}
+
+
+def test_an_administrator_is_asked_for_all_but_the_image(known, connect):
+    member, admin = connect(), connect()
+    _instance.look(member, known("admin"), admin)
+    assert (services(member), services(admin)) == ({"image"}, {"compute", "network"})
+
+
+def test_an_instance_that_boots_from_a_volume_has_no_image(known, connect):
+    assert _instance.look(connect(), known(image=""))["image"] is None
+
+
+def test_an_image_that_is_gone_leaves_its_id(known, connect, cloud, instance):
+    identity = known()
+    cloud.things["/image/v2/images"].clear()
+    expected = {"id": instance["image"]["id"], "direct_url": None, "stores": None}
+    assert _instance.look(connect(), identity)["image"] == expected
+
+
+def test_an_instance_without_volumes_has_none(known, connect):
+    identity = known(**{"os-extended-volumes:volumes_attached": []})
+    assert _instance.look(connect(), identity)["volumes"] == []
+
+
+def test_routers_of_a_network_are_named_once_and_those_of_others_not(known, connect, cloud):
+    identity = known()
+    for device, owner in (("r2", "router_interface"), ("r1", "router_gateway"), ("r2", "router_interface"), ("f", "x")):
+        cloud.put("ports", network_id=NETWORK, device_id=device, device_owner=f"network:{owner}")
+    cloud.put("ports", network_id="another", device_id="r3", device_owner="network:router_interface")
+    (network,) = _instance.look(connect(), identity)["networks"]
+    assert (network["routers"], network["distributed"]) == (["r1", "r2"], False)
+
+
+def test_a_network_of_ovn_is_told(known, connect, cloud):
+    identity = known()
+    cloud.put("ports", network_id=NETWORK, device_id="ovn", device_owner="network:distributed")
+    (network,) = _instance.look(connect(), identity)["networks"]
+    assert network["distributed"]
+
+
+def test_a_network_with_two_ports_is_described_once(known, connect, cloud):
+    identity = known()
+    cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", fixed_ips=[])
+    found = _instance.look(connect(), identity)
+    assert (len(found["ports"]), len(found["networks"])) == (2, 1)
+
+
+def test_a_subnet_says_its_routes(api):
+    subnet = {**api["subnets"][0], "host_routes": [{"destination": "10.0.0.0/8", "nexthop": "192.168.222.9"}]}
+    assert _instance.describe_subnet(subnet)["routes"] == ["10.0.0.0/8,192.168.222.9"]
+
+
+@pytest.mark.parametrize(
+    ("names", "on"), [(["compute2"], True), (["x", "compute2"], True), (["compute1"], False), ([], False)]
+)
+def test_a_host_is_known_by_the_hash_that_nova_really_made(instance, names, on):
+    assert instance["server"]["host"] is None
+    assert _instance.is_on(instance["server"], names) is on
+
+
+def test_the_hash_is_that_of_the_project_too(instance):
+    assert not _instance.is_on({**instance["server"], "project_id": "0" * 32}, ["compute2"])
+
+
+def test_an_administrator_needs_no_hash(api):
+    server = {**api["seen_by_admin"]["server"], "host_id": ""}
+    assert _instance.is_on(server, ["compute2", "compute2.example.org"])
+    assert not _instance.is_on(server, ["compute1"])
+
+
+@pytest.mark.parametrize(
+    ("names", "serves"),
+    [(["network1"], True), (["network1.example.org"], True), (["compute1", "network1"], True), (["network2"], False)],
+)
+def test_a_dhcp_agent_is_known_by_the_id_that_neutron_really_made(instance, names, serves):
+    assert _instance.serves_dhcp(instance["networks"][0], names) is serves
+
+
+def test_the_id_is_that_of_the_network_too(instance):
+    assert not _instance.serves_dhcp({**instance["networks"][0], "id": "another"}, ["network1"])
+
+
+def test_without_a_port_nobody_knows_who_serves(instance):
+    assert _instance.serves_dhcp({**instance["networks"][0], "dhcp_ports": []}, ["network1"]) is None

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How what was read on the hosts is filed in the record of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ansible_collections.stackproof.provision.plugins.modules import evidence as module
+
+SCHEMA = json.loads((Path(__file__).parents[4] / "roles/report/files/run.schema.json").read_text())
+UNREAD = {"what": "the domain", "kind": "refused", "command": "virsh", "why": "sudo refuses: virsh: sudo: no"}
+FOUND = {
+    "groups": ["compute"],
+    "parts": ["compute"],
+    "clock": {"offset_s": 0.002, "error_s": 0.009},
+    "read": {"changed": False, "facts": {"names": ["compute2"]}, "unread": []},
+    "before": {"health": {"status": "HEALTH_OK", "checks": {}}, "user": "admin"},
+}
+RECORD = {
+    "host": "compute2",
+    "groups": ["compute"],
+    "parts": ["compute"],
+    "status": "read",
+    "reason": None,
+    "clock_offset_s": 0.002,
+    "clock_error_s": 0.009,
+    "health_before": {"status": "HEALTH_OK", "checks": {}},
+    "facts": {"names": ["compute2"]},
+    "unread": [],
+    "checks": [],
+}
+NOTHING = {**RECORD, "facts": {}, "clock_offset_s": None, "clock_error_s": None, "health_before": None}
+LOST = {**FOUND, "clock": {"unreachable": True, "msg": "ssh: no"}, "before": None}
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    said = []
+    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _self, text: said.append(text))
+    return said
+
+
+@pytest.fixture
+def asked(run, instance):
+    """A run that has asked about its instance."""
+    run.record["instance"] = instance
+    run.save()
+    return run
+
+
+def record(run):
+    return json.loads(Path(run.path("run.json")).read_text())
+
+
+def test_a_host_that_was_read_is_recorded_with_all_that_it_said():
+    assert module.as_record("compute2", FOUND) == RECORD
+
+
+def test_a_host_that_was_read_in_part_says_what_was_not():
+    second = {**UNREAD, "what": "the link", "why": "failed"}
+    read = {**FOUND["read"], "unread": [UNREAD, second]}
+    reason = "the domain: sudo refuses: virsh: sudo: no; the link: failed"
+    expected = {**RECORD, "reason": reason, "unread": [UNREAD, second]}
+    assert module.as_record("compute2", {**FOUND, "read": read}) == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "status", "reason"),
+    [
+        ({"unreachable": True, "msg": "ssh: no route", "changed": False}, "unreachable", "ssh: no route"),
+        ({"unreachable": True}, "unreachable", "no reason was given"),
+        ({"failed": True, "msg": "no python"}, "unreadable", "no python"),
+        ({"failed": True, "msg": ""}, "unreadable", "no reason was given"),
+        (None, "unreadable", "it was not asked"),
+    ],
+)
+def test_a_host_that_could_not_be_read_says_why(read, status, reason):
+    assert module.as_record("compute2", {**LOST, "read": read}) == {**NOTHING, "status": status, "reason": reason}
+
+
+def test_a_clock_and_a_health_that_were_not_asked_for_are_none():
+    found = module.as_record("a", {**FOUND, "clock": None, "before": None})
+    assert (found["clock_offset_s"], found["clock_error_s"], found["health_before"]) == (None, None, None)
+
+
+def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
+    lost = {**LOST, "read": {"unreachable": True, "msg": "ssh: no"}}
+    partly = {**FOUND, "read": {**FOUND["read"], "unread": [UNREAD]}}
+    result = call(module, run_dir=asked.directory, hosts={"n1": partly, "c2": FOUND, "c1": lost})
+    assert result["changed"]
+    assert result["hosts"] == [
+        {"host": "c1", "status": "unreachable", "reason": "ssh: no"},
+        {"host": "c2", "status": "read", "reason": None},
+        {"host": "n1", "status": "read", "reason": "the domain: sudo refuses: virsh: sudo: no"},
+    ]
+    assert warned == [
+        "c1 is unreachable: ssh: no",
+        "n1 was not read wholly: the domain: sudo refuses: virsh: sudo: no",
+    ]
+    filed = record(asked)
+    assert [one["host"] for one in filed["hosts"]] == ["c1", "c2", "n1"]
+    assert filed["hosts"][1] == {**RECORD, "host": "c2"}
+    assert filed["evidence"]["started"] == filed["instance"]["asked"] < filed["evidence"]["finished"]
+    assert not list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed))
+
+
+def test_no_hosts_are_filed_as_none(call, asked):
+    assert call(module, run_dir=asked.directory, hosts={})["hosts"] == []
+    assert record(asked)["hosts"] == []
+
+
+def test_check_mode_files_nothing(call, asked, warned):
+    result = call(module, check=True, run_dir=asked.directory, hosts={"c2": {**LOST, "read": None}})
+    assert result["hosts"] == [{"host": "c2", "status": "unreadable", "reason": "it was not asked"}]
+    assert record(asked)["hosts"] == []
+    assert warned == ["c2 is unreadable: it was not asked"]
+
+
+def test_a_folder_that_is_no_run_is_said(call, tmp_path):
+    result = call(module, run_dir=str(tmp_path), hosts={})
+    assert result["failed"]
+    assert "is no run's directory" in result["msg"]
+
+
+def test_a_run_that_another_process_works_on_is_left_alone(call, asked):
+    with asked.alone():
+        result = call(module, run_dir=asked.directory, hosts={"c2": FOUND})
+    assert "another process works on the run" in result["msg"]

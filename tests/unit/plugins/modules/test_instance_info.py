@@ -1,0 +1,98 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the API says of a run's instance, or of any, as Ansible asks for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.modules import instance_info as module
+
+
+@pytest.fixture
+def known(cloud, api):
+    """The recorded instance on the cloud, as an administrator sees it."""
+    cloud.put("servers", **api["admin"]["server"])
+    cloud.put("networks", **api["network"])
+    for kind, things in (("ports", api["admin"]["ports"]), ("subnets", api["subnets"]), ("images", [api["image"]])):
+        for thing in things:
+            cloud.put(kind, **thing)
+    return api["admin"]["server"]["id"]
+
+
+@pytest.fixture
+def booted(run, known):
+    """A run whose server that instance is."""
+    resource = {"kind": "server", "id": known, "name": "a", "made": True}
+    run.put_stage({"stage": "boot", "status": "ok", "resources": [resource]})
+    return run
+
+
+def record(run):
+    return json.loads(Path(run.path("run.json")).read_text())
+
+
+def test_any_server_can_be_asked_for(call, known, api):
+    result = call(module, cloud="small", server=known)
+    found = result["instance"]
+    assert (result["changed"], found["server"]["id"]) == (False, known)
+    assert {**found, "asked": None} == {**api["seen_by_admin"], "asked": None}
+
+
+def test_the_server_of_a_run_is_filed_in_its_record(call, booted, known):
+    result = call(module, cloud="small", run_dir=booted.directory)
+    assert result["instance"]["server"]["id"] == known
+    assert record(booted)["instance"] == result["instance"]
+
+
+def test_check_mode_files_nothing(call, booted, known):
+    result = call(module, check=True, cloud="small", run_dir=booted.directory)
+    assert result["instance"]["server"]["id"] == known
+    assert "instance" not in record(booted)
+
+
+def test_a_run_without_a_server_has_no_instance_and_asks_nobody(call, run, cloud):
+    result = call(module, cloud="small", run_dir=run.directory)
+    assert (result["instance"], result.get("failed"), cloud.requests) == (None, None, [])
+    assert record(run)["instance"] is None
+
+
+@pytest.mark.parametrize("way", ["cloud", "auth"])
+def test_an_administrator_is_asked_by_the_name_of_the_cloud(way, call, cloud, know_cloud, known):
+    entry = cloud.entry()
+    know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
+    member = {"cloud": {"cloud": "small"}, "auth": {"auth": entry["auth"]}}[way]
+    result = call(module, **member, server=known, admin_cloud="boss")
+    assert result["instance"]["server"]["host"] == "compute2"
+    users = [
+        one.body["auth"]["identity"]["password"]["user"]["name"]
+        for one in cloud.requests
+        if one.path.endswith("tokens")
+    ]
+    assert sorted(users) == ["admin", "lab"]
+
+
+def test_a_server_that_is_gone_is_said(call, cloud):
+    result = call(module, cloud="small", server="00000000-0000-4000-8000-000000000000")
+    assert result["failed"]
+    assert "could not be found" in result["msg"]
+    assert cloud.requests
+
+
+def test_a_cloud_that_does_not_answer_is_said(call, cloud, known, hurry):
+    assert hurry is None
+    cloud.trouble("GET", "/servers/", 503, times=99)
+    result = call(module, cloud="small", server=known, timeout=2)
+    assert result["failed"]
+    assert "Traceback" not in result["msg"]
+
+
+def test_a_server_or_a_run_must_be_said(call):
+    assert "one of the following is required: server, run_dir" in call(module, cloud="small")["msg"]
+
+
+def test_a_folder_that_is_no_run_is_said(call, tmp_path):
+    assert "is no run's directory" in call(module, cloud="small", run_dir=str(tmp_path))["msg"]
