@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 import testinfra
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
-from runs_under_test import directories, left_of, play
+from runs_under_test import nothing_left
 
 
 def pytest_sessionstart():
@@ -64,7 +64,5 @@ def runs(tmp_path, admin, storage):
     """A folder for runs, of which nothing may be left on the cloud at the end of the test."""
     folder = tmp_path / "runs"
     folder.mkdir()
-    yield folder
-    left = left_of(directories(folder), admin, storage)
-    play("cleanup", runs=folder)  # the next test finds a clean cloud even if this one failed
-    assert not left
+    with nothing_left(folder, admin, storage):
+        yield folder

@@ -70,7 +70,7 @@ def verify(runs, *arguments, env=None, **variables):
 def start(runs, **variables):
     """Start verify in a session of its own and go on."""
     return subprocess.Popen(
-        command("verify", cloud="lab", runs=runs, **variables),
+        command("verify", **{"cloud": "lab", "runs": runs, **variables}),
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -120,12 +120,12 @@ def kill_all(process, runs):
     process.wait()
 
 
-def wait_for_progress(runs, stage, limit=120):
-    """Wait until the newest run says something of a stage."""
+def wait_for_progress(runs, stage, limit=120, run="latest"):
+    """Wait until a run, by default the newest one, says something of a stage."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
-            if f'"stage": "{stage}"' in (Path(runs) / "latest" / "progress.jsonl").read_text():
+            if f'"stage": "{stage}"' in (Path(runs) / run / "progress.jsonl").read_text():
                 return
         time.sleep(0.05)
     raise AssertionError(f"the run did not reach the stage {stage} within {limit} s")
@@ -187,11 +187,24 @@ def left_of(directories, admin, storage, mark="stackproof-"):
             ours = one.id in ids.get(kind, set()) or getattr(one, "device_id", None) in servers
             if named or ours:
                 left.append(f"{kind} {one.name} {one.id}")
-    for pool, kind in (("vms", "server"), ("volumes", "volume"), ("images", "image")):
+    pools = {"vms": "server", "volumes": "volume", "images": "image"}
+    for pool in [one for one in pools if ids.get(pools[one])]:
         objects = storage.check_output(f"rbd --pool {pool} ls").split()
-        left += [f"{pool}/{name}" for name in objects if any(one in name for one in ids.get(kind, set()))]
+        left += [f"{pool}/{name}" for name in objects if any(one in name for one in ids[pools[pool]])]
     placement = admin.placement
     for server in servers:
         held = placement.get(f"/allocations/{server}").json()["allocations"]
         left += [f"allocation of {server}"] if held else []
     return left
+
+
+@contextlib.contextmanager
+def nothing_left(runs, admin, storage):
+    """See to it that at the end nothing is left on the cloud of the runs in a folder."""
+    try:
+        yield
+    finally:
+        left = left_of(directories(runs), admin, storage)
+        if left:
+            play("cleanup", runs=runs)  # the next test finds a clean cloud even if this one failed
+        assert not left

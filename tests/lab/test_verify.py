@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 import yaml
 from lab_under_test import DIRECTORY, GROUPS, on_the_lab
-from runs_under_test import left_of, play, verify
+from runs_under_test import Outcome, left_of, nothing_left, play, start, verify
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/run.schema.json").read_text())
 
@@ -52,8 +52,16 @@ def probe_image(member, tmp_path_factory):
     return path
 
 
-def test_a_plain_user_passes_with_nothing_but_the_name_of_a_cloud(runs):
-    outcome = verify(runs)
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory, admin, storage):
+    """A run with nothing but the name of a cloud; several tests look at it."""
+    folder = tmp_path_factory.mktemp("usual")
+    with nothing_left(folder, admin, storage):
+        yield verify(folder)
+
+
+def test_a_plain_user_passes_with_nothing_but_the_name_of_a_cloud(usual):
+    outcome = usual
     assert_passed(outcome)
     stages = outcome.record["stages"]
     assert [stage["stage"] for stage in stages] == ["auth", "image", "network", "volume", "boot", "metadata"]
@@ -126,20 +134,23 @@ def test_it_boots_from_a_volume_made_from_the_image(runs):
     assert outcome.stage("volume")["details"]["volume"]["bootable"] is True
 
 
-@pytest.mark.parametrize("host", GROUPS["compute"])
-def test_an_administrator_names_the_host(runs, host):
-    outcome = verify(runs, cloud="lab-admin", host=host, volume="none")
-    assert_passed(outcome)
-    assert outcome.stage("boot")["details"]["server"]["host"] == host
-    assert outcome.stage("volume")["status"] == "skipped"
+def test_an_administrator_names_the_host(runs):
+    options = {"cloud": "lab-admin", "volume": "none"}
+    hosts = {host: start(runs, run_id=f"on-{host}", host=host, **options) for host in GROUPS["compute"]}
+    outputs = {host: process.communicate(timeout=300)[0] for host, process in hosts.items()}
+    for host, process in hosts.items():
+        outcome = Outcome(process.returncode, outputs[host], runs / f"on-{host}")
+        assert_passed(outcome)
+        assert outcome.stage("boot")["details"]["server"]["host"] == host
+        assert outcome.stage("volume")["status"] == "skipped"
 
 
-def test_a_given_network_is_used_and_stays(runs, member):
+def test_a_given_network_is_used_and_stays_and_on_failure_keeps_nothing_of_a_run_that_passes(runs, member):
     neutron = member.network
     network = neutron.create_network(name="lab-test-given")
     try:
         neutron.create_subnet(network_id=network.id, ip_version=4, cidr="192.168.91.0/24")
-        outcome = verify(runs, network="lab-test-given", volume="none")
+        outcome = verify(runs, network="lab-test-given", volume="none", keep="on_failure")
         assert_passed(outcome)
         assert neutron.get_network(network.id).status == "ACTIVE"
         assert [line["kind"] for line in outcome.ledger if line["event"] == "made"] == ["security_group", "server"]
@@ -147,14 +158,12 @@ def test_a_given_network_is_used_and_stays(runs, member):
         neutron.delete_network(network)
 
 
-def test_a_repeat_with_the_same_id_makes_nothing_and_keeps_the_first_record(runs):
-    first = verify(runs, run_id="first-one", volume="none")
-    assert_passed(first)
-    before = first.record
-    second = verify(runs, run_id="first-one", volume="none")
+def test_a_repeat_with_the_same_id_makes_nothing_and_keeps_the_first_record(usual):
+    record, ledger = usual.record, usual.ledger
+    second = verify(usual.directory.parent, run_id=usual.directory.name)
     assert second.status == 0, second.output
-    assert second.record == before
-    assert second.ledger == first.ledger
+    assert second.directory == usual.directory
+    assert (second.record, second.ledger) == (record, ledger)
 
 
 def test_check_mode_says_what_is_wrong_and_makes_nothing(runs):
@@ -180,13 +189,12 @@ def test_what_is_kept_stays_until_the_command_that_the_run_printed(runs, member,
     assert (outcome.record["kept"], outcome.record["made"]) == (False, outcome.record["deleted"])
 
 
-def test_on_failure_only_a_failed_run_is_kept(runs, admin, storage):
+def test_on_failure_a_failed_run_is_kept(runs, admin, storage):
     outcome = verify(runs, keep="on_failure", flavor="lab-test-nope", volume="none")
     assert outcome.status != 0
     assert outcome.record["kept"] is True
     assert left_of([outcome.directory], admin, storage)
     assert play("cleanup", run_dir=outcome.directory)[0] == 0
-    assert_passed(verify(runs, keep="on_failure", volume="none"))
 
 
 def test_a_limit_that_is_broken_fails_the_run_and_says_by_how_much(runs):
@@ -214,12 +222,11 @@ def test_cleanup_of_old_runs_leaves_young_ones_alone(runs, admin, storage):
     assert not left_of([outcome.directory], admin, storage)
 
 
-def test_the_run_knows_that_it_is_active_when_the_compute_host_does(runs, lab_hosts):
+def test_the_run_knows_that_it_is_active_when_the_compute_host_does(usual, lab_hosts):
     """ACTIVE is known at most half a second after nova-compute's own word that the build is done."""
-    outcome = verify(runs, volume="none")
-    assert_passed(outcome)
-    known = datetime.fromisoformat(outcome.stage("boot")["waits"][0]["states"][-1]["at"])
-    built = built_at(lab_hosts, outcome.stage("boot")["details"]["server"]["id"])
+    assert_passed(usual)
+    known = datetime.fromisoformat(usual.stage("boot")["waits"][0]["states"][-1]["at"])
+    built = built_at(lab_hosts, usual.stage("boot")["details"]["server"]["id"])
     assert (known - built).total_seconds() <= 0.5
 
 

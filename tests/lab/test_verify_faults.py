@@ -66,8 +66,8 @@ def assert_failed(outcome, stage, kind, *words):
         ({"network": "nope"}, "network", "not_found", "the cloud has no network nope"),
         ({"floating_ip": True, "external_network": "nope"}, "network", "not_found", "the cloud has no network nope"),
         ({"volume_type": "nope"}, "volume", "not_found", "the cloud has no volume type nope; it has"),
-        ({"flavor": "nope"}, "boot", "not_found", "the cloud has no flavor nope; it has probe"),
-        ({"zone": "nope"}, "boot", "invalid", "The requested availability zone is not available"),
+        ({"flavor": "nope", "volume": "none"}, "boot", "not_found", "the cloud has no flavor nope; it has probe"),
+        ({"zone": "nope", "volume": "none"}, "boot", "invalid", "The requested availability zone is not available"),
         ({"image_file": "/dev/null/nope"}, "image", "files", "Not a directory: /dev/null/nope"),
         ({"volume": "empty", "attach": "root"}, "boot", "invalid", "an instance cannot boot from it"),
     ],
@@ -225,7 +225,7 @@ def test_an_image_that_is_none_is_refused_by_the_cloud(runs, tmp_path):
 def test_an_image_that_does_not_boot_shows_no_console(runs, tmp_path):
     path = tmp_path / "noise.raw"
     path.write_bytes(os.urandom(1 << 20))
-    outcome = verify(runs, image_file=path, volume="none", metadata_timeout=15)
+    outcome = verify(runs, image_file=path, volume="none", metadata_timeout=5)
     assert_failed(outcome, "metadata", "no_console", "its console shows nothing")
 
 
@@ -234,7 +234,7 @@ def test_a_guest_that_gets_no_lease(runs, member):
     network = neutron.create_network(name="lab-test-no-dhcp")
     try:
         neutron.create_subnet(network_id=network.id, ip_version=4, cidr="192.168.93.0/24", is_dhcp_enabled=False)
-        outcome = verify(runs, network="lab-test-no-dhcp", volume="none", metadata_timeout=30)
+        outcome = verify(runs, network="lab-test-no-dhcp", volume="none", metadata_timeout=15)
     finally:
         neutron.delete_network(network)
     assert_failed(outcome, "metadata", "no_lease", "asked for a lease and got none")
@@ -244,7 +244,7 @@ def test_a_metadata_service_that_is_down(runs, lab_hosts):
     host = lab_hosts[GROUPS["network"][0]]
     host.check_output("systemctl stop neutron-metadata-agent")
     try:
-        outcome = verify(runs, volume="none", metadata_timeout=25)
+        outcome = verify(runs, volume="none", metadata_timeout=15)
     finally:
         host.check_output("systemctl start neutron-metadata-agent")
     assert_failed(outcome, "metadata", "no_metadata", "the guest got no metadata")
@@ -270,7 +270,7 @@ def test_a_deadline_says_what_was_waited_for_and_how_far_it_came(runs):
 
 
 def test_a_floating_ip_behind_a_group_that_lets_nothing_in(runs):
-    outcome = verify(runs, floating_ip=True, network_rules=[], volume="none", metadata_timeout=25)
+    outcome = verify(runs, floating_ip=True, network_rules=[], volume="none", metadata_timeout=15)
     assert_failed(outcome, "metadata", "unreachable", "does not answer ping")
 
 
@@ -375,17 +375,12 @@ def test_what_cannot_be_removed_is_named_with_the_reason_and_goes_with_a_later_c
     assert (outcome.record["made"], outcome.record["leftovers"]) == (outcome.record["deleted"], [])
 
 
-def test_runs_side_by_side_do_not_meet(runs):
-    processes = [start(runs, volume="none") for _one in range(3)]
+def test_runs_side_by_side_do_not_meet_and_a_second_process_on_one_of_them_is_sent_away(runs):
+    processes = [start(runs, volume="none", **more) for more in ({"run_id": "same-run"}, {}, {})]
+    wait_for_progress(runs, "boot", run="same-run")
+    status, output = play("verify", cloud="lab", runs=runs, run_id="same-run", volume="none")
     outputs = [process.communicate(timeout=300)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], "\n".join(outputs)
     assert len(directories(runs)) == 3
-
-
-def test_a_second_process_on_the_same_run_is_sent_away(runs):
-    process = start(runs, run_id="same-run", volume="none")
-    wait_for_progress(runs, "boot")
-    status, output = play("verify", cloud="lab", runs=runs, run_id="same-run", volume="none")
-    assert process.wait(timeout=120) == 0, process.communicate()[0]
     assert status == 2
     assert "another process works on the run same-run" in output
