@@ -15,9 +15,9 @@ SUDO = ("sudo", "-n")
 # A part of the cloud that hangs must not keep the rest from being read.
 PATIENCE = 15
 TIMED_OUT = 124
-# What a platform may keep in containers of their own, each with the commands that belong to it
-PARTS = ("libvirt", "ceph", "dhcp", "metadata", "ovs")
-REFUSALS = re.compile(r"sudo: .*(password|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo")
+REFUSALS = re.compile(
+    r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
+)
 MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
 
 
@@ -48,7 +48,7 @@ class Host:
         return self._sudo
 
     def ask(self, part, *words, root=True):
-        """What a command prints. part says whose command it is, for one that lies in a container."""
+        """What a command prints. part (libvirt, ceph, dhcp, metadata or ovs) says whose container it may be in."""
         prefix = list(self.prefixes.get(part) or [])
         # To look into a container needs root, whoever may run the command in it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]

@@ -74,7 +74,9 @@ def main():
             "images": {"type": "list", "elements": "str", "default": []},
             "users": {"type": "list", "elements": "str", "default": _ceph.USERS},
         },
-        lambda host, params: _ceph.read(host, [image.split("/", 1) for image in params["images"]], params["users"]),
+        lambda host, params: _ceph.read(
+            host, [image.partition("/")[::2] for image in params["images"]], params["users"]
+        ),
     )
 
 

@@ -149,3 +149,18 @@ def test_processes_that_cannot_be_listed_are_a_failure(replay, answer):
 
 def test_a_host_without_prefixes_has_none():
     assert Host(None).prefixes == {}
+
+
+def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
+    asked = []
+    host = Host(lambda words: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")))
+    assert host.attempt("the images", lambda one: one.ask("ceph", "rbd", "ls")) is None
+    assert asked[-1] == ["timeout", "15", "sudo", "-n", "rbd", "ls"]
+    assert host.unread == [
+        {
+            "what": "the images",
+            "kind": "hung",
+            "command": "sudo -n rbd ls",
+            "why": "hangs: sudo -n rbd ls: no answer after 15 s",
+        }
+    ]
