@@ -1,8 +1,8 @@
 # stackproof.provision: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak bench check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit unit-2.19 importer \
-  clean
+.PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit \
+  unit-2.19 importer clean
 
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
 export LAB_NAME ?= lab
@@ -20,6 +20,9 @@ PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and what it stands on warn their own developers a lot.
 ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab \
   -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+# The lab stays, whatever the environment says. Molecule's own place for its state would be that of other clones, too.
+MOLECULE := env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state \
+  molecule test --all --no-command-borders
 # Two commands that change one lab at a time would work against each other.
 define alone
 	@mkdir -p -m 0700 $(LAB_DIRECTORY)
@@ -59,6 +62,10 @@ lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the downl
 
 test: check lab ## Every test, on a lab that is built first
 	$(ON_LAB) -m "not soak"
+	$(MOLECULE)
+
+molecule: lab ## The scenarios of Molecule, on the lab
+	$(MOLECULE)
 
 soak: lab ## What takes long or is repeated often: many runs at once, many killed, pairs against a bare script
 	$(ON_LAB) -m soak --capture=no

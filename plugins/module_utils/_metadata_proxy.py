@@ -15,6 +15,8 @@ from . import _loglines
 from ._host import processes
 
 SOURCES = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
+# A router's proxy listens on IPv6 too, and writes IPv4 addresses in its way.
+MAPPED = "::ffff:"
 REQUEST = re.compile(
     r"(?P<address>[0-9a-f.:]+):\d+ \[.*?\] .*? (-?\d+/){4}\+?-?\d+ (?P<status>-?\d+) .*\"(?P<request>[^\"]*)\""
 )
@@ -47,7 +49,7 @@ def said_of(host, sources, address, since):
 
 def parse_request(line, address):
     match = REQUEST.search(line["text"])
-    if not match or match["address"] != address:
+    if not match or match["address"].removeprefix(MAPPED) != address:
         return None
     words = match["request"].split()
     return {

@@ -64,6 +64,10 @@ watched:
   description: Whether a process watches the run. It needs Linux, and that the module runs where the playbook does.
   returned: success
   type: bool
+finished:
+  description: Whether the run has ended before. Its records stay, so there is no need to read the hosts once more.
+  returned: success
+  type: bool
 """
 
 import os
@@ -96,17 +100,18 @@ def main():
         _thresholds.check_expressions(params["thresholds"])
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
-            module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False)
+            module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
         run, new = _run.begin(params["runs"], run_id, _cloud.cloud_name(params))
-        if run.record["finished"] is None and _guard.is_watched(run):
+        finished = run.record["finished"] is not None
+        if not finished and _guard.is_watched(run):
             hint = "Wait until it ends, or use another run_id."
             raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
-        wanted = params["watch"] and params["_controller"] and run.record["finished"] is None
+        wanted = params["watch"] and params["_controller"] and not finished
         watched = bool(wanted) and _guard.watch(run, params, params["_controller"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"beginning the run {run_id} in {params['runs']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")
-    module.exit_json(changed=new, run_id=run.id, directory=run.directory, watched=watched)
+    module.exit_json(changed=new, run_id=run.id, directory=run.directory, watched=watched, finished=finished)
 
 
 if __name__ == "__main__":

@@ -91,11 +91,12 @@ def test_a_run_without_a_playbook_on_this_machine_is_not_watched(call, runs, wat
     assert watched == []
 
 
-def test_a_finished_run_is_not_watched_again(call, runs, watched):
-    call(module, runs=str(runs), run_id="run-1")
+def test_a_finished_run_says_so_and_is_not_watched_again(call, runs, watched):
+    assert call(module, runs=str(runs), run_id="run-1")["finished"] is False
     path = runs / "run-1" / "run.json"
     path.write_text(path.read_text().replace('"finished": null', '"finished": "2026-11-21T06:51:05.844899+00:00"'))
-    assert call(module, runs=str(runs), run_id="run-1", _controller=1)["changed"] is False
+    again = call(module, runs=str(runs), run_id="run-1", _controller=1)
+    assert (again["changed"], again["finished"]) == (False, True)
     assert watched == []
 
 
