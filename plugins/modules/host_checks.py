@@ -89,17 +89,16 @@ def suite_results(module):
         results = os.path.join(folder, "checks.json")
         # One that hangs on a host must not keep the run from its end; not every system has the program.
         limit = module.get_bin_path("timeout")
-        # Testinfra takes one inventory; more are known to ansible-inventory, which it asks, by the environment.
-        sources = params["inventory"]
         command = [
             *([limit, f"{params['timeout']:.0f}"] if limit else []),
             sys.executable, "-m", "pytest", "--quiet", "--tb=line", "-p", "no:cacheprovider",
             os.path.join(params["suite"], params["phase"]), f"--rootdir={params['suite']}",
             f"--hosts=ansible://{',ansible://'.join(params['hosts'])}",
-            *([f"--ansible-inventory={sources[0]}"] if len(sources) == 1 else []), f"--checks-file={results}",
+            f"--checks-file={results}",
         ]  # fmt: skip
         environment = {
-            "ANSIBLE_INVENTORY": ",".join(sources),
+            # Testinfra takes one inventory; ansible-inventory, which it asks, hears of all of them by the environment.
+            "ANSIBLE_INVENTORY": ",".join(params["inventory"]),
             "STACKPROOF_RUN": params["run_dir"],
             "STACKPROOF_PLATFORM": params["platform"],
             "STACKPROOF_SERVER": "",

@@ -25,7 +25,7 @@ def pytest_addoption(parser):
 def pytest_sessionfinish(session):
     option = session.config.getoption
     names = ("STACKPROOF_RUN", "STACKPROOF_PLATFORM", "STACKPROOF_SERVER")
-    given = [option("hosts"), option("ansible_inventory"), str(session.config.rootpath), *map(os.environ.get, names)]
+    given = [option("hosts"), os.environ["ANSIBLE_INVENTORY"], str(session.config.rootpath), *map(os.environ.get, names)]
     check = {"check": "Given", "status": "ok", "reason": json.dumps(given), "seconds": 0, "host": "c1"}
     with open(option("--checks-file"), "w") as stream:
         json.dump([check], stream)
@@ -97,12 +97,6 @@ def test_a_suite_is_run_with_the_hosts_the_inventory_and_the_run(check, run, tmp
 def test_a_suite_that_is_not_there_is_said(check, run, tmp_path):
     reason = why_not(check(suite=str(tmp_path / "none")), run)
     assert reason.startswith("the checks of the hosts did not run: ")
-
-
-@pytest.mark.parametrize("inventory", [["a", "b"], []])
-def test_testinfra_takes_one_inventory(check, run, inventory):
-    reason = why_not(check(inventory=inventory), run)
-    assert reason == "testinfra takes one inventory. Give one source with -i, a file or a folder."
 
 
 def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, suite_says):
