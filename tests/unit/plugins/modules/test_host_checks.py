@@ -24,8 +24,8 @@ def pytest_addoption(parser):
 
 def pytest_sessionfinish(session):
     option = session.config.getoption
-    names = ("STACKPROOF_RUN", "STACKPROOF_PLATFORM", "STACKPROOF_SERVER")
-    given = [option("hosts"), os.environ["ANSIBLE_INVENTORY"], str(session.config.rootpath), *map(os.environ.get, names)]
+    names = ("ANSIBLE_INVENTORY", "STACKPROOF_RUN", "STACKPROOF_PLATFORM", "STACKPROOF_SERVER")
+    given = [option("hosts"), str(session.config.rootpath), *map(os.environ.get, names)]
     check = {"check": "Given", "status": "ok", "reason": json.dumps(given), "seconds": 0, "host": "c1"}
     with open(option("--checks-file"), "w") as stream:
         json.dump([check], stream)
@@ -89,7 +89,7 @@ def test_a_suite_is_run_with_the_hosts_the_inventory_and_the_run(check, run, tmp
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "removed" / "test_nothing.py").write_text("def test_nothing():\n    pass\n")
     result = check(suite=str(tmp_path), phase="removed", platform="kolla")
-    given = ["ansible://c1,ansible://n1", "hosts.yml", str(tmp_path), run.directory, "kolla", ""]
+    given = ["ansible://c1,ansible://n1", str(tmp_path), "hosts.yml", run.directory, "kolla", ""]
     assert json.loads(result["checks"][0]["reason"]) == given
     assert [one["check"] for one in hosts(run)["c1"]["checks"]] == ["Given"]
 
