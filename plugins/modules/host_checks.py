@@ -75,7 +75,7 @@ import sys
 import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils import _run
+from ansible_collections.stackproof.provision.plugins.module_utils import _checks, _run
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
 TIMED_OUT = 124
@@ -122,20 +122,7 @@ def results_or_why_not(module):
     except (StageError, OSError) as exc:
         error = explain(exc, "checking the hosts")
         why = f"{error['message']}. {error['hint']}".strip()
-        return [{"host": None, "check": "The hosts were checked", "status": "unreadable", "reason": why, "seconds": 0}]
-
-
-def file_checks(run, checks):
-    """Put the checks to their hosts; one that is about no single host is put to the control node."""
-    hosts = {one["host"]: one for one in run.record["hosts"]}
-    for check in checks:
-        name = check["host"] or "localhost"
-        if name not in hosts:
-            hosts[name] = {"host": name, "groups": [], "parts": [], "status": "read", "reason": None, "checks": []}
-            hosts[name].update(clock_offset_s=None, clock_error_s=None, health_before=None, facts={}, unread=[])
-            run.record["hosts"].append(hosts[name])
-        hosts[name]["checks"].append({key: check[key] for key in ("check", "status", "reason", "seconds")})
-    run.save()
+        return [_checks.unreadable("The hosts were checked", why)]
 
 
 def main():
@@ -160,7 +147,7 @@ def main():
             module.exit_json(changed=False, checks=[])
         checks = results_or_why_not(module)
         with run.alone():
-            file_checks(run, checks)
+            _checks.file_checks(run, checks)
     except (StageError, OSError) as exc:
         error = explain(exc, "checking the hosts")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")

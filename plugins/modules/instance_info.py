@@ -46,7 +46,14 @@ instance:
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _instance, _run, _waiting, _wallet
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _checks,
+    _cloud,
+    _instance,
+    _run,
+    _waiting,
+    _wallet,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
@@ -63,6 +70,25 @@ def look(params, run):
         theirs = {**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None}
         admin = _cloud.connect(theirs, [], [], deadline)
     return _instance.look(cloud, identity, admin)
+
+
+def why_not(exc):
+    error = explain(exc, "asking what the hosts should show")
+    return f"{error['message']}. {error['hint']}".strip()
+
+
+def look_or_file_why_not(module, run):
+    """What the API says. A run goes on without it, to its cleanup, but says so."""
+    try:
+        return look(module.params, run)
+    except (*CLOUD_ERRORS, StageError) as exc:
+        if run is None or module.check_mode:
+            raise
+        reason = why_not(exc)
+        with run.alone():
+            _checks.file_checks(run, [_checks.unreadable("The API was asked what the hosts should show", reason)])
+        module.warn(reason)
+        return None
 
 
 def main():
@@ -82,14 +108,13 @@ def main():
     params = module.params
     try:
         run = _run.Run(params["run_dir"]) if params["run_dir"] else None
-        instance = look(params, run)
+        instance = look_or_file_why_not(module, run)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance
                 run.save()
     except (*CLOUD_ERRORS, StageError, OSError) as exc:
-        error = explain(exc, "asking what the hosts should show")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+        module.fail_json(msg=why_not(exc))
     module.exit_json(changed=False, instance=instance)
 
 

@@ -90,6 +90,20 @@ def test_a_cloud_that_does_not_answer_is_said(call, cloud, known, hurry):
     assert "Traceback" not in result["msg"]
 
 
+def test_a_run_goes_on_without_an_answer_and_says_so(call, cloud, booted, hurry):
+    """It must come to its cleanup and its report."""
+    assert hurry is None
+    cloud.trouble("GET", "/servers/", 503, times=99)
+    result = call(module, cloud="small", run_dir=booted.directory, timeout=2)
+    assert not result.get("failed")
+    assert (result["instance"], record(booted)["instance"]) == (None, None)
+    (host,) = record(booted)["hosts"]
+    assert [(one["check"], one["status"]) for one in host["checks"]] == [
+        ("The API was asked what the hosts should show", "unreadable")
+    ]
+    assert host["checks"][0]["reason"].startswith("asking what the hosts should show: the cloud said (503)")
+
+
 def test_a_server_or_a_run_must_be_said(call):
     assert "one of the following is required: server, run_dir" in call(module, cloud="small")["msg"]
 
