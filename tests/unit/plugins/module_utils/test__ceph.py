@@ -51,9 +51,9 @@ CHECKS = {
 def read(replay):
     """Return a function that reads two images, and says what could not be read."""
 
-    def of(name="storage1", instead=None, images=(("vms", ROOT), ("volumes", VOLUME)), users=_ceph.USERS):
+    def of(name="storage1", instead=None, images=(("vms", ROOT), ("volumes", VOLUME)), users=None):
         host = replay(name, instead)
-        return _ceph.read(host, images, users), host.unread
+        return _ceph.read(host, images, users or _ceph.USERS), host.unread
 
     return of
 
