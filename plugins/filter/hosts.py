@@ -38,6 +38,11 @@ def evidence(hostvars, hosts):
     }
 
 
+def registered(hostvars, hosts, name):
+    """What a task has registered on each of the hosts."""
+    return {} if hosts == NOBODY else {host: hostvars[host].get(name) for host in hosts}
+
+
 class FilterModule:
     def filters(self):
-        return {"parts_of": parts_of, "hosts_with": hosts_with, "evidence": evidence}
+        return {"parts_of": parts_of, "hosts_with": hosts_with, "evidence": evidence, "registered": registered}

@@ -32,7 +32,13 @@ def look(cloud, server_id, admin=None):
         "networks": [describe_network(everything, network) for network in networks],
         "volumes": [one["id"] for one in server["os-extended-volumes:volumes_attached"]],
         "image": describe_image(cloud, server["image"]["id"]) if server["image"] else None,
+        "allocations": allocations(admin, server_id) if admin else None,
     }
+
+
+def allocations(admin, server_id):
+    """How many resource providers hold something for the server; only administrators may ask placement."""
+    return len(answer_of(admin.placement.get(f"/allocations/{server_id}"))["allocations"])
 
 
 def listed(cloud, kind, **query):
@@ -63,6 +69,10 @@ def describe_port(port):
         "network": port["network_id"],
         "host": port.get("binding:host_id") or None,
         "kind": port.get("binding:vif_type"),
+        "status": port["status"],
+        "created": port.get("created_at"),
+        "updated": port.get("updated_at"),
+        "revision": port.get("revision_number"),
     }
 
 

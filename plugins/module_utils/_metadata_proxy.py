@@ -18,7 +18,8 @@ SOURCES = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
 # A router's proxy listens on IPv6 too, and writes IPv4 addresses in its way.
 MAPPED = "::ffff:"
 REQUEST = re.compile(
-    r"(?P<address>[0-9a-f.:]+):\d+ \[.*?\] .*? (-?\d+/){4}\+?-?\d+ (?P<status>-?\d+) .*\"(?P<request>[^\"]*)\""
+    r"(?P<address>[0-9a-f.:]+):\d+ \[.*?\] .*? (?:-?\d+/){4}\+?(?P<took>-?\d+) (?P<status>-?\d+) "
+    r".*\"(?P<request>[^\"]*)\""
 )
 
 
@@ -57,4 +58,6 @@ def parse_request(line, address):
         "resolution_s": line["resolution_s"],
         "status": int(match["status"]),
         "path": words[1] if len(words) > 1 else None,
+        # From the first byte to the last, in milliseconds; the line is written at the end.
+        "seconds": max(0, int(match["took"])) / 1000,
     }

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from . import _ceph, _dnsmasq, _libvirt, _metadata_proxy, _ovs
 from ._host import UnreadError
+from ._loglines import zone_of
 
 
 def names_of(host):
@@ -44,9 +45,12 @@ def read(host, parts, instance, platform):
     """What the named parts of a host know of an instance. Keys are the parts; what is not there is no key."""
     server = instance["server"]
     since = datetime.fromisoformat(server["created"].replace("Z", "+00:00")).timestamp()
-    facts = {"names": host.attempt("the host's name", names_of, default=[])}
+    facts = {
+        "names": host.attempt("the host's name", names_of, default=[]),
+        "addresses": host.attempt("the host's addresses", addresses_of, default=[]),
+        "zone_s": host.attempt("the host's time zone", zone_of, default=None),
+    }
     if "compute" in parts:
-        facts["addresses"] = host.attempt("the host's addresses", addresses_of, default=[])
         facts.update(_libvirt.read(host, server["id"]))
         facts["interfaces"] = {port["id"]: _ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
     if "network" in parts:

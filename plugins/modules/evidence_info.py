@@ -23,7 +23,7 @@ options:
     description: What is on this host.
     type: list
     elements: str
-    choices: [compute, network, ceph]
+    choices: [control, compute, network, ceph]
     required: true
   platform:
     description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
@@ -68,7 +68,12 @@ def main():
     _host_module.main(
         {
             "instance": {"type": "dict", "required": True},
-            "parts": {"type": "list", "elements": "str", "choices": ["compute", "network", "ceph"], "required": True},
+            "parts": {
+                "type": "list",
+                "elements": "str",
+                "choices": ["control", "compute", "network", "ceph"],
+                "required": True,
+            },
             "platform": {"type": "dict", "required": True},
         },
         lambda host, params: {"facts": _truth.read(host, params["parts"], params["instance"], params["platform"])},

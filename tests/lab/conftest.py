@@ -11,10 +11,29 @@ import testinfra
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
 from runs_under_test import nothing_left
 
+# So many of the last errors of each host say what a failed test could not.
+COMPLAINTS = 10
+
 
 def pytest_sessionstart():
     if not (DIRECTORY / "clouds.yaml").exists():
         pytest.exit(f"There is no lab in {DIRECTORY}: build it with make lab", returncode=4)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """A test that failed also shows what the cloud's services complained of last."""
+    report = yield
+    if report.when == "call" and report.failed:
+        report.sections += [(f"last errors on {name}", lines) for name, lines in complaints() if lines]
+    return report
+
+
+def complaints():
+    for name in HOSTS:
+        errors = "grep -rhE ' (ERROR|CRITICAL) ' /var/log --include=*.log"
+        command = f"{errors} | cut -c 1-400 | sort | tail -n {COMPLAINTS}"
+        yield name, lab_host(name, sudo=True).run(command).stdout
 
 
 def lab_host(name, sudo):

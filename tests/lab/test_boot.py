@@ -13,6 +13,7 @@ import socket
 import subprocess
 import uuid
 
+import openstack.exceptions
 import pytest
 from lab_under_test import GROUPS, on_the_lab, until
 
@@ -86,6 +87,13 @@ def open_group(member):
     neutron.delete_security_group(group)
 
 
+def active(cloud, server):
+    try:
+        return cloud.compute.wait_for_server(server, wait=120, interval=1)
+    except openstack.exceptions.ResourceFailure as exc:
+        pytest.fail(f"{exc}: {cloud.compute.get_server(server).fault}")
+
+
 @contextlib.contextmanager
 def instance(cloud, network, group, image="probe", host=None, user_data=None):
     """An ACTIVE server, gone again afterwards. Only the administrator may ask for a host."""
@@ -102,7 +110,7 @@ def instance(cloud, network, group, image="probe", host=None, user_data=None):
         arguments["user_data"] = base64.b64encode(user_data.encode()).decode()
     server = cloud.compute.create_server(**arguments)
     try:
-        yield cloud.compute.wait_for_server(server, wait=120, interval=1)
+        yield active(cloud, server)
     finally:
         cloud.compute.delete_server(server)
         cloud.compute.wait_for_delete(server, interval=1, wait=60)

@@ -1,0 +1,407 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Flows: how a provisioning goes, as data. Loads them, says what to look for, and matches events to their steps.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import yaml
+
+try:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    HAS_JMESPATH = True
+except ImportError:
+    HAS_JMESPATH = False
+
+from ._errors import StageError
+
+SCHEMA = "stackproof.flow/1"
+STATUSES = ("seen", "cached", "absent", "skipped", "unseen", "missing")
+LEVELS = ("info", "debug", "messaging")
+TIERS = (0, 1, 2, 3)
+# A boot that began this long before another one may still be under way.
+RIVALRY = 180
+RIVALS = ('/servers" status: 202', "/servers => generated")
+# How another boot's end is known: nova-compute says how long it took, and its guest then needs a while.
+BUILT = "seconds to build instance"
+TOOK = r"Took (?P<seconds>[\d.]+) seconds to build instance"
+SETTLING = 60
+# What is written of a message on the queue by who takes it: no id but the message's own
+MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
+TOKEN_CACHE = 300
+STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
+STEP_KEYS |= {"observe", "cached", "absent", "order"}
+RULE_KEYS = {
+    "source",
+    "service",
+    "kind",
+    "where",
+    "says",
+    "window",
+    "within",
+    "tier",
+    "level",
+    "pick",
+    "edge",
+    "text",
+    "needs",
+}
+
+
+class FlowError(StageError):
+    def __init__(self, path, why):
+        super().__init__("config", f"the flow {path}: {why}", hint="docs/flows.md describes the format.")
+
+
+def load(path):
+    """A flow, checked: what is wrong in a user's own file is said with its place."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            flow = yaml.safe_load(file)
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as exc:
+        raise FlowError(path, " ".join(str(exc).split())) from exc
+    check(path, flow)
+    return flow
+
+
+def check(path, flow):
+    if not isinstance(flow, dict) or flow.get("schema") != SCHEMA:
+        raise FlowError(path, f"it does not begin with schema: {SCHEMA}")
+    lacking = {"name", "title", "lifelines", "steps"} - set(flow)
+    if lacking:
+        raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
+    seen = set()
+    for number, step in enumerate(flow["steps"], 1):
+        where = f"step {step.get('id', number)}" if isinstance(step, dict) else f"step {number}"
+        if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
+            raise FlowError(path, f"{where} needs id, source, target, message and kind")
+        if set(step) - STEP_KEYS:
+            raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+        if str(step["id"]) in seen:
+            raise FlowError(path, f"{where} is there twice")
+        seen.add(str(step["id"]))
+        for end in ("source", "target"):
+            if step[end] not in flow["lifelines"]:
+                raise FlowError(path, f"{where}: {step[end]} is no lifeline")
+        for rule in rules_of(step):
+            check_rule(path, where, rule)
+
+
+def check_rule(path, where, rule):
+    if set(rule) - RULE_KEYS:
+        raise FlowError(path, f"{where} has a rule with {', '.join(sorted(set(rule) - RULE_KEYS))}, which is not known")
+    if "source" not in rule or "service" not in rule:
+        raise FlowError(path, f"{where} has a rule without source and service")
+    if rule.get("level", "info") not in LEVELS or rule.get("tier", 0) not in TIERS:
+        raise FlowError(path, f"{where} has a rule of the level {rule.get('level')} and the tier {rule.get('tier')}")
+    try:
+        jmespath.compile(filled(rule.get("where", "@"), defaultdict(lambda: "x")))
+        re.compile(rule.get("says", ""))
+    except (JMESPathError, re.error) as exc:
+        raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
+
+
+def rules_of(step):
+    return [rule for part in ("observe", "cached", "absent") for rule in step.get(part) or []]
+
+
+def filled(text, names):
+    """A rule with the run's own names in it: {host} is the instance's host, {server} its id, and so on."""
+    return re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), text)
+
+
+def wanted(flows):
+    """What to look for in logs, by all rules: phrases in lines that are ours, and texts in those that have no id."""
+    phrases = [{"service": "nova-compute", "says": TOOK}]
+    windows = [{"service": "nova-api", "text": text} for text in RIVALS] + [{"service": "nova-compute", "text": BUILT}]
+    for flow in flows:
+        for rule in (rule for step in flow["steps"] for rule in rules_of(step)):
+            if rule["source"] == "log" and rule.get("says"):
+                phrases.append({"service": rule["service"], "says": rule["says"]})
+            if rule["source"] == "log" and rule.get("window"):
+                windows.append({"service": rule["service"], "text": rule["window"]})
+            if rule["source"] == "log" and rule.get("kind") == "rpc":
+                windows += [{"service": rule["service"], "text": text} for text in MESSAGES]
+    unique = lambda pairs: [dict(pair) for pair in sorted({tuple(sorted(one.items())) for one in pairs})]  # noqa: E731
+    return {"phrases": unique(phrases), "windows": unique(windows)}
+
+
+def rivals_in(asked, built):
+    """When other boots were under way, as (first, last): from their request until their guest has settled."""
+    posts = [one for one in asked if set(RIVALS) & set(one["window"])]
+    mine = [one for one in posts if one["keys"]]
+    # Nova and its web server both log a request, and the second knows no id: one line of it is our own.
+    own = sorted(
+        (one for one in posts if not one["keys"]),
+        key=lambda one: min([abs(one["at"] - my["at"]) for my in mine] or [9e9]),
+    )
+    ours = (
+        own[:1]
+        if own and mine and any(abs(own[0]["at"] - my["at"]) <= 1 + own[0]["resolution_s"] for my in mine)
+        else []
+    )
+    others = [one for one in posts if not one["keys"] and one not in ours]
+    ends = [one for one in built if BUILT in one["window"] and not one["keys"]]
+    return [(one["at"], end_of(one, ends)) for one in others]
+
+
+def end_of(post, ends):
+    """A boot took as long as nova-compute says in its last line; a request without one may still be under way."""
+    fitting = [one["until"] for one in ends if one["until"] and -2 <= one["at"] - post["at"] <= 15]
+    return max(fitting) + SETTLING if fitting else post["at"] + RIVALRY
+
+
+class Matcher:
+    """Events of one run, ready to be matched with any flow.
+
+    names: what {host}, {server} and so on stand for. facts: what a step's "when" is asked of. sources: what was read,
+    list of host, service, whole.
+    """
+
+    def __init__(self, events, names, facts, sources, began, ended):
+        self.names, self.facts, self.sources = names, facts, sources
+        self.began, self.ended = began, ended
+        self.index = defaultdict(list)
+        for one in events:
+            self.index[one["source"], one["service"]].append(one)
+        self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
+        self.rivals_known = any(source["service"] == "nova-api" and source["whole"] for source in sources)
+        self.levels = {}
+        for one in events:
+            if one["source"] == "log":
+                level = self.levels.get(one["service"], "info")
+                self.levels[one["service"]] = max(level, one["level"] or "info", key=LEVELS.index)
+
+    def match(self, flow):
+        """The steps of a flow as run.json has them."""
+        steps = [dict(self.basics(step)) for step in flow["steps"]]
+        by_id = {step["id"]: step for step in steps}
+        # What carries an id first: it says in which span of time evidence without one counts.
+        for keyed in (True, False):
+            for step, rules in zip(steps, flow["steps"]):
+                if step["status"] == "skipped":
+                    continue
+                for part in ("observe", "cached", "absent"):
+                    for rule in rules.get(part) or []:
+                        if ("window" not in rule) is keyed:
+                            step["evidence"] += [{**one, "proves": part} for one in self.evidence(rule, by_id, part)]
+                choose(step)
+        for step, rules in zip(steps, flow["steps"]):
+            settle(step, rules, self)
+        return steps
+
+    def basics(self, step):
+        applies = jmespath.search(step["when"], self.facts) if "when" in step else True
+        return {
+            "id": str(step["id"]),
+            "phase": step.get("phase"),
+            "source": step["source"],
+            "target": step["target"],
+            "message": step["message"],
+            "kind": step["kind"],
+            "numbers": step.get("numbers") or {},
+            "became": step.get("became"),
+            "today": step.get("today"),
+            "status": "unseen" if applies else "skipped",
+            "reason": None if applies else step.get("unless") or f"it needs {step['when']}",
+            "at": None,
+            "until": None,
+            "duration_s": None,
+            "resolution_s": None,
+            "error_s": None,
+            "host": None,
+            "evidence": [],
+        }
+
+    def evidence(self, rule, steps, part):
+        if part == "absent" and rule["source"] == "log":
+            return self.proof_of_absence(rule, steps)
+        found = self.candidates(rule, steps)
+        if rule.get("pick") and found:
+            found = [found[0 if rule["pick"] == "first" else -1]]
+        return [self.told(rule, one) for one in found]
+
+    def candidates(self, rule, steps):
+        try:
+            expression = jmespath.compile(filled(rule["where"], self.names)) if "where" in rule else None
+        except KeyError:
+            return []  # the run has no such name: no volume, or no host known
+        within = self.span(rule, steps)
+        if within is None:
+            return []
+        found = []
+        for one in self.index[rule["source"], rule["service"]]:
+            if rule.get("kind", one["kind"]) != one["kind"]:
+                continue
+            if "says" in rule and rule["says"] not in one["said"]:
+                continue
+            if "window" in rule:
+                if rule["window"] not in one["window"] or one["keys"] or not self.ours_alone(one):
+                    continue
+            # A request of ours before the boot is known, but shows no step of it.
+            elif one["source"] == "log" and not (
+                set(one["keys"]) - ({"asked"} if rule.get("needs") != "asked" else set())
+            ):
+                continue
+            if rule.get("needs") and rule["needs"] not in one["keys"]:
+                continue
+            if one.get("timeless"):
+                within = (float("-inf"), float("inf"))
+            slack = one["resolution_s"] + one["error_s"]
+            if not (within[0] - slack <= one["at"] <= within[1] + slack):
+                continue
+            if expression is None or expression.search(one):
+                found.append(one)
+        return found
+
+    def span(self, rule, steps):
+        """The time in which a rule's evidence may lie: between two steps, or anywhere in the run."""
+        within = rule.get("within")
+        if not within:
+            return self.began - TOKEN_CACHE if rule.get("window") else self.began - 1, self.ended
+        first, last = (steps.get(str(one)) if one is not None else None for one in within)
+        if (within[0] is not None and (not first or first["at"] is None)) or (
+            within[1] is not None and (not last or last["at"] is None)
+        ):
+            return None
+        start = first["at"] - (first["error_s"] or 0) if first else self.began - TOKEN_CACHE
+        end = max(last["at"], last["until"] or 0) + (last["error_s"] or 0) if last else self.ended
+        return start, end
+
+    def ours_alone(self, one):
+        """Whether no other boot could have caused an event that carries no id."""
+        return self.rivals_known and not any(first - 1 <= one["at"] <= last for first, last in self.rivals)
+
+    def proof_of_absence(self, rule, steps):
+        """A source that was read whole, on every host that has it, and does not show what would have shown it."""
+        sources = [source for source in self.sources if source["service"] == rule["service"]]
+        if not sources or not all(source["whole"] for source in sources):
+            return []
+        if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
+            return []
+        if self.candidates(rule, steps):
+            return []
+        where = ", ".join(sorted({source["host"] for source in sources}))
+        return [
+            {
+                "source": "log",
+                "service": rule["service"],
+                "tier": rule.get("tier", 2),
+                "level": rule.get("level", "info"),
+                "grade": "keyed",
+                "at": None,
+                "until": None,
+                "host": where,
+                "text": rule.get("text") or f"the log of {rule['service']} was read whole and does not show it",
+                "resolution_s": None,
+                "error_s": None,
+            }
+        ]
+
+    def told(self, rule, one):
+        # What is true later shows that it happened, but not when.
+        timeless = one.get("timeless")
+        at = one["until"] if rule.get("edge") == "end" and one["until"] is not None else one["at"]
+        timeless = timeless or rule.get("edge") == "later"
+        return {
+            "source": one["source"],
+            "service": one["service"],
+            "tier": rule.get("tier", 0 if one["source"] in ("api", "console") else 2),
+            "level": one["level"],
+            "grade": "window" if "window" in rule else "keyed",
+            "at": None if timeless else at,
+            "until": None if timeless or at == one["until"] else one["until"],
+            "host": one["host"],
+            "text": rule.get("text") or one["text"],
+            "resolution_s": None if timeless else one["resolution_s"],
+            "error_s": None if timeless else one["error_s"],
+        }
+
+
+def choose(step):
+    """The best time of a step: of what shows it itself, the finest, and of these the first."""
+    timed = [one for one in step["evidence"] if one["at"] is not None and one["proves"] == "observe"]
+    if not timed:
+        return
+    keyed = [one for one in timed if one["grade"] == "keyed"] or timed
+    best = min(keyed, key=lambda one: (one["resolution_s"] + one["error_s"] > 0.5, one["at"]))
+    step.update({name: best[name] for name in ("at", "until", "resolution_s", "error_s", "host")})
+    step["duration_s"] = None if best["until"] is None else round(max(0, best["until"] - best["at"]), 6)
+
+
+def settle(step, rules, matcher):
+    if step["status"] == "skipped":
+        return
+    step["status"], step["reason"] = status_of(step["evidence"])
+    if step["status"] == "cached":
+        step["reason"] = step["reason"] or "served from a cache; the earlier message is the evidence"
+    if step["status"] == "unseen":
+        step["reason"] = how_to_see(rules, matcher)
+    if step["host"] is None and step["evidence"]:
+        step["host"] = step["evidence"][0]["host"]
+
+
+def status_of(evidence, tier=3, level="messaging", window=True):
+    """(status, reason) by the evidence that an access of this tier, and logs of this level, would have."""
+    allowed = [
+        one["proves"]
+        for one in evidence
+        if one["tier"] <= tier
+        and LEVELS.index(one["level"] or "info") <= LEVELS.index(level)
+        and (window or one["grade"] == "keyed")
+    ]
+    for part, status in (("observe", "seen"), ("absent", "absent"), ("cached", "cached")):
+        if part in allowed:
+            return status, None
+    return "unseen", None
+
+
+def how_to_see(rules, matcher):
+    """What would show a step that nothing showed: which log, at which level, or which access."""
+    ways = []
+    for rule in rules.get("observe") or []:
+        if rule["source"] == "log":
+            read = [source for source in matcher.sources if source["service"] == rule["service"]]
+            level = rule.get("level", "info")
+            if not read:
+                ways.append(f"the log of {rule['service']}")
+            elif LEVELS.index(level) > LEVELS.index(matcher.levels.get(rule["service"], "info")):
+                setting = "debug = true" if level == "debug" else "oslo.messaging at DEBUG"
+                ways.append(f"{rule['service']} with {setting}")
+        elif rule["source"] == "host":
+            ways.append(f"ssh to the host of {rule['service']}")
+        elif rule.get("tier") == 1:
+            ways.append("an administrator's cloud")
+    unique = list(dict.fromkeys(ways))
+    return "would be shown by " + ", or ".join(unique) if unique else "nothing that was read shows it"
+
+
+def coverage(steps, counted="@"):
+    """How many steps are seen, cached and so on with the access of each tier, and of tier 2 at each level of logs.
+
+    counted is an expression that says which steps count.
+    """
+    steps = [step for step in steps if jmespath.search(counted, step) is not None]
+    rows = []
+    for tier in TIERS:
+        for level in LEVELS if tier >= 2 else (None,):
+            counts = dict.fromkeys([*STATUSES, "window"], 0)
+            for step in steps:
+                if step["status"] == "skipped":
+                    counts["skipped"] += 1
+                    continue
+                status = status_of(step["evidence"], tier, level or "messaging")[0]
+                sure = status_of(step["evidence"], tier, level or "messaging", window=False)[0]
+                # What only an event without an id shows is counted apart.
+                counts["window" if status == "seen" and sure != status else status] += 1
+            rows.append({"tier": tier, "level": level, "of": len(steps), **counts})
+    return rows

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Follows one run through its flows: what to look for, and what was found, in the run's record.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+
+from . import _events, _flow
+from ._clock import now
+from ._instance import is_on
+
+FIELDS = (
+    "method",
+    "path",
+    "status",
+    "client",
+    "caller",
+    "seconds",
+    "action",
+    "topic",
+    "message",
+    "state",
+    "fact",
+    "step",
+)
+
+
+def wanted(record, flows):
+    """What to look for on the hosts, by the control node's clock."""
+    began = _events.seconds_of(record["started"])
+    return {
+        "keys": _events.keys_of(record),
+        **_flow.wanted(flows),
+        "began": began,
+        # The validation of a token may have been that long ago.
+        "since": began - _flow.TOKEN_CACHE,
+        "until": _events.seconds_of(now()),
+    }
+
+
+def follow(record, flows, logs):
+    """(flows as run.json has them, all events). logs: host to what log_info has returned of it."""
+    events = _events.joined([*_events.of_record(record), *_events.of_hosts(record), *_events.of_logs(record, logs)])
+    sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
+    began = _events.seconds_of(record["started"])
+    ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
+    matcher = _flow.Matcher(events, names_of(record), facts_of(record), sources, began, ended)
+    return [as_record(flow, matcher) for flow in flows], events
+
+
+def names_of(record):
+    """What a rule may name in braces. Who has no volume has no {volume}, and the rule shows nothing."""
+    keys = _events.keys_of(record)
+    names = {kind: keys[kind][0] for kind in ("server", "image", "volume", "port", "network") if keys.get(kind)}
+    host = host_of(record)
+    return {**names, "host": host} if host else names
+
+
+def host_of(record):
+    """The inventory's name of the host that the instance is on."""
+    server = (record.get("instance") or {}).get("server")
+    for host in record["hosts"]:
+        names = {host["host"], *(host["facts"].get("names") or [])}
+        if host["facts"].get("domain") or (server and server["host_id"] and is_on(server, names)):
+            return host["host"]
+    return None
+
+
+def facts_of(record):
+    """What a step's condition may ask of the run."""
+    instance = record.get("instance") or {}
+    network = _events.stage_of(record, "network")["details"]
+    return {
+        "volumes": bool(instance.get("volumes")) or _events.stage_of(record, "volume")["status"] == "ok",
+        "port": network.get("port"),
+        "stores": (instance.get("image") or {}).get("stores"),
+    }
+
+
+def as_record(flow, matcher):
+    steps = matcher.match(flow)
+    covered = _flow.coverage(steps, flow.get("counted", "@"))
+    for step in steps:
+        for one in (step, *step["evidence"]):
+            one.update(at=written(one["at"]), until=written(one["until"]))
+    return {
+        "name": flow["name"],
+        "title": flow["title"],
+        "lifelines": flow["lifelines"],
+        "steps": steps,
+        "coverage": covered,
+        "rivals": len(matcher.rivals),
+    }
+
+
+def written(at):
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="microseconds")
+
+
+def lines(events):
+    """The events as a file has them, one a line, with the fields that may be told."""
+    common = ("host", "service", "source", "kind", "level", "keys", "text", "resolution_s", "error_s")
+    for one in events:
+        told = {"at": written(one["at"]), "until": written(one["until"]), **{name: one[name] for name in common}}
+        told.update({name: one[name] for name in FIELDS if one.get(name) is not None})
+        yield json.dumps(told, sort_keys=True)

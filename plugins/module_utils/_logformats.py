@@ -1,0 +1,237 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a log line says, by the format in which it is written. Pure: text in, fields out.
+
+Only what is named here leaves a line: times, levels, ids, and of requests and messages who, what, how long. The rest
+of a line may hold tokens, passwords or user data, and is never passed on.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta, timezone
+
+# No message that is looked for lies further in; a line may be a megabyte long.
+LONGEST = 16384
+
+# oslo.log: time, process, level, logger, [global and local request id, user, project ...], message
+OSLO = re.compile(
+    r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6})\s+)?(?:(?P<pid>\d+)\s+)?"
+    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]+)\s+\[(?P<context>[^]]*)\]\s?"
+)
+REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
+# Open vSwitch, Ceph, libvirt and rsyslog: an ISO time with its zone, or in UTC
+ISO = re.compile(r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:?\d\d)[|:\s]+")
+SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) ")
+
+UWSGI = re.compile(
+    r"^\[pid: \d+\|[^]]*\] (?P<client>\S+) \([^)]*\) \{[^}]*\} "
+    r"\[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] "
+    r"(?P<method>[A-Z]+) (?P<path>\S+) => generated \d+ bytes in (?P<msecs>\d+) msecs \(HTTP/[\d.]+ (?P<status>\d{3})\)"
+)
+APACHE = re.compile(
+    r"^(?P<client>\S+) \S+ \S+ \[(?P<time>\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "
+    r'"(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" (?P<status>\d{3})'
+)
+# Request lines inside a message of oslo.log: Nova's and Placement's own, eventlet's, and Cinder's two
+HTTP = [
+    re.compile(
+        r'^(?P<client>\S+) "(?P<method>[A-Z]+) (?P<path>\S+)" status: (?P<status>\d{3})'
+        r"(?:.*? time: (?P<seconds>\d+\.\d+))?"
+    ),
+    re.compile(
+        r'^(?P<client>[^ ,]+)\S* - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
+        r"(?:status: )?(?P<status>\d{3})\s+(?:len: )?\S+\s+(?:time: )?(?P<seconds>\d+\.\d+)"
+    ),
+    re.compile(r"^(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD) https?://[^/\s]+(?P<path>/\S*)"),
+    re.compile(r"^https?://[^/\s]+(?P<path>/\S*) returned with HTTP (?P<status>\d{3})"),
+]
+MESSAGE_ID = r"(?P<message>[0-9a-f]{32}|[0-9a-f-]{36})"
+RPC = [
+    ("method", re.compile(r"^Calling RPC method (?P<method>\w+) on target (?P<topic>[\w.@-]+)")),
+    ("cast", re.compile(rf"^CAST unique_id: {MESSAGE_ID} (?:exchange '[^']*' topic|FANOUT topic) '(?P<topic>[^']+)'")),
+    ("call", re.compile(rf"^CALL msg_id: {MESSAGE_ID} exchange '[^']*' topic '(?P<topic>[^']+)'")),
+    ("received", re.compile(rf"^received message (?:with unique_id|msg_id): {MESSAGE_ID}")),
+    ("taken", re.compile(rf"^Receive incoming message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
+    ("reply", re.compile(rf"^sending reply msg_id: {MESSAGE_ID}")),
+    ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
+    ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
+]
+MESSAGING = re.compile(r"^oslo[._]messaging\b")
+NAME = re.compile(r"^[\w.@-]{1,80}$")
+# A word of a query that may be told: a name, not a secret
+TELLABLE = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
+
+
+def parse(line, near, zone):
+    """at, resolution_s, level, requests and text of a line, or None. text is for matching only.
+
+    near is a time about which the line was written, for formats without a year; zone is seconds to the east.
+    """
+    line = COLOURS.sub("", line[:LONGEST])
+    return oslo(line, zone) or uwsgi(line, near, zone) or apache(line) or json_line(line) or dated(line, near, zone)
+
+
+def oslo(line, zone):
+    match = OSLO.match(line)
+    if not match:
+        return None
+    at = None
+    if match["time"]:
+        at = local_time(match["time"].replace(",", ".").replace("T", " "), zone)
+    messaging = MESSAGING.match(match["logger"])
+    return {
+        "at": at,
+        "resolution_s": 0.001,
+        "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
+        "requests": REQUEST.findall(match["context"]),
+        "process": match["pid"],
+        "text": line[match.end() :],
+        **spoken(line[match.end() :], messaging),
+    }
+
+
+def spoken(message, messaging):
+    """The request or the message on the queue that an oslo.log message is about."""
+    if messaging:
+        for action, pattern in RPC:
+            match = pattern.match(message)
+            if match:
+                return {"kind": "rpc", "rpc": {"action": action, **{k: v for k, v in match.groupdict().items() if v}}}
+        return {"kind": "line"}
+    for pattern in HTTP:
+        match = pattern.match(message)
+        if match:
+            return {"kind": "http", "http": http(match.groupdict())}
+    return {"kind": "line"}
+
+
+def http(found):
+    seconds = found.get("seconds")
+    if seconds is None and found.get("msecs"):
+        seconds = int(found["msecs"]) / 1000
+    return {
+        "method": found.get("method"),
+        "path": found["path"],
+        "status": int(found["status"]) if found.get("status") else None,
+        "client": address(found.get("client")),
+        "seconds": None if seconds is None else float(seconds),
+    }
+
+
+def address(text):
+    return text[len("::ffff:") :] if text and text.startswith("::ffff:") else text
+
+
+def uwsgi(line, near, zone):
+    match = UWSGI.match(line)
+    if not match:
+        return None
+    # The time is the one at which the request came, cut to the second.
+    return {
+        "at": yearless(match["time"], near, zone),
+        "resolution_s": 1,
+        "level": "info",
+        "requests": [],
+        "text": line[match.end("time") :],
+        "kind": "http",
+        "http": {**http(match.groupdict()), "began": True},
+    }
+
+
+def apache(line):
+    match = APACHE.match(line)
+    if not match:
+        return None
+    at = datetime.strptime(match["time"], "%d/%b/%Y:%H:%M:%S %z").timestamp()
+    return {
+        "at": at,
+        "resolution_s": 1,
+        "level": "info",
+        "requests": [],
+        "text": line[match.end("time") :],
+        "kind": "http",
+        "http": {**http(match.groupdict()), "began": True},
+    }
+
+
+def json_line(line):
+    """The object gateway's log of operations: a JSON object a line."""
+    if not line.startswith("{"):
+        return None
+    try:
+        entry = json.loads(line.rstrip().rstrip(","))
+        at = datetime.fromisoformat(entry["time"].replace("Z", "+00:00")).timestamp()
+        method, path = entry["uri"].split()[:2]
+        status, client, operation = int(entry["http_status"]), entry["remote_addr"], entry["operation"]
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return None
+    return {
+        "at": at,
+        "resolution_s": 1e-6,
+        "level": "info",
+        "requests": [],
+        "text": f"{operation} {path}",
+        "kind": "http",
+        "http": {"method": method, "path": path, "status": status, "client": client, "seconds": None},
+    }
+
+
+def dated(line, near, zone):
+    """A line that begins with a time, whoever wrote it."""
+    match = ISO.match(line)
+    if match:
+        text = match["time"].replace(" ", "T") + match["zone"].replace("Z", "+00:00")
+        at, resolution = datetime.fromisoformat(colon(text)).timestamp(), 1e-3 if "." in match["time"] else 1
+    else:
+        match = SYSLOG.match(line)
+        if not match:
+            return None
+        at, resolution = yearless(match["time"], near, zone), 1
+    rest = line[match.end() :]
+    return {"at": at, "resolution_s": resolution, "level": "info", "requests": [], "text": rest, "kind": "line"}
+
+
+def colon(text):
+    """A zone as +01:00: before Python 3.11 the colon is needed, and a fraction has three or six digits."""
+    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text)
+    return re.sub(r"\.(\d+)", lambda match: "." + (match[1] + "000000")[:6], text)
+
+
+def local_time(text, zone):
+    stamp = datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f")
+    return stamp.replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
+
+
+def yearless(text, near, zone):
+    """The time nearest to another one, as its year is not said or not needed."""
+    there = timezone(timedelta(seconds=zone))
+    year = datetime.fromtimestamp(near, there).year
+    guesses = []
+    for one in (year - 1, year, year + 1):
+        try:
+            guesses.append(datetime.strptime(f"{one} {text}", "%Y %b %d %H:%M:%S").replace(tzinfo=there).timestamp())
+        except ValueError:
+            continue  # the 29th of February of another year
+    return min(guesses, key=lambda guess: abs(guess - near)) if guesses else None
+
+
+def told_path(path, known):
+    """A path whose query shows only what is ours or a plain name: anything else could be a secret."""
+    path, mark, query = path.partition("?")
+    path = path if len(path) <= 300 else path[:300]
+    if not mark:
+        return path
+    pairs = (pair.partition("=") for pair in query[:2000].split("&"))
+    words = [
+        f"{name}={value if value in known or TELLABLE.match(value.replace('%3A', ':')) else '*'}"
+        for name, _equals, value in pairs
+        if TELLABLE.match(name.replace("%3A", ":"))
+    ]
+    return f"{path}?{'&'.join(words)}"

@@ -1,0 +1,288 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The logs of a host, read to events by the keys of a run. What is not ours is passed over by grep, on the host.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from datetime import datetime, timedelta, timezone
+
+from . import _logformats
+from ._host import UnreadError
+from ._loglines import text_of, zone_of
+
+# More lines of one file than this are not ours alone, or the file is a flood.
+MOST = 20000
+# So many lines may pass until one has a time: a service that starts says a lot, and a traceback is long.
+EDGE = 100
+# A value that a phrase may take out of a line
+SAFE = re.compile(r"^[\w.:@-]{1,80}$")
+
+
+def read(host, services, wanted):
+    """The events of a host's logs, and of each source whether it was read whole.
+
+    services: list of service, files (patterns) and journals (units or identifiers).
+    wanted: keys (kind to list of texts), phrases (list of service, says), windows (list of service, text),
+    since and until (seconds since the epoch, by this host's clock).
+    """
+    zone = host.attempt("the host's time zone", zone_of, default=0)
+    keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
+    scan = Scan(keys, wanted, zone)
+    files = host.attempt("the list of logs", files_of, services, wanted["since"], default={})
+    sources = []
+    if files:
+        edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
+        found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), minutes(wanted, zone))
+        for path, (service, changed) in sorted(files.items()):
+            lines = None if found is None else found.get(path, [])
+            sources.append(scan.file(service, path, changed, lines, edges.get(path) or ([], [])))
+    for service in services:
+        for name in service.get("journals") or []:
+            entries = host.attempt(f"the journal of {name}", journal, name, wanted)
+            if entries is not None:
+                sources.append(scan.journal(service["service"], name, entries))
+    return {"events": scan.events, "sources": [one for one in sources if one]}
+
+
+def files_of(host, services, since):
+    """Path to (service, time of its last change) of the logs written since then, rotated ones too."""
+    roots = sorted({root_of(pattern) for service in services for pattern in service.get("files") or []})
+    found = {}
+    for root in roots:
+        try:
+            said = host.ask(
+                "logs",
+                "find",
+                root,
+                "-maxdepth",
+                "3",
+                "-type",
+                "f",
+                "-newermt",
+                f"@{since:.0f}",
+                "-printf",
+                r"%T@ %p\n",
+            )
+        except UnreadError as exc:
+            if exc.kind == "failed" and "No such file" in exc.said:
+                continue
+            raise
+        for line in said.splitlines():
+            changed, _space, path = line.partition(" ")
+            service = service_of(path, services)
+            if service:
+                found[path] = (service, float(changed))
+    return found
+
+
+def root_of(pattern):
+    """The directory above all that a pattern can match: /var/log/nova for /var/log/nova/nova-api*.log."""
+    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    return fixed.rpartition("/")[0] or "/"
+
+
+def service_of(path, services):
+    for service in services:
+        for pattern in service.get("files") or []:
+            # A rotated file has a number or a date behind its name.
+            if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, pattern + "[.-]*"):
+                return service["service"]
+    return None
+
+
+def edges_of(host, paths):
+    """The first and the last lines of each file."""
+    first = headed(host.ask("logs", "head", "--verbose", f"--lines={EDGE}", "--", *paths))
+    last = headed(host.ask("logs", "tail", "--verbose", f"--lines={EDGE}", "--", *paths))
+    return {path: (first.get(path, []), last.get(path, [])[::-1]) for path in paths}
+
+
+def headed(text):
+    """What head and tail print of several files, by file."""
+    parts = re.split(r"^==> (.+?) <==\n", text, flags=re.MULTILINE)
+    return {path: said.splitlines() for path, said in zip(parts[1::2], parts[2::2])}
+
+
+def minutes(wanted, zone):
+    """The beginnings of the times in which the run lies, as the formats write them in the host's zone and in UTC."""
+    forms = ("%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%b %e %H:%M", "%d/%b/%Y:%H:%M")
+    first, last = int(wanted["since"] // 60), int(wanted["until"] // 60)
+    found = set()
+    for minute in range(first, last + 1):
+        for seconds in {zone, 0}:
+            stamp = datetime.fromtimestamp(minute * 60, timezone(timedelta(seconds=seconds)))
+            found.update(stamp.strftime(form) for form in forms)
+    return sorted(found)
+
+
+def grep(host, paths, keys, texts, times):
+    """Path to lines, in the file's order, that hold a key, or one of the texts at one of the times."""
+    options = ["--text", "--with-filename", "--null", "--line-number", f"--max-count={MOST}"]
+    fixed = [word for key in keys for word in ("-e", key)]
+    found = {}
+    commands = [["grep", *options, "--fixed-strings", *fixed]] if keys else []
+    if texts:
+        either = "|".join(re.escape(text) for text in texts)
+        when = "|".join(re.escape(text) for text in times)
+        # GNU grep knows no backslash before what needs none.
+        pattern = re.sub(r"\\([^\\.\[\]{}()*+?^$|])", r"\1", f"({when}).*({either})|({either}).*({when})")
+        commands.append(["grep", *options, "--extended-regexp", "-e", pattern])
+    for command in commands:
+        try:
+            said = host.ask("logs", *command, "--", *paths)
+        except UnreadError as exc:
+            if exc.kind == "failed" and exc.said == "exit status 1":
+                continue  # read, and nothing was in them
+            raise
+        for line in said.split("\n"):
+            path, zero, rest = line.partition("\0")
+            number, colon, text = rest.partition(":")
+            if zero and colon and number.isdigit():
+                found.setdefault(path, {})[int(number)] = text
+    return {path: [lines[number] for number in sorted(lines)] for path, lines in found.items()}
+
+
+def journal(host, name, wanted):
+    """(time, message) of a unit's or an identifier's entries; None if it never had any."""
+    kind = "--unit" if name.endswith(".service") else "--identifier"
+    of_it = ["journalctl", "--output=json", "--no-pager", "--quiet", "--output-fields=MESSAGE", f"{kind}={name}"]
+    said = host.ask(None, *of_it, f"--since=@{wanted['since']:.0f}", f"--until=@{wanted['until'] + 1:.0f}")
+    # Who never wrote to this journal is not on this host, and its silence proves nothing.
+    if not said and not host.ask(None, *of_it, "--lines=1"):
+        return None
+    entries = (json.loads(line) for line in said.splitlines())
+    return [(int(entry["__REALTIME_TIMESTAMP"]) / 1e6, text_of(entry)) for entry in entries]
+
+
+class Scan:
+    """Turns the lines that were found into events."""
+
+    def __init__(self, keys, wanted, zone):
+        self.keys, self.wanted, self.zone = keys, wanted, zone
+        # An id must not be the beginning of a longer one.
+        either = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
+        self.known = re.compile(rf"(?<![\w-])(?:{either})(?![\w-])") if keys else None
+        self.phrases = {}
+        for phrase in wanted["phrases"]:
+            self.phrases.setdefault(phrase["service"], []).append((phrase["says"], re.compile(phrase["says"])))
+        self.windows = {}
+        for window in wanted["windows"]:
+            self.windows.setdefault(window["service"], []).append(window["text"])
+        self.events = []
+        self.methods = {}
+
+    def window_texts(self):
+        return sorted({text for texts in self.windows.values() for text in texts})
+
+    def file(self, service, path, changed, lines, edges):
+        """The events of a file; what is returned says whether it was there for the whole time."""
+        zone = self.zone_of(edges[1], changed)
+        first = self.when(edges[0], zone)
+        source = {"service": service, "from": path, "whole": False, "first": first, "why": None}
+        if path.endswith((".gz", ".xz", ".bz2", ".zst")):
+            return {**source, "why": "it is compressed"}
+        if lines is None:
+            return {**source, "why": "it was not read"}
+        if len(lines) >= MOST:
+            source["why"] = f"more than {MOST} lines were found in it"
+        elif first is None:
+            source["why"] = "the time of its first line is not known"
+        elif first > self.wanted["until"]:
+            return None
+        elif first > self.wanted["began"]:
+            source["why"] = "it begins after the run did"
+        self.take(service, ((None, line) for line in lines), zone)
+        return {**source, "whole": source["why"] is None}
+
+    def journal(self, service, name, entries):
+        self.take(service, entries, self.zone)
+        return {"service": service, "from": f"journal of {name}", "whole": True, "first": None, "why": None}
+
+    def zone_of(self, last, changed):
+        """The zone in which a file is written: the host's, or UTC where its last line fits the file's time better."""
+        if self.zone == 0:
+            return 0
+        times = {zone: self.when(last, zone) for zone in (self.zone, 0)}
+        if None in times.values():
+            return self.zone
+        return min(times, key=lambda zone: abs(times[zone] - changed))
+
+    def when(self, lines, zone):
+        """The time of the first line that has one."""
+        parsed = (_logformats.parse(line, self.wanted["until"], zone) for line in lines)
+        return next((one["at"] for one in parsed if one), None)
+
+    def take(self, service, lines, zone):
+        for at, line in lines:
+            parsed = _logformats.parse(line, self.wanted["until"], zone)
+            if parsed is None:
+                # What was written to the journal has its time from there.
+                if at is None:
+                    continue
+                parsed = {"resolution_s": 1e-6, "level": "info", "requests": [], "kind": "line", "text": line[:4096]}
+            if at is not None:
+                parsed.update(at=at, resolution_s=1e-6)
+            if parsed.get("at") is None:
+                continue
+            event = self.event(service, parsed, line[: _logformats.LONGEST])
+            if event:
+                self.events.append(event)
+
+    def event(self, service, parsed, line):
+        slack = parsed["resolution_s"] + 1
+        if not self.wanted["since"] - slack <= parsed["at"] <= self.wanted["until"] + slack:
+            return None
+        keys = self.keys_in(line)
+        said, fields = self.said(service, parsed["text"])
+        window = [text for text in self.windows.get(service, ()) if text in line]
+        if parsed["kind"] == "rpc":
+            fields.update(self.message(service, parsed))
+        elif parsed["kind"] == "http":
+            fields.update(parsed["http"])
+            fields["path"] = _logformats.told_path(fields["path"], self.keys)
+        if not (keys or window) or (parsed["kind"] == "line" and not (said or window)):
+            return None
+        return {
+            "at": parsed["at"],
+            "resolution_s": parsed["resolution_s"],
+            "service": service,
+            "kind": parsed["kind"],
+            "level": parsed["level"],
+            "keys": keys,
+            "said": said,
+            "window": window,
+            **fields,
+        }
+
+    def keys_in(self, line):
+        found = {}
+        for text in set(self.known.findall(line)) if self.known else ():
+            found.setdefault(self.keys[text], []).append(text)
+        return found
+
+    def said(self, service, text):
+        """The phrases that a line says, and the values that they name, if these can be no secret."""
+        said, fields = [], {}
+        for name, pattern in self.phrases.get(service, ()):
+            match = pattern.search(text)
+            if match:
+                said.append(name)
+                fields.update({k: v for k, v in match.groupdict().items() if v and SAFE.match(v)})
+        return said, fields
+
+    def message(self, service, parsed):
+        """A message on the queue; its method is named a line before by the same process for the same request."""
+        rpc, thread = parsed["rpc"], (service, parsed.get("process"), tuple(parsed["requests"]))
+        if rpc["action"] == "method":
+            self.methods[thread] = rpc["method"]
+        elif rpc["action"] in ("cast", "call"):
+            return {"method": self.methods.pop(thread, None), **rpc}
+        return rpc

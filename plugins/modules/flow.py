@@ -1,0 +1,63 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: flow
+short_description: Follows a run through the steps of a flow
+version_added: 0.1.0
+description:
+  - Puts all that is known of a run in one order of time, matches it to the steps of each flow, and files both.
+  - What is known are the run's own requests, what the API and the hosts said of the instance, and what logs showed.
+extends_documentation_fragment: [stackproof.provision._flow]
+options:
+  logs:
+    description: What M(stackproof.provision.log_info) has returned of each host.
+    type: dict
+    default: {}
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: In check mode nothing is written.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Follow the run
+  stackproof.provision.flow:
+    run_dir: "{{ run.directory }}"
+    flows: [ops_guide.yml]
+    logs:
+      compute1: "{{ read_on_compute1 }}"
+"""
+
+RETURN = r"""
+coverage:
+  description: Of each flow how many steps have which status, by access.
+  returned: success
+  type: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow
+from ansible_collections.stackproof.provision.plugins.module_utils._run import write_whole
+
+
+def main():
+    def follow(run, flows, module):
+        logs = {host: read for host, read in module.params["logs"].items() if read and "events" in read}
+        found, events = _follow.follow(run.record, flows, logs)
+        if not module.check_mode:
+            with run.alone():
+                run.record["flows"] = found
+                run.save()
+                write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(events)))
+        return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}
+
+    _flow_module.main({"logs": {"type": "dict", "default": {}}}, follow)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: flow_info
+short_description: Says what to look for on the hosts to follow a run
+version_added: 0.1.0
+description:
+  - Gathers the ids of a run out of its record, and what the flows look for in logs.
+extends_documentation_fragment: [stackproof.provision._flow]
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: Changes nothing in either mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Know what to look for
+  stackproof.provision.flow_info:
+    run_dir: "{{ run.directory }}"
+    flows: [ops_guide.yml]
+"""
+
+RETURN = r"""
+wanted:
+  description: Ids, phrases and times, for M(stackproof.provision.log_info).
+  returned: success
+  type: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow
+
+
+def main():
+    def look(run, flows, _module):
+        return {"changed": False, "wanted": _follow.wanted(run.record, flows)}
+
+    _flow_module.main({}, look)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_info
+short_description: Reads the events of a run out of a host's logs
+version_added: 0.1.0
+description:
+  - Reads the log files and journals of the services that are on this host, by the ids of a run.
+  - Lines that are not of the run are passed over by C(grep) on the host.
+  - What is returned of a line is its time, its level, ids of the run, and of requests and messages who, what, how long.
+    No line is returned as it is, as debug logs hold tokens, passwords and user data.
+options:
+  services:
+    description:
+      - Where each service logs, as C(logs) in the files C(vars/platforms) of the role
+        P(stackproof.provision.evidence#role).
+      - What does not exist on this host is passed over.
+    type: list
+    elements: dict
+    required: true
+  wanted:
+    description: What to look for, as M(stackproof.provision.flow_info) returns it.
+    type: dict
+    required: true
+  offset_s:
+    description: How far this host's clock is ahead of the control node's.
+    type: float
+    default: 0
+extends_documentation_fragment:
+  - stackproof.provision._host
+"""
+
+EXAMPLES = r"""
+- name: Read the logs of a host
+  stackproof.provision.log_info:
+    services:
+      - service: nova-compute
+        files: [/var/log/nova/nova-compute.log]
+    wanted: "{{ looked.wanted }}"
+"""
+
+RETURN = r"""
+events:
+  description: The events by this host's own clock, with C(at), C(resolution_s), C(service), C(kind), C(keys) and more.
+  returned: success
+  type: list
+  elements: dict
+sources:
+  description: Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) not.
+  returned: success
+  type: list
+  elements: dict
+addresses:
+  description: The host's own addresses, by which other services know it.
+  returned: success
+  type: list
+  elements: str
+unread:
+  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs, _truth
+
+
+def read(host, params):
+    wanted, offset = params["wanted"], params["offset_s"]
+    there = {**wanted, **{name: wanted[name] + offset for name in ("since", "began", "until")}}
+    found = _logs.read(host, params["services"], there)
+    return {**found, "addresses": host.attempt("the host's addresses", _truth.addresses_of, default=[])}
+
+
+def main():
+    _host_module.main(
+        {
+            **_host_module.PREFIXES,
+            "services": {"type": "list", "elements": "dict", "required": True},
+            "wanted": {"type": "dict", "required": True},
+            "offset_s": {"type": "float", "default": 0},
+        },
+        read,
+    )
+
+
+if __name__ == "__main__":
+    main()
