@@ -40,6 +40,7 @@ def keys_of(record):
         "port": ports,
         "tap": [f"tap{port[:11]}" for port in ports],
         "network": networks,
+        "subnet": [subnet["id"] for network in instance.get("networks", []) for subnet in network["subnets"]],
         "router": routers,
         "volume": instance.get("volumes", []),
         "image": [(instance.get("image") or {}).get("id")],
@@ -301,9 +302,17 @@ def from_dhcp(port, dhcp, asked, about):
 def from_proxies(port, proxies, about):
     return [
         event(
-            request["at"] - request.get("seconds", 0), "metadata-proxy", "http",
-            f"GET {request['path']}: {request['status']}", keys={"port": [port]}, until=request["at"],
-            resolution_s=max(request["resolution_s"], 0.001), method="GET", path=request["path"], status=request["status"], **about,
+            request["at"] - request.get("seconds", 0),
+            "metadata-proxy",
+            "http",
+            f"GET {request['path']}: {request['status']}",
+            until=request["at"],
+            keys={"port": [port]},
+            resolution_s=max(request["resolution_s"], 0.001),
+            method="GET",
+            path=request["path"],
+            status=request["status"],
+            **about,
         )
         for proxy in proxies or []
         for request in proxy["requests"] or []

@@ -9,6 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 
@@ -39,7 +40,7 @@ SETTLING = 60
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"observe", "cached", "absent", "order"}
+STEP_KEYS |= {"observe", "cached", "absent", "otherwise", "after", "before", "covers"}
 RULE_KEYS = {
     "source",
     "service",
@@ -57,6 +58,9 @@ RULE_KEYS = {
 }
 
 
+TURNS = 4
+
+
 class FlowError(StageError):
     def __init__(self, path, why):
         super().__init__("config", f"the flow {path}: {why}", hint="docs/flows.md describes the format.")
@@ -69,8 +73,24 @@ def load(path):
             flow = yaml.safe_load(file)
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
+    if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
+        flow = extended(load(os.path.join(os.path.dirname(path), flow["extends"])), flow)
     check(path, flow)
     return flow
+
+
+def extended(base, more):
+    """A flow with steps between those of another one, or that tells the other's steps in fewer of its own."""
+    steps = more.get("steps") or []
+    lifelines = list(dict.fromkeys([*base["lifelines"], *more.get("lifelines", ())]))
+    if any("covers" in step for step in steps):
+        return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
+    merged = [dict(step) for step in base["steps"]]
+    for step in steps:
+        ids = [str(one["id"]) for one in merged]
+        near = str(step.get("after", step.get("before")))
+        merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), step)
+    return {**base, **more, "lifelines": lifelines, "steps": merged}
 
 
 def check(path, flow):
@@ -92,6 +112,11 @@ def check(path, flow):
         for end in ("source", "target"):
             if step[end] not in flow["lifelines"]:
                 raise FlowError(path, f"{where}: {step[end]} is no lifeline")
+        unknown = {str(one) for one in step.get("covers") or ()} - {
+            str(one["id"]) for one in flow.get("base", flow)["steps"]
+        }
+        if unknown:
+            raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
         for rule in rules_of(step):
             check_rule(path, where, rule)
 
@@ -110,6 +135,13 @@ def check_rule(path, where, rule):
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 
+def turn_of(rule, part):
+    """When a rule is applied: some need the times of steps that others have shown."""
+    if part == "absent":
+        return TURNS - 1
+    return 2 if "window" in rule else 1 if "within" in rule else 0
+
+
 def rules_of(step):
     return [rule for part in ("observe", "cached", "absent") for rule in step.get(part) or []]
 
@@ -124,7 +156,7 @@ def wanted(flows):
     phrases = [{"service": "nova-compute", "says": TOOK}]
     windows = [{"service": "nova-api", "text": text} for text in RIVALS] + [{"service": "nova-compute", "text": BUILT}]
     for flow in flows:
-        for rule in (rule for step in flow["steps"] for rule in rules_of(step)):
+        for rule in (rule for step in flow.get("base", flow)["steps"] for rule in rules_of(step)):
             if rule["source"] == "log" and rule.get("says"):
                 phrases.append({"service": rule["service"], "says": rule["says"]})
             if rule["source"] == "log" and rule.get("window"):
@@ -133,6 +165,20 @@ def wanted(flows):
                 windows += [{"service": rule["service"], "text": text} for text in MESSAGES]
     unique = lambda pairs: [dict(pair) for pair in sorted({tuple(sorted(one.items())) for one in pairs})]  # noqa: E731
     return {"phrases": unique(phrases), "windows": unique(windows)}
+
+
+def once(events):
+    """Requests without those that a web server has logged again, in whole seconds, after the service itself."""
+    return [one for one in events if one["kind"] == "http" and not one.get("began")] or events
+
+
+def pattern_of(one):
+    """The path of a request with what its ids are in place of the ids."""
+    path = one["path"]
+    for kind, ids in one["keys"].items():
+        for text in ids:
+            path = path.replace(text, f"<{kind}>")
+    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}", "<id>", path)
 
 
 def rivals_in(asked, built):
@@ -175,6 +221,7 @@ class Matcher:
             self.index[one["source"], one["service"]].append(one)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
         self.rivals_known = any(source["service"] == "nova-api" and source["whole"] for source in sources)
+        self.used = None
         self.levels = {}
         for one in events:
             if one["source"] == "log":
@@ -183,21 +230,44 @@ class Matcher:
 
     def match(self, flow):
         """The steps of a flow as run.json has them."""
+        if "base" in flow:
+            return retold(flow["steps"], self.match(flow["base"]))
         steps = [dict(self.basics(step)) for step in flow["steps"]]
+        # A list of exchanges that may repeat themselves: each event shows one of them, in their order.
+        self.used = set() if flow.get("exclusive") else None
         by_id = {step["id"]: step for step in steps}
-        # What carries an id first: it says in which span of time evidence without one counts.
-        for keyed in (True, False):
+        # What carries an id first: it says in which span of time other evidence counts.
+        for turn in range(TURNS):
             for step, rules in zip(steps, flow["steps"]):
                 if step["status"] == "skipped":
                     continue
                 for part in ("observe", "cached", "absent"):
                     for rule in rules.get(part) or []:
-                        if ("window" not in rule) is keyed:
+                        if turn_of(rule, part) == turn:
                             step["evidence"] += [{**one, "proves": part} for one in self.evidence(rule, by_id, part)]
                 choose(step)
         for step, rules in zip(steps, flow["steps"]):
             settle(step, rules, self)
         return steps
+
+    def others(self, explained):
+        """Exchanges between services that no step of the flow just matched has shown, with what explains them."""
+        found = {}
+        for (source, service), events in sorted(self.index.items()):
+            asked = [one for one in once(events) if one.get("client") and set(one["keys"]) - {"asked"}]
+            for one in asked if source == "log" and self.used is not None else ():
+                if id(one) not in self.used:
+                    what = f"{one['caller']} to {service}: {one['method']} {pattern_of(one)}"
+                    found.setdefault(what, []).append(one)
+        return [
+            {"what": what, "count": len(events), "because": self.explanation(events[0], explained)}
+            for what, events in found.items()
+        ]
+
+    def explanation(self, one, explained):
+        return next(
+            (rule["because"] for rule in explained if jmespath.search(filled(rule["where"], self.names), one)), None
+        )
 
     def basics(self, step):
         applies = jmespath.search(step["when"], self.facts) if "when" in step else True
@@ -226,7 +296,10 @@ class Matcher:
         if part == "absent" and rule["source"] == "log":
             return self.proof_of_absence(rule, steps)
         found = self.candidates(rule, steps)
-        if rule.get("pick") and found:
+        if self.used is not None:
+            found = [one for one in once(found) if id(one) not in self.used][:1]
+            self.used.update(map(id, found))
+        elif rule.get("pick") and found:
             found = [found[0 if rule["pick"] == "first" else -1]]
         return [self.told(rule, one) for one in found]
 
@@ -288,7 +361,8 @@ class Matcher:
             return []
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
             return []
-        if self.candidates(rule, steps):
+        # Who does not know the span of time has looked at nothing.
+        if self.span(rule, steps) is None or self.candidates(rule, steps):
             return []
         where = ", ".join(sorted({source["host"] for source in sources}))
         return [
@@ -327,6 +401,35 @@ class Matcher:
         }
 
 
+def retold(steps, base):
+    """Steps that each stand for several of another flow: as sure as the least sure of what did happen."""
+    by_id = {step["id"]: step for step in base}
+    return [retold_step(step, [by_id[str(one)] for one in step["covers"]]) for step in steps]
+
+
+def retold_step(step, covered):
+    statuses = {one["status"] for one in covered}
+    status = next(one for one in ("missing", "unseen", "seen", "cached", "absent", "skipped") if one in statuses)
+    timed = sorted((one for one in covered if one["at"] is not None), key=lambda one: one["at"])
+    lacking = (
+        ", ".join(one["id"] for one in covered if one["status"] == status) if status in ("missing", "unseen") else ""
+    )
+    first = timed[0] if timed else dict.fromkeys(("at", "resolution_s", "error_s", "host"))
+    until = max((one["until"] or one["at"] for one in timed), default=None)
+    return {
+        **{name: step.get(name) for name in ("phase", "source", "target", "message", "kind", "became", "today")},
+        "id": str(step["id"]),
+        "numbers": step.get("numbers") or {},
+        "covers": [str(one) for one in step["covers"]],
+        "status": status,
+        "reason": f"of its steps {lacking}" if lacking else None,
+        **{name: first[name] for name in ("at", "resolution_s", "error_s", "host")},
+        "until": until,
+        "duration_s": round(until - first["at"], 6) if timed else None,
+        "evidence": [dict(one["evidence"][0]) for one in covered if one["evidence"]],
+    }
+
+
 def choose(step):
     """The best time of a step: of what shows it itself, the finest, and of these the first."""
     timed = [one for one in step["evidence"] if one["at"] is not None and one["proves"] == "observe"]
@@ -344,7 +447,9 @@ def settle(step, rules, matcher):
     step["status"], step["reason"] = status_of(step["evidence"])
     if step["status"] == "cached":
         step["reason"] = step["reason"] or "served from a cache; the earlier message is the evidence"
-    if step["status"] == "unseen":
+    if step["status"] == "unseen" and rules.get("otherwise"):
+        step.update(status="skipped", reason=rules["otherwise"])
+    elif step["status"] == "unseen":
         step["reason"] = how_to_see(rules, matcher)
     if step["host"] is None and step["evidence"]:
         step["host"] = step["evidence"][0]["host"]

@@ -58,7 +58,9 @@ def follow(record, flows, logs):
 def names_of(record):
     """What a rule may name in braces. Who has no volume has no {volume}, and the rule shows nothing."""
     keys = _events.keys_of(record)
-    names = {kind: keys[kind][0] for kind in ("server", "image", "volume", "port", "network") if keys.get(kind)}
+    names = {
+        kind: keys[kind][0] for kind in ("server", "image", "volume", "port", "network", "subnet") if keys.get(kind)
+    }
     host = host_of(record)
     return {**names, "host": host} if host else names
 
@@ -97,6 +99,7 @@ def as_record(flow, matcher):
         "steps": steps,
         "coverage": covered,
         "rivals": len(matcher.rivals),
+        **({"others": matcher.others(flow.get("others") or [])} if flow.get("exclusive") else {}),
     }
 
 

@@ -55,6 +55,7 @@ HTTP = [
 MESSAGE_ID = r"(?P<message>[0-9a-f]{32}|[0-9a-f-]{36})"
 RPC = [
     ("method", re.compile(r"^Calling RPC method (?P<method>\w+) on target (?P<topic>[\w.@-]+)")),
+    ("notify", re.compile(rf"^CAST unique_id: {MESSAGE_ID} NOTIFY exchange '[^']*' topic '(?P<topic>[^']+)'")),
     ("cast", re.compile(rf"^CAST unique_id: {MESSAGE_ID} (?:exchange '[^']*' topic|FANOUT topic) '(?P<topic>[^']+)'")),
     ("call", re.compile(rf"^CALL msg_id: {MESSAGE_ID} exchange '[^']*' topic '(?P<topic>[^']+)'")),
     ("received", re.compile(rf"^received message (?:with unique_id|msg_id): {MESSAGE_ID}")),

@@ -169,7 +169,7 @@ class Scan:
         self.keys, self.wanted, self.zone = keys, wanted, zone
         # An id must not be the beginning of a longer one.
         either = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
-        self.known = re.compile(rf"(?<![\w-])(?:{either})(?![\w-])") if keys else None
+        self.known = re.compile(rf"(?<![0-9A-Za-z])(?:{either})(?![0-9A-Za-z])") if keys else None
         self.phrases = {}
         for phrase in wanted["phrases"]:
             self.phrases.setdefault(phrase["service"], []).append((phrase["says"], re.compile(phrase["says"])))
