@@ -32,11 +32,10 @@ def keys_of(record):
     networks = [network["id"] for network in instance.get("networks", [])]
     routers = [router for network in instance.get("networks", []) for router in network["routers"]]
     ports = [port["id"] for port in instance.get("ports", [])]
-    server = (instance.get("server") or {}).get("id") or (boot["details"].get("server") or {}).get("id")
     made = {
         "request": [boot["details"].get("request_id"), *(one for one in asked if one in booted)],
         "asked": [one for one in asked if one not in booted],
-        "server": [server],
+        "server": [server_of(record)],
         "port": ports,
         "tap": [f"tap{port[:11]}" for port in ports],
         "network": networks,
@@ -45,7 +44,22 @@ def keys_of(record):
         "volume": instance.get("volumes", []),
         "image": [(instance.get("image") or {}).get("id")],
     }
-    return {kind: sorted({text for text in texts if text}) for kind, texts in made.items() if any(texts)}
+    return told_apart({kind: {text for text in texts if text} for kind, texts in made.items()}, record)
+
+
+def server_of(record):
+    instance, boot = record.get("instance") or {}, stage_of(record, "boot")
+    return (instance.get("server") or boot["details"].get("server") or {}).get("id")
+
+
+def told_apart(keys, record):
+    """The same keys, those of things that other boots may use as well under a name of their own."""
+    own = {one["id"] for stage in record["stages"] for one in stage["resources"] if one["made"]}
+    # Nova makes the port of an instance for it alone.
+    own |= set().union(*(keys[kind] for kind in ("request", "asked", "server", "port", "tap")))
+    shared = set().union(*keys.values()) - own
+    apart = {**{kind: texts & own for kind, texts in keys.items()}, "shared": shared}
+    return {kind: sorted(texts) for kind, texts in apart.items() if texts}
 
 
 def stage_of(record, name):
@@ -396,7 +410,7 @@ def joined(events):
     """Events of the run and those of the queue that belong to them: who takes a message knows its id, and no more."""
     about = [one for one in events if one["kind"] == "rpc" and one.get("message")]
     # What an earlier request of ours sent, such as the one for a network, is no message of the boot.
-    ours = {one["message"] for one in about if set(one["keys"]) - {"asked"}}
+    ours = {one["message"] for one in about if set(one["keys"]) - {"asked", "shared"}}
     methods = {one["message"]: one["method"] for one in events if one.get("message") and one.get("method")}
     found = []
     for one in events:

@@ -59,6 +59,8 @@ RULE_KEYS = {
 
 
 TURNS = 4
+# An id of a request before the boot, and of something that other boots use as well
+WEAK = {"asked", "shared"}
 
 
 class FlowError(StageError):
@@ -181,6 +183,11 @@ def pattern_of(one):
     return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}", "<id>", path)
 
 
+def own_keys(one):
+    """The ids in an event that belong to this boot alone."""
+    return one["keys"].keys() - WEAK
+
+
 def rivals_in(asked, built):
     """When other boots were under way, as (first, last): from their request until their guest has settled."""
     posts = [one for one in asked if set(RIVALS) & set(one["window"])]
@@ -254,7 +261,7 @@ class Matcher:
         """Exchanges between services that no step of the flow just matched has shown, with what explains them."""
         found = {}
         for (source, service), events in sorted(self.index.items()):
-            asked = [one for one in once(events) if one.get("client") and set(one["keys"]) - {"asked"}]
+            asked = [one for one in once(events) if one.get("client") and own_keys(one)]
             for one in asked if source == "log" and self.used is not None else ():
                 if id(one) not in self.used:
                     what = f"{one['caller']} to {service}: {one['method']} {pattern_of(one)}"
@@ -317,13 +324,9 @@ class Matcher:
                 continue
             if "says" in rule and rule["says"] not in one["said"]:
                 continue
-            if "window" in rule:
-                if rule["window"] not in one["window"] or one["keys"] or not self.ours_alone(one):
-                    continue
-            # A request of ours before the boot is known, but shows no step of it.
-            elif one["source"] == "log" and not (
-                set(one["keys"]) - ({"asked"} if rule.get("needs") != "asked" else set())
-            ):
+            if "window" in rule and (rule["window"] not in one["window"] or own_keys(one)):
+                continue
+            if one["source"] == "log" and not self.is_ours(one, rule):
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
@@ -335,6 +338,12 @@ class Matcher:
             if expression is None or expression.search(one):
                 found.append(one)
         return found
+
+    def is_ours(self, one, rule):
+        """What a log tells is ours by an id, or because there was no other whose it could be."""
+        if own_keys(one) or (rule.get("needs") == "asked" and "asked" in one["keys"]):
+            return True
+        return ("window" in rule or "shared" in one["keys"]) and self.ours_alone(one)
 
     def span(self, rule, steps):
         """The time in which a rule's evidence may lie: between two steps, or anywhere in the run."""
@@ -391,7 +400,7 @@ class Matcher:
             "service": one["service"],
             "tier": rule.get("tier", 0 if one["source"] in ("api", "console") else 2),
             "level": one["level"],
-            "grade": "window" if "window" in rule else "keyed",
+            "grade": "window" if one["source"] == "log" and not one["keys"].keys() - {"shared"} else "keyed",
             "at": None if timeless else at,
             "until": None if timeless or at == one["until"] else one["until"],
             "host": one["host"],

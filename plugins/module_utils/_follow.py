@@ -57,12 +57,18 @@ def follow(record, flows, logs):
 
 def names_of(record):
     """What a rule may name in braces. Who has no volume has no {volume}, and the rule shows nothing."""
-    keys = _events.keys_of(record)
+    instance = record.get("instance") or {}
+    networks = instance.get("networks") or [{}]
     names = {
-        kind: keys[kind][0] for kind in ("server", "image", "volume", "port", "network", "subnet") if keys.get(kind)
+        "server": _events.server_of(record),
+        "image": (instance.get("image") or {}).get("id"),
+        "volume": next(iter(instance.get("volumes") or []), None),
+        "port": next((port["id"] for port in instance.get("ports") or []), None),
+        "network": networks[0].get("id"),
+        "subnet": next((subnet["id"] for subnet in networks[0].get("subnets") or []), None),
+        "host": host_of(record),
     }
-    host = host_of(record)
-    return {**names, "host": host} if host else names
+    return {kind: name for kind, name in names.items() if name}
 
 
 def host_of(record):
