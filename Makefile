@@ -72,8 +72,9 @@ soak: lab ## What takes long or is repeated often: many runs at once, many kille
 	$(MAKE) --no-print-directory bench
 
 bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
-bench: lab ## How much longer verify takes than a bare script that does the same
+bench: lab ## How much longer verify takes than a bare script that does the same; how long a million log lines take
 	PATH="$(BIN):$$PATH" python tests/bench/pairs.py lab
+	PATH="$(BIN):$$PATH" python tests/bench/log_lines.py
 
 check: ## The fast part of the tests, without a lab
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going sanity sanity-2.19 importer unit unit-2.19 lint docs-lint

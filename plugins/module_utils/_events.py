@@ -28,7 +28,7 @@ def keys_of(record):
     calls = [call for stage in record["stages"] for call in stage["calls"]]
     # Polls are known by the server's id, and need no key each.
     asked = [call["request_id"] for call in calls if call["method"] != "GET" and call["request_id"]]
-    booted = {call["request_id"] for call in boot["calls"] if call["path"].endswith("/servers")}
+    booted = {call["request_id"] for call in boot["calls"] if call["path"].endswith(("/servers", "/os-volume_attachments"))}
     networks = [network["id"] for network in instance.get("networks", [])]
     routers = [router for network in instance.get("networks", []) for router in network["routers"]]
     ports = [port["id"] for port in instance.get("ports", [])]

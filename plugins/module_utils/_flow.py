@@ -310,7 +310,8 @@ class Matcher:
             found = [found[0 if rule["pick"] == "first" else -1]]
         return [self.told(rule, one) for one in found]
 
-    def candidates(self, rule, steps):
+    def candidates(self, rule, steps, doubtful=False):
+        """The events that a rule means; the doubtful ones, which could be another boot's, only where asked for."""
         try:
             expression = jmespath.compile(filled(rule["where"], self.names)) if "where" in rule else None
         except KeyError:
@@ -326,7 +327,7 @@ class Matcher:
                 continue
             if "window" in rule and (rule["window"] not in one["window"] or own_keys(one)):
                 continue
-            if one["source"] == "log" and not self.is_ours(one, rule):
+            if one["source"] == "log" and not self.is_ours(one, rule, doubtful):
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
@@ -339,11 +340,11 @@ class Matcher:
                 found.append(one)
         return found
 
-    def is_ours(self, one, rule):
+    def is_ours(self, one, rule, doubtful):
         """What a log tells is ours by an id, or because there was no other whose it could be."""
         if own_keys(one) or (rule.get("needs") == "asked" and "asked" in one["keys"]):
             return True
-        return ("window" in rule or "shared" in one["keys"]) and self.ours_alone(one)
+        return ("window" in rule or "shared" in one["keys"]) and (doubtful or self.ours_alone(one))
 
     def span(self, rule, steps):
         """The time in which a rule's evidence may lie: between two steps, or anywhere in the run."""
@@ -371,7 +372,7 @@ class Matcher:
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
             return []
         # Who does not know the span of time has looked at nothing.
-        if self.span(rule, steps) is None or self.candidates(rule, steps):
+        if self.span(rule, steps) is None or self.candidates(rule, steps, doubtful=True):
             return []
         where = ", ".join(sorted({source["host"] for source in sources}))
         return [

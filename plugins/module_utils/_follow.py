@@ -55,6 +55,19 @@ def follow(record, flows, logs):
     return [as_record(flow, matcher) for flow in flows], events
 
 
+def logs_read(logs):
+    """What was read of each host's logs, and what was not and why."""
+    return [
+        {
+            "host": host,
+            "reason": None if "events" in (read or {}) else (read or {}).get("msg") or "it was not asked",
+            "sources": (read or {}).get("sources") or [],
+            "unread": (read or {}).get("unread") or [],
+        }
+        for host, read in sorted(logs.items())
+    ]
+
+
 def names_of(record):
     """What a rule may name in braces. Who has no volume has no {volume}, and the rule shows nothing."""
     instance = record.get("instance") or {}
@@ -67,6 +80,7 @@ def names_of(record):
         "network": networks[0].get("id"),
         "subnet": next((subnet["id"] for subnet in networks[0].get("subnets") or []), None),
         "host": host_of(record),
+        "user": _events.stage_of(record, "auth")["details"].get("user"),
     }
     return {kind: name for kind, name in names.items() if name}
 

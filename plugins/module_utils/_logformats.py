@@ -35,6 +35,9 @@ UWSGI = re.compile(
     r"\[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] "
     r"(?P<method>[A-Z]+) (?P<path>\S+) => generated \d+ bytes in (?P<msecs>\d+) msecs \(HTTP/[\d.]+ (?P<status>\d{3})\)"
 )
+UWSGI_STARTS = re.compile(
+    r"^\*\*\* (?:Starting|Operational).* on \[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] \*\*\*"
+)
 APACHE = re.compile(
     r"^(?P<client>\S+) \S+ \S+ \[(?P<time>\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "
     r'"(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" (?P<status>\d{3})'
@@ -191,7 +194,7 @@ def dated(line, near, zone):
         text = match["time"].replace(" ", "T") + match["zone"].replace("Z", "+00:00")
         at, resolution = datetime.fromisoformat(colon(text)).timestamp(), 1e-3 if "." in match["time"] else 1
     else:
-        match = SYSLOG.match(line)
+        match = SYSLOG.match(line) or UWSGI_STARTS.match(line)
         if not match:
             return None
         at, resolution = yearless(match["time"], near, zone), 1

@@ -52,6 +52,7 @@ def main():
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
+                run.record["logs"] = _follow.logs_read(module.params["logs"])
                 run.save()
                 write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(events)))
         return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}

@@ -31,7 +31,7 @@ def pytest_runtest_makereport():
 
 def complaints():
     for name in HOSTS:
-        errors = "grep -rhE ' (ERROR|CRITICAL) ' /var/log --include=*.log"
+        errors = "grep -rhE '^[0-9: .-]+ (ERROR|CRITICAL) ' /var/log --include=*.log"
         command = f"{errors} | cut -c 1-400 | sort | tail -n {COMPLAINTS}"
         yield name, lab_host(name, sudo=True).run(command).stdout
 

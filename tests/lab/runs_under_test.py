@@ -67,10 +67,10 @@ def verify(runs, *arguments, env=None, **variables):
     return Outcome(status, output, (Path(runs) / "latest").resolve())
 
 
-def start(runs, **variables):
+def start(runs, *arguments, **variables):
     """Start verify in a session of its own and go on."""
     return subprocess.Popen(
-        command("verify", **{"cloud": "lab", "runs": runs, **variables}),
+        command("verify", *arguments, **{"cloud": "lab", "runs": runs, **variables}),
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

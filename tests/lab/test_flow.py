@@ -1,0 +1,175 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs on the lab are followed through every step, and nothing of one run is taken for another's."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime
+from typing import NamedTuple
+
+import pytest
+from lab_under_test import DIRECTORY, INVENTORY
+from runs_under_test import LIMIT, Outcome, nothing_left, start, verify
+
+# What nova 2025.1 does one after the other.
+ORDER = [
+    ["1", "3", "4", "6", "7"],
+    ["4", "6", "8", "9", "11", "12", "13", "14", "15", "17", "18"],
+    ["13", "26", "26c"],
+    ["26", "27", "29", "32"],
+    ["13", "39", "42", "19", "20", "44", "34", "36", "37", "38", "45", "46", "47"],
+    ["19", "21", "22", "43", "52", "54"],
+    ["7", "55", "58"],
+]
+
+
+class Followed(NamedTuple):
+    outcome: Outcome
+
+    def flow(self, name):
+        return next(flow for flow in self.outcome.record["flows"] if flow["name"] == name)
+
+    def steps(self, name="ops_guide"):
+        return {step["id"]: step for step in self.flow(name)["steps"]}
+
+    def unseen(self, name):
+        return {step["id"]: step["reason"] for step in self.flow(name)["steps"] if step["status"] == "unseen"}
+
+    def covered(self, tier, level=None):
+        rows = self.flow("ops_guide")["coverage"]
+        return next(row for row in rows if (row["tier"], row["level"]) == (tier, level))
+
+    @property
+    def events(self):
+        return (self.outcome.directory / "events.jsonl").read_text()
+
+    @property
+    def own_ids(self):
+        instance, boot = self.outcome.record["instance"], self.outcome.stage("boot")
+        ports = [port["id"] for port in instance["ports"]]
+        return {instance["server"]["id"], boot["details"]["request_id"], *ports, *instance["volumes"]}
+
+
+FRESH = {
+    "cloud": "lab-ldap",
+    "admin_cloud": "lab-admin",
+    "image_file": str(DIRECTORY / "probe.raw"),
+    "image_store": "rgw",
+    "volume_type": "ceph",
+}
+PLAIN = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "volume_type": "ceph"}
+
+
+def passed(outcome):
+    assert outcome.status == 0, outcome.output
+    return Followed(outcome)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, admin, storage):
+    folder = tmp_path_factory.mktemp("runs")
+    with nothing_left(folder, admin, storage):
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def alone(folder):
+    """A user out of LDAP, an image in RBD, a volume, and no other boot beside it."""
+    return passed(verify(folder / "alone", "-i", str(INVENTORY), **{**PLAIN, "cloud": "lab-ldap"}))
+
+
+@pytest.fixture(scope="module")
+def together(folder):
+    """Two boots at the same moment: a fresh image out of the object store for a user out of LDAP, and a plain one."""
+    begun = {
+        name: start(folder / name, "-i", str(INVENTORY), **variables)
+        for name, variables in {"fresh": FRESH, "plain": PLAIN}.items()
+    }
+    said = {name: process.communicate(timeout=LIMIT)[0] for name, process in begun.items()}
+    return {
+        name: passed(Outcome(process.returncode, said[name], (folder / name / "latest").resolve()))
+        for name, process in begun.items()
+    }
+
+
+def bounds(step):
+    """Between which times a step happened: what is cut to the second may have been later in it."""
+    at = datetime.fromisoformat(step["at"]).timestamp()
+    return at - step["error_s"], at + step["resolution_s"] + step["error_s"]
+
+
+def assert_in_order(steps):
+    for chain in ORDER:
+        timed = [steps[one] for one in chain if steps[one]["at"]]
+        assert len(timed) > len(chain) / 2, chain
+        for earlier, later in itertools.combinations(timed, 2):
+            assert bounds(earlier)[0] <= bounds(later)[1], (earlier["id"], earlier["at"], later["id"], later["at"])
+
+
+def test_every_step_of_the_operations_guide_is_seen_or_proved_not_to_happen(alone):
+    assert alone.unseen("ops_guide") == {}
+    assert {alone.steps()[one]["status"] for one in ("2", "2a", "23", "25")} == {"absent"}
+    assert {alone.steps()[one]["status"] for one in ("1a", "1b")} == {"seen"}
+    assert alone.unseen("modern") == {}
+    assert alone.unseen("request_flow") == {}
+
+
+def test_every_exchange_of_the_trace_is_found_or_explained(alone):
+    trace = alone.flow("http_trace")
+    assert alone.unseen("http_trace") == {}
+    assert sum(step["status"] == "seen" for step in trace["steps"]) >= 25
+    assert [one for one in trace["others"] if not one["because"]] == []
+
+
+@pytest.mark.parametrize(
+    ("tier", "level", "least"),
+    [(0, None, 10), (1, None, 15), (2, "info", 33), (2, "debug", 42), (2, "messaging", 50)],
+)
+def test_each_access_shows_so_many_of_the_58(alone, tier, level, least):
+    row = alone.covered(tier, level)
+    assert row["of"] == 58
+    assert row["seen"] + row["absent"] >= least, row
+    print(f"tier {tier} {level or ''}: {row}")
+
+
+def test_steps_come_in_the_order_in_which_they_happen(alone):
+    assert_in_order(alone.steps())
+
+
+def test_every_host_is_read_whole(alone):
+    for host in alone.outcome.record["logs"]:
+        assert host["reason"] is None
+        assert host["unread"] == []
+        assert all(source["whole"] for source in host["sources"]), host
+
+
+def test_following_takes_little_time(alone):
+    """Between the end of the last stage and the begin of the checks lie reading, matching and writing."""
+    parts = [line for line in alone.outcome.output.splitlines() if " flow | " in line]
+    assert len(parts) == 3
+    assert sum(float(line.split()[-3]) for line in parts) < 20, parts
+
+
+def test_two_boots_at_one_moment_are_told_apart(together):
+    fresh, plain = together["fresh"], together["plain"]
+    for one, other in ((fresh, plain), (plain, fresh)):
+        assert one.flow("ops_guide")["rivals"] >= 1
+        assert [identity for identity in other.own_ids if identity in one.events] == []
+        assert_in_order(one.steps())
+
+
+def test_what_has_no_id_counts_for_neither_of_two_boots(together):
+    for one in together.values():
+        begun = min(bounds(step)[0] for step in one.steps().values() if step["id"] == "4")
+        for step in one.steps().values():
+            late = [seen for seen in step["evidence"] if seen["grade"] == "window" and seen["at"] and seen["tier"] == 2]
+            assert all(datetime.fromisoformat(seen["at"]).timestamp() < begun for seen in late), step
+
+
+def test_an_image_out_of_the_object_store_is_seen_to_be_fetched(together):
+    assert {together["fresh"].steps()[one]["status"] for one in ("23", "25")} == {"seen"}
+    assert {together["plain"].steps()[one]["status"] for one in ("23", "25")} == {"absent"}
+    assert {together["plain"].steps()[one]["status"] for one in ("1a", "1b")} == {"absent"}
