@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit \
-  unit-2.19 importer clean
+  unit-2.19 browser importer clean
 
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
 export LAB_NAME ?= lab
@@ -98,6 +98,9 @@ unit: $(VENV)/ready ## Unit tests with the newest ansible-core
 
 unit-2.19: $(OLD)/ready ## Unit tests with the oldest ansible-core
 	$(OLD)/bin/pytest tests/unit
+
+browser: $(VENV)/ready ## What browsers would draw, read by Mermaid's own parser; needs Node.js
+	$(BIN)/pytest tests/browser
 
 importer: $(IMPORTER)/ready ## The tarball: what it holds, what Galaxy says to it, and that it works installed
 	$(IMPORTER)/bin/python tools/check-tarball

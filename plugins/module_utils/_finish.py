@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from . import _history, _ledger, _render, _thresholds, _verdict
+from . import _history, _ledger, _render, _sequence_svg, _sequence_text, _thresholds, _verdict
 from ._run import write_whole
 
 
@@ -45,3 +45,7 @@ def forgotten(run):
 def render(run):
     write_whole(run.path("junit.xml"), _render.junit(run.record))
     write_whole(run.path("metrics.prom"), _render.metrics(run.record))
+    for flow in run.record["flows"][:1]:
+        write_whole(run.path("flow.svg"), _sequence_svg.svg(flow, run.record))
+        write_whole(run.path("flow.mmd"), _sequence_text.mermaid(flow))
+        write_whole(run.path("flow.puml"), _sequence_text.plantuml(flow))
