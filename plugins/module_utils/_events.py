@@ -22,13 +22,15 @@ REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
 
 def keys_of(record):
-    """Kind to the ids by which a run is known outside its record: request is the boot's, asked any other request's."""
+    """Kind to the ids by which a run is known outside its record: request is of the boot, asked of any other."""
     instance = record.get("instance") or {}
     boot = stage_of(record, "boot")
     calls = [call for stage in record["stages"] for call in stage["calls"]]
     # Polls are known by the server's id, and need no key each.
     asked = [call["request_id"] for call in calls if call["method"] != "GET" and call["request_id"]]
-    booted = {call["request_id"] for call in boot["calls"] if call["path"].endswith(("/servers", "/os-volume_attachments"))}
+    booted = {
+        call["request_id"] for call in boot["calls"] if call["path"].endswith(("/servers", "/os-volume_attachments"))
+    }
     networks = [network["id"] for network in instance.get("networks", [])]
     routers = [router for network in instance.get("networks", []) for router in network["routers"]]
     ports = [port["id"] for port in instance.get("ports", [])]

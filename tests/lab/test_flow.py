@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from datetime import datetime
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ ORDER = [
     ["13", "26", "26c"],
     ["26", "27", "29", "32"],
     ["13", "39", "42", "19", "20", "44", "34", "36", "37", "38", "45", "46", "47"],
-    ["19", "21", "22", "43", "52", "54"],
+    ["19", "21", "22", "43", "52", "53", "53a", "54"],
     ["7", "55", "58"],
 ]
 
@@ -150,14 +151,16 @@ def test_following_takes_little_time(alone):
     """Between the end of the last stage and the begin of the checks lie reading, matching and writing."""
     parts = [line for line in alone.outcome.output.splitlines() if " flow | " in line]
     assert len(parts) == 3
-    assert sum(float(line.split()[-3]) for line in parts) < 20, parts
+    seconds = [float(re.search(r" (\d+\.\d) s ", line)[1]) for line in parts]
+    assert sum(seconds) < 20, parts
 
 
 def test_two_boots_at_one_moment_are_told_apart(together):
     fresh, plain = together["fresh"], together["plain"]
     for one, other in ((fresh, plain), (plain, fresh)):
         assert one.flow("ops_guide")["rivals"] >= 1
-        assert [identity for identity in other.own_ids if identity in one.events] == []
+        strange = [line for line in one.events.splitlines() if any(identity in line for identity in other.own_ids)]
+        assert strange == []
         assert_in_order(one.steps())
 
 
