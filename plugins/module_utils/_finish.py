@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from . import _history, _ledger, _render, _sequence_svg, _sequence_text, _thresholds, _verdict
+from . import _history, _ledger, _page, _render, _sequence_svg, _sequence_text, _thresholds, _verdict
 from ._run import write_whole
 
 
@@ -42,10 +42,19 @@ def forgotten(run):
     ]
 
 
-def render(run):
+def render(run, template=None, history=20):
+    """Write the files for readers; the page only with its template, which is with the role that reports."""
     write_whole(run.path("junit.xml"), _render.junit(run.record))
     write_whole(run.path("metrics.prom"), _render.metrics(run.record))
+    diagram = None
     for flow in run.record["flows"][:1]:
-        write_whole(run.path("flow.svg"), _sequence_svg.svg(flow, run.record))
+        diagram = _sequence_svg.svg(flow, run.record)
+        write_whole(run.path("flow.svg"), diagram)
         write_whole(run.path("flow.mmd"), _sequence_text.mermaid(flow))
         write_whole(run.path("flow.puml"), _sequence_text.plantuml(flow))
+    if template is None:
+        return
+    with open(template, encoding="utf-8") as stream:
+        text = stream.read()
+    earlier = _history.earlier_records(os.path.dirname(run.directory), run.record, history)
+    write_whole(run.path(_render.PAGE), _page.render(run.record, text, diagram, earlier))

@@ -10,6 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from datetime import datetime
 from xml.etree import ElementTree
@@ -18,6 +19,7 @@ from xml.etree import ElementTree
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
+PAGE = "report.html"
 STATUSES = ("ok", "failed", "not_applicable", "unreadable")
 
 
@@ -62,8 +64,9 @@ def summary(record, directory):
         "",
         f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
         f"  files: {directory}",
-        "",
     ]
+    page = os.path.join(directory, PAGE)
+    lines += [f"  page: {page}", ""] if os.path.exists(page) else [""]
     return [clean(line) for line in lines]
 
 
@@ -81,9 +84,9 @@ def host_lines(record):
     return lines
 
 
-def slowest_calls(record):
+def slowest_calls(record, most=SLOWEST):
     calls = [(stage["stage"], call) for stage in record["stages"] for call in stage["calls"]]
-    return sorted(calls, key=lambda one: -one[1]["seconds"])[:SLOWEST]
+    return sorted(calls, key=lambda one: -one[1]["seconds"])[:most]
 
 
 def junit(record):

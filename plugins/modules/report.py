@@ -11,6 +11,7 @@ short_description: Ends a run with its verdict, and renders its record
 version_added: 0.1.0
 description:
   - Judges the run, applies limits, compares with earlier runs, and writes C(junit.xml) and C(metrics.prom).
+  - With O(template) it also writes C(report.html), one page for a browser that needs nothing else.
   - A finished run keeps its verdict, and is only rendered again.
 extends_documentation_fragment:
   - stackproof.provision._stage.thresholds
@@ -28,9 +29,17 @@ options:
     description: Whether the module fails unless the verdict is a pass.
     type: bool
     default: true
+  end:
+    description: Whether a run that has not finished is ended. Without it such a run is refused, and nothing is written.
+    type: bool
+    default: true
+  template:
+    description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
+    type: path
 requirements:
   - python >= 3.11
   - jmespath >= 1.0
+  - jinja2 >= 3.1, for the page
 author: stackproof contributors (@stackproof)
 """
 
@@ -45,6 +54,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+page:
+  description: Where the page is, if there is one.
+  returned: success
+  type: str
 verdict:
   description: Result, stage and reason.
   returned: always
@@ -59,8 +72,14 @@ summary:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _finish, _render, _run, _thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils import _finish, _page, _render, _run, _thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+
+
+def check_finished(run):
+    if run.record["finished"] is None:
+        hint = "The playbook that began it ends it; if that is gone, the playbook cleanup does."
+        raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
 
 
 def main():
@@ -70,22 +89,28 @@ def main():
             "run_dir": {"type": "path", "required": True},
             "history": {"type": "int", "default": 20},
             "enforce": {"type": "bool", "default": True},
+            "end": {"type": "bool", "default": True},
+            "template": {"type": "path"},
         },
         supports_check_mode=True,
     )
     params = module.params
     if not _thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
+    if params["template"] and not _page.HAS_JINJA2:
+        module.fail_json(msg=missing_required_lib("jinja2"))
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])
     try:
         run = _run.Run(params["run_dir"])
+        if not params["end"]:
+            check_finished(run)
         changed = run.record["finished"] is None and not module.check_mode
         if not module.check_mode:
             with run.alone():
                 if changed:
                     _finish.finish(run, params["thresholds"], params["history"])
-                _finish.render(run)
+                _finish.render(run, params["template"], params["history"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"writing the report into {params['run_dir']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")
@@ -93,6 +118,7 @@ def main():
         "changed": changed,
         "verdict": run.record["verdict"],
         "summary": _render.summary(run.record, run.directory),
+        "page": run.path(_render.PAGE) if os.path.exists(run.path(_render.PAGE)) else None,
     }
     if params["enforce"] and not module.check_mode and run.record["verdict"]["result"] != "pass":
         module.fail_json(msg=run.record["verdict"]["reason"], **result)

@@ -98,6 +98,13 @@ def test_the_summary_of_a_pass(passed):
     assert slowest == [0.53, 0.52, 0.52]
 
 
+def test_the_summary_ends_with_the_page_if_there_is_one(passed, tmp_path):
+    without = _render.summary(passed, str(tmp_path))
+    (tmp_path / "report.html").write_text("")
+    assert _render.summary(passed, str(tmp_path)) == [*without[:-1], f"  page: {tmp_path}/report.html", ""]
+    assert "page:" not in "\n".join(without)
+
+
 def test_the_summary_of_a_failure_has_no_times_of_what_did_not_run(failed):
     lines = _render.summary(failed, "/runs/x")
     assert any(re.fullmatch(r"  boot       failed  +0\.\d", line) for line in lines)

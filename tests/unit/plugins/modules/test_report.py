@@ -11,10 +11,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _run
+from ansible_collections.stackproof.provision.plugins.module_utils import _page, _run
 from ansible_collections.stackproof.provision.plugins.modules import report as module
 
 RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs"
+TEMPLATE = Path(__file__).parents[4] / "roles" / "report" / "templates" / "report.html.j2"
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
 
 
@@ -129,3 +130,52 @@ def test_a_folder_that_is_no_run_is_said(call, tmp_path):
     result = call(module, run_dir=str(tmp_path))
     assert result["failed"] is True
     assert "is no run's directory" in result["msg"]
+
+
+def test_a_page_is_written_with_a_template_and_named(call, unfinished):
+    run = unfinished(PASSED)
+    result = call(module, run_dir=run.directory, template=str(TEMPLATE))
+    assert result["page"] == run.path("report.html")
+    assert result["summary"][-2:] == [f"  page: {run.directory}/report.html", ""]
+    text = Path(result["page"]).read_text()
+    assert "Passed" in text
+    assert "The last 2 runs on this cloud" in text
+
+
+def test_no_page_without_a_template(call, unfinished):
+    result = call(module, run_dir=unfinished(PASSED).directory)
+    assert result["page"] is None
+    assert "page:" not in "\n".join(result["summary"])
+
+
+def test_a_finished_run_that_failed_is_rendered_again_and_its_record_stays(call, tmp_path):
+    shutil.copytree(RECORDED / FAILED, tmp_path / FAILED)
+    before = (tmp_path / FAILED / "run.json").read_bytes()
+    options = {"template": str(TEMPLATE), "enforce": False, "end": False}
+    result = call(module, run_dir=str(tmp_path / FAILED), **options)
+    assert (result["changed"], result.get("failed")) == (False, None)
+    assert (tmp_path / FAILED / "run.json").read_bytes() == before
+    assert "Failed" in (tmp_path / FAILED / "report.html").read_text()
+
+
+def test_an_unfinished_run_is_refused_if_it_is_not_to_be_ended(call, unfinished):
+    run = unfinished(PASSED)
+    before = Path(run.path("run.json")).read_bytes()
+    result = call(module, run_dir=run.directory, template=str(TEMPLATE), enforce=False, end=False)
+    assert result["failed"] is True
+    assert result["msg"].startswith(f"the run {PASSED} has not finished, so there is nothing to render yet. ")
+    assert Path(run.path("run.json")).read_bytes() == before
+    assert not Path(run.path("report.html")).exists()
+
+
+def test_a_template_that_is_not_there_is_said(call, unfinished):
+    result = call(module, run_dir=unfinished(PASSED).directory, template="/nowhere/report.html.j2")
+    assert result["failed"] is True
+    assert "/nowhere/report.html.j2" in result["msg"]
+
+
+def test_without_jinja2_only_the_page_is_refused(call, unfinished, monkeypatch):
+    monkeypatch.setattr(_page, "HAS_JINJA2", False)
+    run = unfinished(PASSED)
+    assert "jinja2" in call(module, run_dir=run.directory, template=str(TEMPLATE))["msg"]
+    assert call(module, run_dir=run.directory)["verdict"]["result"] == "pass"

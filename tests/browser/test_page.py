@@ -1,0 +1,219 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of a run in a browser: it fits a phone, filters without script, unfolds in print, and fetches nothing.
+
+Needs chromium (apt-get install chromium), which is driven over a pipe, by its DevTools protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RECORDED = REPOSITORY / "tests" / "unit" / "plugins" / "module_utils" / "recorded"
+TEMPLATE = REPOSITORY / "roles" / "report" / "templates" / "report.html.j2"
+RUNS = {
+    "followed": RECORDED / "pages" / "20261121-152747-af4099",
+    "refused": RECORDED / "runs" / "20261121-073057-d8aefd",
+}
+PATIENCE = 30
+# All that lies to the right of the page, but for what scrolls in a frame of its own
+WIDER = """[...document.querySelectorAll("body *")].filter(one =>
+  one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll, .diagram"))
+  .map(one => one.outerHTML.slice(0, 99))"""
+SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
+  .filter(one => one.querySelector("td") && one.offsetHeight).length"""
+
+for name, places in (
+    ("ansible_collections", []),
+    ("ansible_collections.stackproof", []),
+    ("ansible_collections.stackproof.provision", [str(REPOSITORY)]),
+):
+    if name not in sys.modules:
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = places
+        sys.modules[name] = module_from_spec(spec)
+
+from ansible_collections.stackproof.provision.plugins.module_utils import _page, _run
+
+
+class Browser:
+    """A chromium without a window, with one page."""
+
+    def __init__(self, profile):
+        program = shutil.which("chromium")
+        assert program, "chromium is not on PATH: apt-get install chromium"
+        read, self.orders = os.pipe()
+        self.answers, write = os.pipe()
+        # It reads orders from file 3 and answers on file 4, whatever their numbers are here.
+        command = f"exec {program} --headless --no-sandbox --disable-gpu --remote-debugging-pipe"
+        shell = f"{command} --user-data-dir={profile} about:blank 3<&{read} 4>&{write}"
+        self.process = subprocess.Popen(
+            ["bash", "-c", shell], pass_fds=(read, write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        os.close(read)
+        os.close(write)
+        self.number, self.rest, self.session, self.events = 0, b"", None, []
+        target = next(one for one in self.ask("Target.getTargets")["targetInfos"] if one["type"] == "page")
+        self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Network", "Log"):
+            self.ask(f"{domain}.enable")
+
+    def ask(self, method, **params):
+        self.number += 1
+        order = {"id": self.number, "method": method, "params": params}
+        order |= {"sessionId": self.session} if self.session else {}
+        os.write(self.orders, json.dumps(order).encode() + b"\0")
+        while True:
+            said = self.hear()
+            if said.get("id") == self.number:
+                assert "error" not in said, said
+                return said["result"]
+            self.events.append(said)
+
+    def hear(self):
+        while b"\0" not in self.rest:
+            more = os.read(self.answers, 1 << 16)
+            assert more, "chromium has ended"
+            self.rest += more
+        said, _zero, self.rest = self.rest.partition(b"\0")
+        return json.loads(said)
+
+    def value(self, expression):
+        said = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in said, said
+        return said["result"]["value"]
+
+    def show(self, path, width, scheme="light"):
+        self.events = []
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.ask("Emulation.setEmulatedMedia", media="", features=features)
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 600)
+        self.ask("Page.navigate", url=path.as_uri())
+        until = time.monotonic() + PATIENCE
+        while self.value("document.readyState + location.href") != "complete" + path.as_uri():
+            assert time.monotonic() < until, "the page does not load"
+            time.sleep(0.05)
+
+    def close(self):
+        with contextlib.suppress(OSError, AssertionError):
+            self.ask("Browser.close")
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        os.close(self.orders)
+        os.close(self.answers)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The pages of a run that passed and of one that failed, with all recorded ones as earlier ones."""
+    folder = tmp_path_factory.mktemp("pages")
+    earlier = [_run.read_record(directory) for directory in sorted((RECORDED / "runs").iterdir())]
+    # Wider than any screen: it scrolls in its own frame.
+    diagram = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="2400" height="300"><rect width="2400" height="300"/></svg>'
+    )
+    for name, directory in RUNS.items():
+        text = _page.render(_run.read_record(directory), TEMPLATE.read_text(), diagram, earlier)
+        (folder / f"{name}.html").write_text(text)
+    return {name: folder / f"{name}.html" for name in RUNS}
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_nothing_is_wider_than_the_page(browser, pages, name, width):
+    browser.show(pages[name], width)
+    assert browser.value("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
+    assert browser.value(WIDER) == []
+    # Unfolded, too.
+    assert (
+        browser.value("document.querySelectorAll('details').forEach(one => one.open = true); document.fonts.size") == 0
+    )
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth") is True
+    assert browser.value(WIDER) == []
+
+
+def test_the_steps_are_filtered_by_a_style_alone(browser, pages):
+    browser.show(pages["followed"], 1280)
+    assert browser.value(SHOWN) == 67
+    browser.value("document.querySelector('#filter-not-seen').focus(), 1")
+    browser.ask("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
+    browser.ask("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
+    assert browser.value(SHOWN) == 12
+    # The arrow key goes on to the first phase.
+    for kind in ("rawKeyDown", "keyUp"):
+        browser.ask("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+    assert browser.value(SHOWN) == 6
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert browser.value(SHOWN) == 67
+
+
+def test_print_unfolds_the_evidence(browser, pages):
+    browser.show(pages["followed"], 800)
+    heights = "[...document.querySelectorAll('.evidence')].map(one => one.offsetHeight)"
+    folded = browser.value(heights)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert all(after > before + 10 for before, after in zip(folded, browser.value(heights)))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", RUNS)
+def test_words_have_contrast(browser, pages, name, scheme):
+    """Each word has 4.5 times the light of what is behind it, or the other way round, as WCAG AA asks for."""
+    browser.show(pages[name], 1280, scheme)
+    assert browser.value(CONTRAST) == []
+
+
+CONTRAST = """(() => {
+  const light = text => {
+    const [r, g, b] = text.match(/[\\d.]+/g).map(one => one / 255)
+      .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paper = one => {
+    for (; one; one = one.parentElement) {
+      const color = getComputedStyle(one).backgroundColor;
+      if (!color.endsWith(", 0)")) return light(color);
+    }
+    return 1;
+  };
+  const wrong = [];
+  for (const one of document.querySelectorAll("body *:not(svg *)")) {
+    if (![...one.childNodes].some(node => node.nodeType === 3 && node.data.trim()) || one.closest(".skip")) continue;
+    const [a, b] = [light(getComputedStyle(one).color), paper(one)];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) wrong.push(`${ratio.toFixed(2)} ${one.outerHTML.slice(0, 99)}`);
+  }
+  return [...new Set(wrong)].slice(0, 9);
+})()"""
+
+
+def test_nothing_is_fetched_and_nothing_is_against_the_policy(browser, pages):
+    browser.show(pages["followed"], 1280)
+    browser.ask("Page.captureScreenshot")
+    asked = {
+        one["params"]["request"]["url"] for one in browser.events if one.get("method") == "Network.requestWillBeSent"
+    }
+    assert {url for url in asked if not url.startswith("data:")} == {pages["followed"].as_uri()}
+    assert [one["params"]["entry"]["text"] for one in browser.events if one.get("method") == "Log.entryAdded"] == []
