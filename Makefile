@@ -60,7 +60,7 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the download cache
 	$(call alone,$(PLAY) stackproof.provision.lab_destroy)
 
-test: check lab ## Every test, on a lab that is built first
+test: check browser lab ## Every test, on a lab that is built first
 	$(ON_LAB) -m "not soak"
 	$(MOLECULE)
 
@@ -99,7 +99,8 @@ unit: $(VENV)/ready ## Unit tests with the newest ansible-core
 unit-2.19: $(OLD)/ready ## Unit tests with the oldest ansible-core
 	$(OLD)/bin/pytest tests/unit
 
-browser: $(VENV)/ready ## What browsers would draw, read by Mermaid's own parser; needs Node.js
+browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
+	@command -v chromium >/dev/null && command -v npm >/dev/null || { apt-get --quiet update && apt-get --quiet --yes install chromium npm; }
 	$(BIN)/pytest tests/browser
 
 importer: $(IMPORTER)/ready ## The tarball: what it holds, what Galaxy says to it, and that it works installed

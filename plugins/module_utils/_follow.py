@@ -132,7 +132,8 @@ def written(at):
 def lines(events):
     """The events as a file has them, one a line, with the fields that may be told."""
     common = ("host", "service", "source", "kind", "level", "keys", "text", "resolution_s", "error_s")
-    for one in events:
+    # What carries no id may be anybody's; where it counts as evidence, the flow has it.
+    for one in (one for one in events if one["keys"] or one["source"] == "api"):
         told = {"at": written(one["at"]), "until": written(one["until"]), **{name: one[name] for name in common}}
         told.update({name: one[name] for name in FIELDS if one.get(name) is not None})
         yield json.dumps(told, sort_keys=True)
