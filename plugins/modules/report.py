@@ -36,6 +36,11 @@ options:
   template:
     description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
     type: path
+  otlp_endpoint:
+    description:
+      - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
+      - An endpoint that does not take them is a warning, and no failure.
+    type: str
 requirements:
   - python >= 3.11
   - jmespath >= 1.0
@@ -69,10 +74,19 @@ summary:
   elements: str
 """
 
+import json
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _finish, _page, _render, _run, _thresholds
+from ansible.module_utils.urls import fetch_url
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _finish,
+    _page,
+    _render,
+    _run,
+    _spans,
+    _thresholds,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
 
@@ -80,6 +94,14 @@ def check_finished(run):
     if run.record["finished"] is None:
         hint = "The playbook that began it ends it; if that is gone, the playbook cleanup does."
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
+
+
+def send(module, record, endpoint):
+    data = json.dumps(_spans.spans(record))
+    headers = {"Content-Type": "application/json"}
+    _answer, info = fetch_url(module, endpoint, data=data, headers=headers, method="POST", timeout=10)
+    if info["status"] not in (200, 202):
+        module.warn(f"{endpoint} did not take the spans of the run: {info['msg']}")
 
 
 def main():
@@ -91,6 +113,7 @@ def main():
             "enforce": {"type": "bool", "default": True},
             "end": {"type": "bool", "default": True},
             "template": {"type": "path"},
+            "otlp_endpoint": {"type": "str"},
         },
         supports_check_mode=True,
     )
@@ -120,6 +143,8 @@ def main():
         "summary": _render.summary(run.record, run.directory),
         "page": run.path(_render.PAGE) if os.path.exists(run.path(_render.PAGE)) else None,
     }
+    if params["otlp_endpoint"] and not module.check_mode:
+        send(module, run.record, params["otlp_endpoint"])
     if params["enforce"] and not module.check_mode and run.record["verdict"]["result"] != "pass":
         module.fail_json(msg=run.record["verdict"]["reason"], **result)
     module.exit_json(**result)
