@@ -17,7 +17,7 @@ import yaml
 
 try:
     import jmespath
-    from jmespath.exceptions import JMESPathError
+    from jmespath.exceptions import JMESPathError, JMESPathTypeError
 
     HAS_JMESPATH = True
 except ImportError:
@@ -68,15 +68,17 @@ class FlowError(StageError):
         super().__init__("config", f"the flow {path}: {why}", hint="docs/flows.md describes the format.")
 
 
-def load(path):
+def load(path, above=()):
     """A flow, checked: what is wrong in a user's own file is said with its place."""
+    if path in above:
+        raise FlowError(path, "it extends itself")
     try:
         with open(path, encoding="utf-8") as file:
             flow = yaml.safe_load(file)
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
     if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
-        flow = extended(load(os.path.join(os.path.dirname(path), flow["extends"])), flow)
+        flow = extended(load(os.path.join(os.path.dirname(path), str(flow["extends"])), (*above, path)), flow)
     check(path, flow)
     return flow
 
@@ -84,12 +86,14 @@ def load(path):
 def extended(base, more):
     """A flow with steps between those of another one, or that tells the other's steps in fewer of its own."""
     steps = more.get("steps") or []
-    lifelines = list(dict.fromkeys([*base["lifelines"], *more.get("lifelines", ())]))
+    lifelines = list(dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or ())]))
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        return {**base, **more, "lifelines": lifelines}  # what is wrong is said by the check
     if any("covers" in step for step in steps):
         return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
     merged = [dict(step) for step in base["steps"]]
     for step in steps:
-        ids = [str(one["id"]) for one in merged]
+        ids = [str(one.get("id")) for one in merged]
         near = str(step.get("after", step.get("before")))
         merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), step)
     return {**base, **more, "lifelines": lifelines, "steps": merged}
@@ -101,39 +105,75 @@ def check(path, flow):
     lacking = {"name", "title", "lifelines", "steps"} - set(flow)
     if lacking:
         raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
+    for name in ("lifelines", "steps"):
+        if not isinstance(flow[name], list):
+            raise FlowError(path, f"{name} is no list")
+    check_expression(path, "counted", flow.get("counted", "@"))
+    for rule in flow.get("others") or ():
+        if not isinstance(rule, dict) or {"where", "because"} - set(rule):
+            raise FlowError(path, "a rule of others needs where and because")
+        check_expression(path, "others", rule["where"])
+    ids = {str(step["id"]) for step in flow["steps"] if isinstance(step, dict) and "id" in step}
     seen = set()
     for number, step in enumerate(flow["steps"], 1):
         where = f"step {step.get('id', number)}" if isinstance(step, dict) else f"step {number}"
-        if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
-            raise FlowError(path, f"{where} needs id, source, target, message and kind")
-        if set(step) - STEP_KEYS:
-            raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+        check_step(path, where, step, flow, ids)
         if str(step["id"]) in seen:
             raise FlowError(path, f"{where} is there twice")
         seen.add(str(step["id"]))
-        for end in ("source", "target"):
-            if step[end] not in flow["lifelines"]:
-                raise FlowError(path, f"{where}: {step[end]} is no lifeline")
-        unknown = {str(one) for one in step.get("covers") or ()} - {
-            str(one["id"]) for one in flow.get("base", flow)["steps"]
-        }
-        if unknown:
-            raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
-        for rule in rules_of(step):
-            check_rule(path, where, rule)
+        for part in ("observe", "cached", "absent"):
+            rules = step.get(part) or []
+            if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+                raise FlowError(path, f"{where}: {part} is no list of rules")
+            for rule in rules:
+                check_rule(path, where, rule, ids)
 
 
-def check_rule(path, where, rule):
+def check_step(path, where, step, flow, ids):
+    if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
+        raise FlowError(path, f"{where} needs id, source, target, message and kind")
+    if set(step) - STEP_KEYS:
+        raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+    for end in ("source", "target"):
+        if step[end] not in flow["lifelines"]:
+            raise FlowError(path, f"{where}: {step[end]} is no lifeline")
+    known = {str(one["id"]) for one in flow["base"]["steps"]} if "base" in flow else ids
+    unknown = {str(one) for one in step.get("covers") or ()} - known
+    if unknown:
+        raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
+    for name in ("after", "before"):
+        if name in step and str(step[name]) not in ids:
+            raise FlowError(path, f"{where} comes {name} {step[name]}, which is no step")
+    check_expression(path, where, step.get("when", "@"))
+
+
+def check_expression(path, where, text):
+    """Whether an expression is understood; what it finds in an event is another matter."""
+    try:
+        jmespath.compile(filled(text, defaultdict(lambda: "x"))).search({})
+    except JMESPathTypeError:
+        pass  # an event may have what nothing has not
+    except (JMESPathError, TypeError) as exc:
+        raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
+
+
+def check_rule(path, where, rule, ids):
     if set(rule) - RULE_KEYS:
         raise FlowError(path, f"{where} has a rule with {', '.join(sorted(set(rule) - RULE_KEYS))}, which is not known")
     if "source" not in rule or "service" not in rule:
         raise FlowError(path, f"{where} has a rule without source and service")
     if rule.get("level", "info") not in LEVELS or rule.get("tier", 0) not in TIERS:
         raise FlowError(path, f"{where} has a rule of the level {rule.get('level')} and the tier {rule.get('tier')}")
+    within = rule.get("within") or [None, None]
+    if not isinstance(within, list) or len(within) != 2:
+        raise FlowError(path, f"{where} has a rule within something that is not two steps")
+    unknown = [str(one) for one in within if one is not None and str(one) not in ids]
+    if unknown:
+        raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are no steps")
+    check_expression(path, where, rule.get("where", "@"))
     try:
-        jmespath.compile(filled(rule.get("where", "@"), defaultdict(lambda: "x")))
         re.compile(rule.get("says", ""))
-    except (JMESPathError, re.error) as exc:
+    except (TypeError, re.error) as exc:
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 
@@ -146,6 +186,14 @@ def turn_of(rule, part):
 
 def rules_of(step):
     return [rule for part in ("observe", "cached", "absent") for rule in step.get(part) or []]
+
+
+def agrees(expression, one):
+    """What an expression finds in an event: nothing, where it asks for what the event has not."""
+    try:
+        return expression.search(one)
+    except JMESPathTypeError:
+        return None
 
 
 def filled(text, names):
@@ -194,7 +242,7 @@ def rivals_in(asked, built):
     mine = [one for one in posts if one["keys"]]
     # Nova and its web server both log a request, and the second knows no id: one line of it is our own.
     own = sorted(
-        (one for one in posts if not one["keys"]),
+        (one for one in posts if one.get("began") and not one["keys"]),
         key=lambda one: min([abs(one["at"] - my["at"]) for my in mine] or [9e9]),
     )
     ours = (
@@ -227,7 +275,10 @@ class Matcher:
         for one in events:
             self.index[one["source"], one["service"]].append(one)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
-        self.rivals_known = any(source["service"] == "nova-api" and source["whole"] for source in sources)
+        # Nova's web server may have a log of its own; either tells each request.
+        asked = [source for source in sources if source["service"] == "nova-api"]
+        hosts = {source["host"] for source in asked}
+        self.rivals_known = bool(hosts) and hosts == {source["host"] for source in asked if source["whole"]}
         self.used = None
         self.levels = {}
         for one in events:
@@ -272,9 +323,14 @@ class Matcher:
         ]
 
     def explanation(self, one, explained):
-        return next(
-            (rule["because"] for rule in explained if jmespath.search(filled(rule["where"], self.names), one)), None
-        )
+        for rule in explained:
+            try:
+                expression = jmespath.compile(filled(rule["where"], self.names))
+            except KeyError:
+                continue  # the run has no such name
+            if agrees(expression, one):
+                return rule["because"]
+        return None
 
     def basics(self, step):
         applies = jmespath.search(step["when"], self.facts) if "when" in step else True
@@ -330,12 +386,10 @@ class Matcher:
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
-            if one.get("timeless"):
-                within = (float("-inf"), float("inf"))
             slack = one["resolution_s"] + one["error_s"]
-            if not (within[0] - slack <= one["at"] <= within[1] + slack):
+            if not (one.get("timeless") or within[0] - slack <= one["at"] <= within[1] + slack):
                 continue
-            if expression is None or expression.search(one):
+            if expression is None or agrees(expression, one):
                 found.append(one)
         return found
 
