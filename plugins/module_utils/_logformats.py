@@ -46,7 +46,7 @@ HTTP = [
         r"(?:.*? time: (?P<seconds>\d+\.\d+))?"
     ),
     re.compile(
-        r'^(?P<client>[^ ,]+)\S* - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
+        r'^(?P<client>[^ ,]+)(?:,\S*)? - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
         r"(?:status: )?(?P<status>\d{3})\s+(?:len: )?\S+\s+(?:time: )?(?P<seconds>\d+\.\d+)"
     ),
     re.compile(r"^(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD) https?://[^/\s]+(?P<path>/\S*)"),
