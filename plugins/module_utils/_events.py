@@ -234,7 +234,10 @@ def from_instance(record):
 def of_hosts(record):
     """What the hosts knew when they were read, as far as it has a time, or shows that something happened before."""
     keys, found = keys_of(record), []
-    asked = seconds_of(record["evidence"]["finished"]) if record.get("evidence") else None
+    evidence = record.get("evidence")
+    asked = seconds_of(evidence["finished"]) if evidence else None
+    # Each host was asked at some time in between.
+    slow = asked - seconds_of(evidence["started"]) if evidence else 0.0
     for host in record["hosts"]:
         facts = host["facts"]
         about = {"host": host["host"], "source": "host"}
@@ -242,7 +245,7 @@ def of_hosts(record):
         then = None if asked is None else asked + (host["clock_offset_s"] or 0)
         found += from_domain(facts.get("domain"), keys, then, about)
         for port, interface in (facts.get("interfaces") or {}).items():
-            found += from_interface(port, interface, then, about)
+            found += from_interface(port, interface, then, slow, about)
         for port, dhcp in (facts.get("dhcp") or {}).items():
             found += from_dhcp(port, dhcp, then, about)
         for port, proxies in (facts.get("metadata") or {}).items():
@@ -282,7 +285,7 @@ def from_domain(domain, keys, asked, about):
     return found
 
 
-def from_interface(port, interface, asked, about):
+def from_interface(port, interface, asked, slow, about):
     if not interface:
         return []
     mine = {"port": [port]}
@@ -291,9 +294,9 @@ def from_interface(port, interface, asked, about):
     flows = interface.get("flows") or {}
     if flows.get("count"):
         text = f"{flows['count']} flows for the port"
-        at = asked - flows["oldest_s"] if flows.get("oldest_s") is not None else asked
+        at, error = asked - slow / 2 - (flows.get("oldest_s") or 0), slow / 2 + 1.0
         found.append(
-            event(at, "openvswitch", "fact", text, keys=mine, fact="flows", resolution_s=1.0, error_s=1.0, **about)
+            event(at, "openvswitch", "fact", text, keys=mine, fact="flows", resolution_s=1.0, error_s=error, **about)
         )
     return found
 

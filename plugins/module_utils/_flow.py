@@ -366,7 +366,8 @@ class Matcher:
             found = [found[0 if rule["pick"] == "first" else -1]]
         return [self.told(rule, one) for one in found]
 
-    def candidates(self, rule, steps):
+    def candidates(self, rule, steps, sure=True):
+        """What a rule finds; if not sure, with what could as well be of others."""
         try:
             expression = jmespath.compile(filled(rule["where"], self.names)) if "where" in rule else None
         except KeyError:
@@ -382,7 +383,7 @@ class Matcher:
                 continue
             if "window" in rule and (rule["window"] not in one["window"] or own_keys(one)):
                 continue
-            if one["source"] == "log" and not self.is_ours(one, rule):
+            if one["source"] == "log" and not self.is_ours(one, rule, sure):
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
@@ -393,11 +394,11 @@ class Matcher:
                 found.append(one)
         return found
 
-    def is_ours(self, one, rule):
+    def is_ours(self, one, rule, sure):
         """What a log tells is ours by an id, or because there was no other whose it could be."""
         if own_keys(one) or (rule.get("needs") == "asked" and "asked" in one["keys"]):
             return True
-        return ("window" in rule or "shared" in one["keys"]) and self.ours_alone(one)
+        return ("window" in rule or "shared" in one["keys"]) and (not sure or self.ours_alone(one))
 
     def span(self, rule, steps):
         """The time in which a rule's evidence may lie: between two steps, or anywhere in the run."""
@@ -424,8 +425,8 @@ class Matcher:
             return []
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
             return []
-        # Who does not know the span of time has looked at nothing.
-        if self.span(rule, steps) is None or self.candidates(rule, steps):
+        # Who does not know the span of time has looked at nothing, and what may be of others may be ours too.
+        if self.span(rule, steps) is None or self.candidates(rule, steps, sure=False):
             return []
         where = ", ".join(sorted({source["host"] for source in sources}))
         return [

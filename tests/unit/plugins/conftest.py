@@ -593,6 +593,21 @@ def instance(api):
     return api["instance"]
 
 
+FOLLOWED = Path(__file__).parent / "module_utils" / "recorded" / "followed"
+
+
+@pytest.fixture
+def followed():
+    """The record of a real run, and what was read in the logs of its hosts; most of its polls were taken out."""
+    record, logs = json.loads((FOLLOWED / "run.json").read_text()), {}
+    for line in map(json.loads, (FOLLOWED / "logs.jsonl").read_text().splitlines()):
+        if "event" in line:
+            logs[line["host"]]["events"].append(line["event"])
+        else:
+            logs[line["host"]] = {"events": [], "sources": line["sources"], "addresses": line["addresses"]}
+    return SimpleNamespace(record=record, logs=logs)
+
+
 @pytest.fixture
 def platform():
     """Return a function that reads how a cloud is installed."""
