@@ -85,10 +85,12 @@ def load(path, above=()):
 
 def extended(base, more):
     """A flow with steps between those of another one, or that tells the other's steps in fewer of its own."""
-    steps = more.get("steps") or []
-    lifelines = list(dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or ())]))
+    steps, lifelines = more.get("steps") or [], more.get("lifelines") or []
+    if not isinstance(lifelines, list):
+        return {**base, **more}  # what is wrong is said by the check
+    lifelines = list(dict.fromkeys([*base["lifelines"], *lifelines]))
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-        return {**base, **more, "lifelines": lifelines}  # what is wrong is said by the check
+        return {**base, **more, "lifelines": lifelines}
     if any("covers" in step for step in steps):
         return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
     merged = [dict(step) for step in base["steps"]]
