@@ -431,9 +431,9 @@ def test_months_are_english_whatever_the_language_of_the_host(monkeypatch):
     ids=range(12),
 )
 def test_a_line_of_a_megabyte_is_cut_and_quick(line):
-    began = time.perf_counter()
+    began = time.process_time()
     found = parse(line)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.1
     assert found is None or len(found["text"]) <= _logformats.LONGEST
 
 
