@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 
+from . import _logformats
+
 CONTROL_NODE = "localhost"
 # A cut-off second of nova's and neutron's database
 WHOLE_SECOND = 1.0
@@ -234,18 +236,23 @@ def from_instance(record):
 def of_hosts(record):
     """What the hosts knew when they were read, as far as it has a time, or shows that something happened before."""
     keys, found = keys_of(record), []
-    asked = seconds_of(record["evidence"]["finished"]) if record.get("evidence") else None
+    evidence = record.get("evidence")
+    asked = seconds_of(evidence["finished"]) if evidence else None
+    # Each host was asked at some time in between.
+    slow = asked - seconds_of(evidence["started"]) if evidence else 0.0
     for host in record["hosts"]:
         facts = host["facts"]
         about = {"host": host["host"], "source": "host"}
-        found += from_domain(facts.get("domain"), keys, asked, about)
+        # When it was asked is known by the control node's clock, and all else by the host's own.
+        then = None if asked is None else asked + (host["clock_offset_s"] or 0)
+        found += from_domain(facts.get("domain"), keys, then, about)
         for port, interface in (facts.get("interfaces") or {}).items():
-            found += from_interface(port, interface, asked, about)
+            found += from_interface(port, interface, then, slow, about)
         for port, dhcp in (facts.get("dhcp") or {}).items():
-            found += from_dhcp(port, dhcp, asked, about)
+            found += from_dhcp(port, dhcp, then, about)
         for port, proxies in (facts.get("metadata") or {}).items():
             found += from_proxies(port, proxies, about)
-        found += from_ceph(facts.get("ceph"), keys, asked, facts.get("zone_s") or 0, about)
+        found += from_ceph(facts.get("ceph"), keys, then, facts.get("zone_s") or 0, about)
     return [corrected(one, record["hosts"]) for one in found]
 
 
@@ -280,7 +287,7 @@ def from_domain(domain, keys, asked, about):
     return found
 
 
-def from_interface(port, interface, asked, about):
+def from_interface(port, interface, asked, slow, about):
     if not interface:
         return []
     mine = {"port": [port]}
@@ -289,9 +296,9 @@ def from_interface(port, interface, asked, about):
     flows = interface.get("flows") or {}
     if flows.get("count"):
         text = f"{flows['count']} flows for the port"
-        at = asked - flows["oldest_s"] if flows.get("oldest_s") is not None else asked
+        at, error = asked - slow / 2 - (flows.get("oldest_s") or 0), slow / 2 + 1.0
         found.append(
-            event(at, "openvswitch", "fact", text, keys=mine, fact="flows", resolution_s=1.0, error_s=1.0, **about)
+            event(at, "openvswitch", "fact", text, keys=mine, fact="flows", resolution_s=1.0, error_s=error, **about)
         )
     return found
 
@@ -345,8 +352,9 @@ def from_ceph(ceph, keys, asked, zone, about):
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
         if image.get("created"):
             # Ceph says it in the time of the host that was asked.
-            at = datetime.strptime(image["created"], "%a %b %d %H:%M:%S %Y").replace(tzinfo=timezone.utc).timestamp()
-            at -= zone
+            month, rest = image["created"].split(None, 2)[1:]
+            at = datetime.strptime(f"{_logformats.month_of(month)} {rest}", "%m %d %H:%M:%S %Y")
+            at = at.replace(tzinfo=timezone.utc).timestamp() - zone
             text = f"{name} was made{cloned}"
             found.append(
                 event(
@@ -366,8 +374,8 @@ def of_logs(record, logs):
     found = []
     for host, read in logs.items():
         for logged in read["events"]:
-            common = event(logged["at"], logged["service"], logged["kind"], "", host=host, source="log")
-            one = {**common, **logged}
+            common = event(logged["at"], logged["service"], logged["kind"], "")
+            one = {**common, **logged, "host": host, "source": "log", "until": None, "error_s": 0.0}
             one["text"] = words_of(one, known)
             if one["kind"] == "http":
                 one["caller"] = known.get(one.get("client"), one.get("client"))

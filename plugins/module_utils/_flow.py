@@ -18,7 +18,7 @@ import yaml
 
 try:
     import jmespath
-    from jmespath.exceptions import JMESPathError
+    from jmespath.exceptions import JMESPathError, JMESPathTypeError
 
     HAS_JMESPATH = True
 except ImportError:
@@ -74,28 +74,34 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @functools.cache
-def load(path):
+def load(path, above=()):
     """A flow, checked: what is wrong in a user's own file is said with its place. Flows share parts: change none."""
+    if path in above:
+        raise FlowError(path, "it extends itself")
     try:
         with open(path, encoding="utf-8") as file:
             flow = yaml.load(file, LOADER)  # noqa: S506 - it is a safe one
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
     if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
-        flow = extended(load(os.path.join(os.path.dirname(path), flow["extends"])), flow)
+        flow = extended(load(os.path.join(os.path.dirname(path), str(flow["extends"])), (*above, path)), flow)
     check(path, flow)
     return flow
 
 
 def extended(base, more):
     """A flow with steps between those of another one, or that tells the other's steps in fewer of its own."""
-    steps = more.get("steps") or []
-    lifelines = list(dict.fromkeys([*base["lifelines"], *more.get("lifelines", ())]))
+    steps, lifelines = more.get("steps") or [], more.get("lifelines") or []
+    if not isinstance(lifelines, list):
+        return {**base, **more}  # what is wrong is said by the check
+    lifelines = list(dict.fromkeys([*base["lifelines"], *lifelines]))
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        return {**base, **more, "lifelines": lifelines}
     if any("covers" in step for step in steps):
         return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
     merged = [dict(step) for step in base["steps"]]
     for step in steps:
-        ids = [str(one["id"]) for one in merged]
+        ids = [str(one.get("id")) for one in merged]
         near = str(step.get("after", step.get("before")))
         merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), step)
     return {**base, **more, "lifelines": lifelines, "steps": merged}
@@ -107,39 +113,75 @@ def check(path, flow):
     lacking = {"name", "title", "lifelines", "steps"} - set(flow)
     if lacking:
         raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
+    for name in ("lifelines", "steps"):
+        if not isinstance(flow[name], list):
+            raise FlowError(path, f"{name} is no list")
+    check_expression(path, "counted", flow.get("counted", "@"))
+    for rule in flow.get("others") or ():
+        if not isinstance(rule, dict) or {"where", "because"} - set(rule):
+            raise FlowError(path, "a rule of others needs where and because")
+        check_expression(path, "others", rule["where"])
+    ids = {str(step["id"]) for step in flow["steps"] if isinstance(step, dict) and "id" in step}
     seen = set()
     for number, step in enumerate(flow["steps"], 1):
         where = f"step {step.get('id', number)}" if isinstance(step, dict) else f"step {number}"
-        if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
-            raise FlowError(path, f"{where} needs id, source, target, message and kind")
-        if set(step) - STEP_KEYS:
-            raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+        check_step(path, where, step, flow, ids)
         if str(step["id"]) in seen:
             raise FlowError(path, f"{where} is there twice")
         seen.add(str(step["id"]))
-        for end in ("source", "target"):
-            if step[end] not in flow["lifelines"]:
-                raise FlowError(path, f"{where}: {step[end]} is no lifeline")
-        unknown = {str(one) for one in step.get("covers") or ()} - {
-            str(one["id"]) for one in flow.get("base", flow)["steps"]
-        }
-        if unknown:
-            raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
-        for rule in rules_of(step):
-            check_rule(path, where, rule)
+        for part in ("observe", "cached", "absent"):
+            rules = step.get(part) or []
+            if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+                raise FlowError(path, f"{where}: {part} is no list of rules")
+            for rule in rules:
+                check_rule(path, where, rule, ids)
 
 
-def check_rule(path, where, rule):
+def check_step(path, where, step, flow, ids):
+    if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
+        raise FlowError(path, f"{where} needs id, source, target, message and kind")
+    if set(step) - STEP_KEYS:
+        raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+    for end in ("source", "target"):
+        if step[end] not in flow["lifelines"]:
+            raise FlowError(path, f"{where}: {step[end]} is no lifeline")
+    known = {str(one["id"]) for one in flow["base"]["steps"]} if "base" in flow else ids
+    unknown = {str(one) for one in step.get("covers") or ()} - known
+    if unknown:
+        raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
+    for name in ("after", "before"):
+        if name in step and str(step[name]) not in ids:
+            raise FlowError(path, f"{where} comes {name} {step[name]}, which is no step")
+    check_expression(path, where, step.get("when", "@"))
+
+
+def check_expression(path, where, text):
+    """Whether an expression is understood; what it finds in an event is another matter."""
+    try:
+        jmespath.compile(filled(text, defaultdict(lambda: "x"))).search({})
+    except JMESPathTypeError:
+        pass  # an event may have what nothing has not
+    except (JMESPathError, TypeError) as exc:
+        raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
+
+
+def check_rule(path, where, rule, ids):
     if set(rule) - RULE_KEYS:
         raise FlowError(path, f"{where} has a rule with {', '.join(sorted(set(rule) - RULE_KEYS))}, which is not known")
     if "source" not in rule or "service" not in rule:
         raise FlowError(path, f"{where} has a rule without source and service")
     if rule.get("level", "info") not in LEVELS or rule.get("tier", 0) not in TIERS:
         raise FlowError(path, f"{where} has a rule of the level {rule.get('level')} and the tier {rule.get('tier')}")
+    within = rule.get("within") or [None, None]
+    if not isinstance(within, list) or len(within) != 2:
+        raise FlowError(path, f"{where} has a rule within something that is not two steps")
+    unknown = [str(one) for one in within if one is not None and str(one) not in ids]
+    if unknown:
+        raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are no steps")
+    check_expression(path, where, rule.get("where", "@"))
     try:
-        jmespath.compile(filled(rule.get("where", "@"), defaultdict(lambda: "x")))
         re.compile(rule.get("says", ""))
-    except (JMESPathError, re.error) as exc:
+    except (TypeError, re.error) as exc:
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 
@@ -152,6 +194,14 @@ def turn_of(rule, part):
 
 def rules_of(step):
     return [rule for part in ("observe", "cached", "absent") for rule in step.get(part) or []]
+
+
+def agrees(expression, one):
+    """What an expression finds in an event: nothing, where it asks for what the event has not."""
+    try:
+        return expression.search(one)
+    except JMESPathTypeError:
+        return None
 
 
 def filled(text, names):
@@ -200,7 +250,7 @@ def rivals_in(asked, built):
     mine = [one for one in posts if one["keys"]]
     # Nova and its web server both log a request, and the second knows no id: one line of it is our own.
     own = sorted(
-        (one for one in posts if not one["keys"]),
+        (one for one in posts if one.get("began") and not one["keys"]),
         key=lambda one: min([abs(one["at"] - my["at"]) for my in mine] or [9e9]),
     )
     ours = (
@@ -233,7 +283,10 @@ class Matcher:
         for one in events:
             self.index[one["source"], one["service"]].append(one)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
-        self.rivals_known = any(source["service"] == "nova-api" and source["whole"] for source in sources)
+        # Nova's web server may have a log of its own; either tells each request.
+        asked = [source for source in sources if source["service"] == "nova-api"]
+        hosts = {source["host"] for source in asked}
+        self.rivals_known = bool(hosts) and hosts == {source["host"] for source in asked if source["whole"]}
         self.used = None
         self.levels = {}
         for one in events:
@@ -278,9 +331,14 @@ class Matcher:
         ]
 
     def explanation(self, one, explained):
-        return next(
-            (rule["because"] for rule in explained if jmespath.search(filled(rule["where"], self.names), one)), None
-        )
+        for rule in explained:
+            try:
+                expression = jmespath.compile(filled(rule["where"], self.names))
+            except KeyError:
+                continue  # the run has no such name
+            if agrees(expression, one):
+                return rule["because"]
+        return None
 
     def basics(self, step):
         applies = jmespath.search(step["when"], self.facts) if "when" in step else True
@@ -316,8 +374,8 @@ class Matcher:
             found = [found[0 if rule["pick"] == "first" else -1]]
         return [self.told(rule, one) for one in found]
 
-    def candidates(self, rule, steps, doubtful=False):
-        """The events that a rule means; the doubtful ones, which could be another boot's, only where asked for."""
+    def candidates(self, rule, steps, sure=True):
+        """What a rule finds; if not sure, with what could as well be of others."""
         try:
             expression = jmespath.compile(filled(rule["where"], self.names)) if "where" in rule else None
         except KeyError:
@@ -333,24 +391,22 @@ class Matcher:
                 continue
             if "window" in rule and (rule["window"] not in one["window"] or own_keys(one)):
                 continue
-            if one["source"] == "log" and not self.is_ours(one, rule, doubtful):
+            if one["source"] == "log" and not self.is_ours(one, rule, sure):
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
-            if one.get("timeless"):
-                within = (float("-inf"), float("inf"))
             slack = one["resolution_s"] + one["error_s"]
-            if not (within[0] - slack <= one["at"] <= within[1] + slack):
+            if not (one.get("timeless") or within[0] - slack <= one["at"] <= within[1] + slack):
                 continue
-            if expression is None or expression.search(one):
+            if expression is None or agrees(expression, one):
                 found.append(one)
         return found
 
-    def is_ours(self, one, rule, doubtful):
+    def is_ours(self, one, rule, sure):
         """What a log tells is ours by an id, or because there was no other whose it could be."""
         if own_keys(one) or (rule.get("needs") == "asked" and "asked" in one["keys"]):
             return True
-        return ("window" in rule or "shared" in one["keys"]) and (doubtful or self.ours_alone(one))
+        return ("window" in rule or "shared" in one["keys"]) and (not sure or self.ours_alone(one))
 
     def span(self, rule, steps):
         """The time in which a rule's evidence may lie: between two steps, or anywhere in the run."""
@@ -377,8 +433,8 @@ class Matcher:
             return []
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
             return []
-        # Who does not know the span of time has looked at nothing.
-        if self.span(rule, steps) is None or self.candidates(rule, steps, doubtful=True):
+        # Who does not know the span of time has looked at nothing, and what may be of others may be ours too.
+        if self.span(rule, steps) is None or self.candidates(rule, steps, sure=False):
             return []
         where = ", ".join(sorted({source["host"] for source in sources}))
         return [

@@ -49,7 +49,7 @@ HTTP = [
         r"(?:.*? time: (?P<seconds>\d+\.\d+))?"
     ),
     re.compile(
-        r'^(?P<client>[^ ,]+)\S* - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
+        r'^(?P<client>[^ ,]+)(?:,\S*)? - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
         r"(?:status: )?(?P<status>\d{3})\s+(?:len: )?\S+\s+(?:time: )?(?P<seconds>\d+\.\d+)"
     ),
     re.compile(r"^(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD) https?://[^/\s]+(?P<path>/\S*)"),
@@ -68,7 +68,7 @@ RPC = [
     ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
 ]
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
-NAME = re.compile(r"^[\w.@-]{1,80}$")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # A word of a query that may be told: a name, not a secret
 TELLABLE = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
 
@@ -79,7 +79,10 @@ def parse(line, near, zone):
     near is a time about which the line was written, for formats without a year; zone is seconds to the east.
     """
     line = COLOURS.sub("", line[:LONGEST])
-    return oslo(line, zone) or uwsgi(line, near, zone) or apache(line) or json_line(line) or dated(line, near, zone)
+    try:
+        return oslo(line, zone) or uwsgi(line, near, zone) or apache(line) or json_line(line) or dated(line, near, zone)
+    except (ValueError, OverflowError):
+        return None  # it looks like a time and is none, such as a leap second
 
 
 def oslo(line, zone):
@@ -153,7 +156,8 @@ def apache(line):
     match = APACHE.match(line)
     if not match:
         return None
-    at = datetime.strptime(match["time"], "%d/%b/%Y:%H:%M:%S %z").timestamp()
+    day, month, rest = match["time"].split("/", 2)
+    at = datetime.strptime(f"{day} {month_of(month)} {rest}", "%d %m %Y:%H:%M:%S %z").timestamp()
     return {
         "at": at,
         "resolution_s": 1,
@@ -213,14 +217,20 @@ def local_time(text, zone):
     return stamp.replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
 
 
+def month_of(name):
+    """The number of a month as a log names it: in English, whatever the language of the host."""
+    return MONTHS.index(name) + 1
+
+
 def yearless(text, near, zone):
     """The time nearest to another one, as its year is not said or not needed."""
     there = timezone(timedelta(seconds=zone))
     year = datetime.fromtimestamp(near, there).year
     guesses = []
+    text = f"{month_of(text[:3])} {text[4:]}"
     for one in (year - 1, year, year + 1):
         try:
-            guesses.append(datetime.strptime(f"{one} {text}", "%Y %b %d %H:%M:%S").replace(tzinfo=there).timestamp())
+            guesses.append(datetime.strptime(f"{one} {text}", "%Y %m %d %H:%M:%S").replace(tzinfo=there).timestamp())
         except ValueError:
             continue  # the 29th of February of another year
     return min(guesses, key=lambda guess: abs(guess - near)) if guesses else None

@@ -113,13 +113,14 @@ def headed(text):
 
 def minutes(wanted, zone):
     """The beginnings of the times in which the run lies, as the formats write them in the host's zone and in UTC."""
-    forms = ("%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%b %e %H:%M", "%d/%b/%Y:%H:%M")
+    forms = ("{0:%Y-%m-%d %H:%M}", "{0:%Y-%m-%dT%H:%M}", "{1} {0.day:2d} {0:%H:%M}", "{0:%d}/{1}/{0:%Y:%H:%M}")
     first, last = int(wanted["since"] // 60), int(wanted["until"] // 60)
     found = set()
     for minute in range(first, last + 1):
         for seconds in {zone, 0}:
             stamp = datetime.fromtimestamp(minute * 60, timezone(timedelta(seconds=seconds)))
-            found.update(stamp.strftime(form) for form in forms)
+            month = _logformats.MONTHS[stamp.month - 1]
+            found.update(form.format(stamp, month) for form in forms)
     return sorted(found)
 
 
@@ -218,7 +219,7 @@ class Scan:
     def when(self, lines, zone):
         """The time of the first line that has one."""
         parsed = (_logformats.parse(line, self.wanted["until"], zone) for line in lines)
-        return next((one["at"] for one in parsed if one), None)
+        return next((one["at"] for one in parsed if one and one["at"] is not None), None)
 
     def take(self, service, lines, zone):
         for at, line in lines:
@@ -251,6 +252,8 @@ class Scan:
         if not (keys or window) or (parsed["kind"] == "line" and not (said or window)):
             return None
         return {
+            # What a phrase takes out of a line is no field of the event itself.
+            **fields,
             "at": parsed["at"],
             "resolution_s": parsed["resolution_s"],
             "service": service,
@@ -259,7 +262,6 @@ class Scan:
             "keys": keys,
             "said": said,
             "window": window,
-            **fields,
         }
 
     def keys_in(self, line):

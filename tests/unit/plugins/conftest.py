@@ -59,9 +59,13 @@ ANSWERS = {
     for line in map(json.loads, (RECORDED / name).read_text().splitlines())
 }
 # Where the recorded cloud had its services, and under which path they are here
-PLACES = {5000: "identity", 9292: "image", 9696: "network", 8776: "volume", 8774: "compute"}
+PLACES = {5000: "identity", 9292: "image", 9696: "network", 8776: "volume", 8774: "compute", 8778: "placement"}
 PROJECT = json.loads(ANSWERS["token"]["text"])["token"]["project"]["id"]
 NAMES = {"identity": "keystone", "image": "glance", "network": "neutron", "volume": "cinder", "compute": "nova"}
+# What placement says, which was not recorded
+PLACEMENT = {"id": "v1.0", "min_version": "1.0", "max_version": "1.39", "status": "CURRENT",
+             "links": [{"rel": "self", "href": ""}]}  # fmt: skip
+HELD = {"resources": {"VCPU": 1, "MEMORY_MB": 128, "DISK_GB": 1}}
 
 
 def template(name):
@@ -208,6 +212,9 @@ class FakeCloud:
     def _answer(self, request):
         path, method = request.path.rstrip("/"), request.method
         service = path.split("/")[1]
+        if service == "placement":
+            held = path.startswith("/placement/allocations/") and request.token in self.tokens
+            return 200, {}, {"allocations": {str(uuid.uuid4()): HELD}} if held else {"versions": [PLACEMENT]}
         if service not in NAMES:
             return self.recorded("keystone not found")
         if service == "identity":
@@ -537,12 +544,20 @@ HOSTS_AND_API = json.loads((RECORDED / "host-instance.json").read_text())
 PLATFORMS = Path(__file__).parents[3] / "roles" / "evidence" / "vars" / "platforms"
 
 
+# What every host is asked, and some of the recordings do not have yet
+EVERYWHERE = {
+    ("date", "+%z"): (0, "+0000\n", ""),
+    ("hostname", "--all-ip-addresses"): (0, "10.71.16.9 \n", ""),
+}
+
+
 class Replay:
     """Answers commands as a recorded host did, or as a test says of those with certain words in them."""
 
     def __init__(self, name, instead):
         lines = map(json.loads, (RECORDED / f"host-{name}.jsonl").read_text().splitlines()) if name else []
-        self.answers = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
+        said = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
+        self.answers = {**(EVERYWHERE if name else {}), **said}
         self.instead, self.asked = instead or {}, []
 
     def __call__(self, words):
@@ -576,6 +591,21 @@ def api():
 @pytest.fixture
 def instance(api):
     return api["instance"]
+
+
+FOLLOWED = Path(__file__).parent / "module_utils" / "recorded" / "followed"
+
+
+@pytest.fixture
+def followed():
+    """The record of a real run, and what was read in the logs of its hosts; most of its polls were taken out."""
+    record, logs = json.loads((FOLLOWED / "run.json").read_text()), {}
+    for line in map(json.loads, (FOLLOWED / "logs.jsonl").read_text().splitlines()):
+        if "event" in line:
+            logs[line["host"]]["events"].append(line["event"])
+        else:
+            logs[line["host"]] = {"events": [], "sources": line["sources"], "addresses": line["addresses"]}
+    return SimpleNamespace(record=record, logs=logs)
 
 
 @pytest.fixture

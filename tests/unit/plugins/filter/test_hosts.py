@@ -73,9 +73,15 @@ def test_what_was_registered_on_each_host_is_gathered():
 @pytest.mark.parametrize("nobody", [[], ["all", "!all"]])
 def test_nothing_is_gathered_from_nobody(nobody):
     assert hosts.evidence({"c1": {}}, nobody) == {}
+    assert hosts.registered({"c1": {"logs": 1}}, nobody, "logs") == {}
+
+
+def test_what_one_task_has_registered_is_gathered_by_its_name():
+    hostvars = {"c1": {"logs": {"events": []}, "another": 1}, "n1": {"another": 2}, "web1": {"logs": 3}}
+    assert hosts.registered(hostvars, ["c1", "n1"], "logs") == {"c1": {"events": []}, "n1": None}
 
 
 def test_the_filters_are_known_by_their_names(platform):
     filters = hosts.FilterModule().filters()
-    assert set(filters) == {"parts_of", "hosts_with", "evidence"}
+    assert set(filters) == {"parts_of", "hosts_with", "evidence", "registered"}
     assert filters["parts_of"](["storage"], platform()) == ["ceph"]

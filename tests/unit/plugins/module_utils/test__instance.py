@@ -50,7 +50,13 @@ def services(connection):
 def test_an_administrator_is_asked_for_all_but_the_image(known, connect):
     member, admin = connect(), connect()
     _instance.look(member, known("admin"), admin)
-    assert (services(member), services(admin)) == ({"image"}, {"compute", "network"})
+    assert (services(member), services(admin)) == ({"image"}, {"compute", "network", "placement"})
+
+
+def test_what_placement_holds_is_told_to_an_administrator_only(known, connect):
+    identity = known("admin")
+    assert _instance.look(connect(), identity, connect())["allocations"] == 1
+    assert _instance.look(connect(), identity)["allocations"] is None
 
 
 def test_an_instance_that_boots_from_a_volume_has_no_image(known, connect):

@@ -10,11 +10,11 @@ from ansible_collections.stackproof.provision.plugins.module_utils import _metad
 
 NETWORK, ADDRESS, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "192.168.222.230", 1795258881.0
 REQUESTS = [
-    {"at": at, "resolution_s": 1e-06, "status": 200, "path": f"/openstack/latest/{name}"}
-    for at, name in [
-        (1795258907.55561, "meta_data.json"),
-        (1795258908.149814, "user_data"),
-        (1795258908.749246, "meta_data.json"),
+    {"at": at, "resolution_s": 1e-06, "status": 200, "path": f"/openstack/latest/{name}", "seconds": seconds}
+    for at, name, seconds in [
+        (1795258907.55561, "meta_data.json", 0.566),
+        (1795258908.149814, "user_data", 0.511),
+        (1795258908.749246, "meta_data.json", 0.516),
     ]
 ]
 
@@ -78,28 +78,28 @@ def test_the_owner_is_put_into_names_of_journals_and_files():
 
 
 @pytest.mark.parametrize(
-    ("text", "address", "status", "path"),
+    ("text", "address", "status", "path", "seconds"),
     [
         (
             '10.0.0.5:42 [21/Nov/2026:11:01:46.987] listener listener/metadata 0/0/0/566/566 404 1194 - - ---- '
             '1/1/0/0/0 0/0 {|x} "GET /latest/a?b=c HTTP/1.1"',
-            "10.0.0.5", 404, "/latest/a?b=c",
+            "10.0.0.5", 404, "/latest/a?b=c", 0.566,
         ),
         (
             'haproxy[9]: fe80::5:42 [21/Nov/2026:11:01:46.987] listener listener/metadata 0/0/-1/-1/+3 503 0 - - SC-- '
             '1/1/0/0/3 0/0 "GET /openstack HTTP/1.0"',
-            "fe80::5", 503, "/openstack",
+            "fe80::5", 503, "/openstack", 0.003,
         ),
         (
             '10.0.0.5:42 [21/Nov/2026:11:01:46.987] listener listener/<NOSRV> -1/-1/-1/-1/9 -1 0 - - CR-- '
             '1/1/0/0/0 0/0 "<BADREQ>"',
-            "10.0.0.5", -1, None,
+            "10.0.0.5", -1, None, 0.009,
         ),
     ],
     ids=["not found", "no answer, IPv6", "no request"],
 )  # fmt: skip
-def test_a_line_of_haproxy_is_understood(text, address, status, path):
-    expected = {"at": 7.0, "resolution_s": 1, "status": status, "path": path}
+def test_a_line_of_haproxy_is_understood(text, address, status, path, seconds):
+    expected = {"at": 7.0, "resolution_s": 1, "status": status, "path": path, "seconds": seconds}
     assert _metadata_proxy.parse_request(line(text), address) == expected
 
 

@@ -24,5 +24,6 @@ def test_a_request_is_found_in_the_log_of_each_kind_of_proxy(text):
         "resolution_s": 1e-06,
         "status": 200,
         "path": "/openstack/latest/meta_data.json",
+        "seconds": 1.115,
     }
     assert _metadata_proxy.parse_request(line, "192.168.222.25") is None

@@ -10,6 +10,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils import _truth
 
 SERVER, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, VOLUME = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
+# What is known of every host
+EVERYWHERE = ("names", "addresses", "zone_s")
+COMPUTE1 = {"names": ["compute1"], "addresses": ["10.71.16.14"], "zone_s": 0}
 
 
 @pytest.fixture
@@ -26,20 +29,20 @@ def read(replay, instance, platform):
 
 def test_a_recorded_compute_host(read):
     facts, unread = read("compute2", "compute")
-    assert set(facts) == {"names", "addresses", "domain", "interfaces"}
+    assert set(facts) == {*EVERYWHERE, "domain", "interfaces"}
     assert (facts["names"], facts["addresses"], unread) == (["compute2"], ["10.71.16.15"], [])
     assert (facts["domain"]["uuid"], facts["domain"]["process"]["pid"]) == (SERVER, 19440)
     assert {port: one["name"] for port, one in facts["interfaces"].items()} == {PORT: "tapbd6f4d7b-9c"}
 
 
 def test_a_recorded_compute_host_without_the_instance(read):
-    facts = {"names": ["compute1"], "addresses": ["10.71.16.14"], "domain": None, "interfaces": {PORT: None}}
+    facts = {**COMPUTE1, "domain": None, "interfaces": {PORT: None}}
     assert read("compute1", "compute") == (facts, [])
 
 
 def test_a_recorded_network_host(read):
     facts, unread = read("network1", "network")
-    assert (set(facts), unread) == ({"names", "dhcp", "metadata"}, [])
+    assert (set(facts), unread) == ({*EVERYWHERE, "dhcp", "metadata"}, [])
     assert facts["dhcp"][PORT]["directory"] == f"/var/lib/neutron/dhcp/{NETWORK}"
     assert [one["kind"] for one in facts["dhcp"][PORT]["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
     (proxy,) = facts["metadata"][PORT]
@@ -48,7 +51,7 @@ def test_a_recorded_network_host(read):
 
 def test_a_recorded_storage_host(read):
     facts, unread = read("storage1", "ceph")
-    assert (set(facts), unread) == ({"names", "ceph"}, [])
+    assert (set(facts), unread) == ({*EVERYWHERE, "ceph"}, [])
     names = [(one["pool"], one["name"], one["exists"]) for one in facts["ceph"]["images"]]
     assert names == [("vms", f"{SERVER}_disk", True), ("volumes", f"volume-{VOLUME}", True)]
 
@@ -84,8 +87,14 @@ def test_a_host_without_the_containers_names_all_that_was_not_read(read):
     ]
 
 
-def test_a_host_with_no_part_says_its_names_only(read):
-    assert read("compute1") == ({"names": ["compute1"]}, [])
+def test_a_host_with_no_part_says_its_names_addresses_and_zone_only(read):
+    assert read("compute1") == (COMPUTE1, [])
+
+
+def test_a_host_says_its_zone(read):
+    assert read("compute1", instead={"date": "+0530\n"})[0]["zone_s"] == 19800
+    facts, unread = read("compute1", instead={"date": (127, "", "date: not found")})
+    assert (facts["zone_s"], unread) == (None, [("the host's time zone", "missing")])
 
 
 def test_a_host_that_does_not_know_its_name_is_read_all_the_same(read):
@@ -113,7 +122,7 @@ def test_names_of_a_host(replay, full, names):
         ("packages", ["web"], []),
         ("packages", ["web", "compute"], ["compute"]),
         ("packages", ["storage", "network"], ["network", "ceph"]),
-        ("packages", ["controller"], []),
+        ("packages", ["controller"], ["control"]),
         ("devstack", ["controller"], ["network", "ceph"]),
         ("devstack", ["devstack"], ["compute", "network", "ceph"]),
         ("kolla", ["nova-compute", "mons"], ["compute", "ceph"]),

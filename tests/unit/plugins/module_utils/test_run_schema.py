@@ -90,31 +90,56 @@ CONTRACT = {
     "flows": [
         {
             "name": "provision",
+            "title": "Provision an instance",
+            "lifelines": ["client", "keystone"],
             "steps": [
                 {
-                    "id": 1,
+                    "id": "1",
+                    "phase": "authentication",
                     "source": "client",
                     "target": "keystone",
                     "message": "authenticate",
                     "kind": "rest",
+                    "numbers": {"table": 1, "slides": ["2"]},
+                    "became": "same",
+                    "today": None,
                     "status": "seen",
+                    "reason": None,
                     "at": "2026-11-21T06:51:06.461663+00:00",
+                    "until": "2026-11-21T06:51:06.761663+00:00",
                     "duration_s": 0.3,
+                    "resolution_s": 0.000001,
+                    "error_s": 0.0,
                     "host": "controller",
+                    "covers": ["1"],
                     "evidence": [
                         {
-                            "source": "call",
+                            "source": "api",
+                            "service": "identity",
                             "tier": 0,
                             "grade": "keyed",
+                            "level": None,
                             "at": "2026-11-21T06:51:06.461663+00:00",
+                            "until": None,
                             "host": None,
                             "text": "POST /v3/auth/tokens 201",
                             "resolution_s": 0.000001,
+                            "error_s": 0.0,
+                            "proves": "observe",
                         }
                     ],
                 }
             ],
-            "coverage": {"0": 12, "1": 20},
+            "coverage": [
+                {
+                    "tier": 2,
+                    "level": "debug",
+                    **dict.fromkeys(("of", "seen"), 1),
+                    **dict.fromkeys(("cached", "absent", "skipped", "unseen", "missing", "window"), 0),
+                }
+            ],
+            "rivals": 0,
+            "others": [{"what": "a to b: GET /", "count": 2, "because": None}],
         }
     ],
 }
@@ -188,6 +213,10 @@ DAMAGE = [
     ("flows.0.steps.0.evidence.0.raw", "x"),
     ("flows.0.-coverage", None),
     ("flows.0.coverage", {"admin": 1}),
+    ("flows.0.coverage.0.level", "trace"),
+    ("flows.0.steps.0.evidence", []),
+    ("flows.0.steps.0.evidence.0.proves", "nothing"),
+    ("flows.0.others.0.count", 0),
     ("history.login", {"runs": 1, "median_s": 1, "p95_s": 1}),
     ("history.auth.runs", 0),
     ("made", -1),

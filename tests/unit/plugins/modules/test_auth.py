@@ -22,6 +22,7 @@ def test_scope_services_versions_and_clock_are_recorded(go, cloud, run, nothing_
     token = json.loads(recorded_answer("token")["text"])["token"]
     assert (details["user"], details["project"], details["project_id"]) == ("lab", "lab", token["project"]["id"])
     assert details["roles"] == ["member", "reader"]
+    assert details["token"] == "unknown"  # the cloud of these tests makes tokens of a kind of its own
     assert [(one["service"], one["version"], one["max_microversion"]) for one in details["services"]] == [
         ("identity", "3.14", None),
         ("image", "2.17", None),
@@ -163,3 +164,11 @@ def test_a_service_without_the_wanted_interface():
 def test_an_empty_catalogue():
     with pytest.raises(StageError, match="the catalogue has no service compute; it has none"):
         module.check_catalogue(Access(), ["compute"], "public")
+
+
+@pytest.mark.parametrize(
+    ("token", "kind"),
+    [("gAAAAABrAa0XzVEX", "fernet"), ("eyJhbGciOiJFUzI1NiJ9.e30.c2ln", "jws"), ("0123456789abcdef", "unknown")],
+)
+def test_how_a_token_is_made_shows_in_how_it_begins(token, kind):
+    assert module.kind_of(token) == kind

@@ -78,7 +78,7 @@ def test_logs_may_be_elsewhere(on):
 
 def test_all_that_a_host_knows(on, instance, platform):
     result = on("network1", "evidence_info", instance=instance, parts=["network"], platform=platform())
-    assert set(result["facts"]) == {"names", "dhcp", "metadata"}
+    assert set(result["facts"]) == {"names", "addresses", "zone_s", "dhcp", "metadata"}
     assert result["facts"]["names"] == ["network1"]
 
 
@@ -108,9 +108,12 @@ def test_a_real_command_that_is_missing_is_no_crash(call, monkeypatch, tmp_path,
     monkeypatch.setenv("PATH", str(tmp_path))
     module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
     result = call(module, instance=instance, parts=[], platform=platform())
-    (unread,) = result["unread"]
-    assert (unread["what"], unread["kind"]) == ("the host's name", "missing")
-    assert unread["why"].startswith("there is no command for: hostname: ")
+    assert [(one["what"], one["kind"]) for one in result["unread"]] == [
+        ("the host's name", "missing"),
+        ("the host's addresses", "missing"),
+        ("the host's time zone", "missing"),
+    ]
+    assert result["unread"][0]["why"].startswith("there is no command for: hostname: ")
 
 
 def test_a_real_command_gets_the_words_and_the_language_of_programs(call, monkeypatch, tmp_path, instance, platform):
@@ -119,4 +122,5 @@ def test_a_real_command_gets_the_words_and_the_language_of_programs(call, monkey
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
     result = call(module, instance=instance, parts=[], platform=platform())
-    assert (result["facts"], result["unread"]) == ({"names": ["C", "C--fqdn"]}, [])
+    said = {name: result["facts"][name] for name in ("names", "addresses")}
+    assert (said, result["unread"]) == ({"names": ["C", "C--fqdn"], "addresses": ["C--all-ip-addresses"]}, [])

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A recorded run that is followed through flows, as Ansible calls the modules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _run
+from ansible_collections.stackproof.provision.plugins.modules import flow as module
+from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
+
+ROLES = Path(__file__).parents[4] / "roles"
+FILES = [str(ROLES / "flow/files/flows" / f"{name}.yml") for name in ("ops_guide", "http_trace")]
+SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
+
+
+@pytest.fixture
+def directory(followed, tmp_path):
+    """The recorded run's, as it was before it was followed."""
+    made = tmp_path / followed.record["run_id"]
+    made.mkdir()
+    (made / "run.json").write_text(json.dumps(followed.record))
+    return made
+
+
+def record(directory):
+    return json.loads((directory / "run.json").read_text())
+
+
+def test_what_to_look_for_is_said(call, directory, followed):
+    result = call(asking, check=True, run_dir=str(directory), flows=FILES)
+    assert (result["changed"], result.get("failed")) == (False, None)
+    wanted = result["wanted"]
+    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until"}
+    assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
+    assert wanted["since"] == wanted["began"] - _flow.TOKEN_CACHE
+    assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
+    assert {"service", "says"} == set(wanted["phrases"][0])
+    assert record(directory) == followed.record
+
+
+def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
+    result = call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    assert (result["changed"], result.get("failed")) == (True, None)
+    assert set(result["coverage"]) == {"ops_guide", "http_trace"}
+    assert [row["tier"] for row in result["coverage"]["ops_guide"]] == [0, 1, 2, 2, 2, 3, 3, 3]
+    filed = record(directory)
+    assert [flow["name"] for flow in filed["flows"]] == ["ops_guide", "http_trace"]
+    assert filed["flows"][0]["coverage"] == result["coverage"]["ops_guide"]
+    assert {**filed, "flows": []} == followed.record
+    lines = (directory / "events.jsonl").read_text().splitlines()
+    times = [json.loads(line)["at"] for line in lines]
+    assert times == sorted(times)
+    assert len(times) > 800
+    assert sorted(path.name for path in directory.iterdir()) == ["events.jsonl", "lock", "run.json"]
+
+
+def test_the_record_of_a_followed_run_is_valid(call, directory, followed):
+    call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    problems = jsonschema.Draft202012Validator(SCHEMA).iter_errors(record(directory))
+    assert [f"{list(one.absolute_path)}: {one.message[:200]}" for one in problems if "flows" in one.absolute_path] == []
+
+
+def test_following_again_says_the_same(call, directory, followed):
+    call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    before = [(directory / name).read_text() for name in ("run.json", "events.jsonl")]
+    call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    assert [(directory / name).read_text() for name in ("run.json", "events.jsonl")] == before
+
+
+def test_check_mode_writes_nothing(call, directory, followed):
+    before = (directory / "run.json").read_text()
+    result = call(module, check=True, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    assert result["coverage"]["ops_guide"]
+    assert (directory / "run.json").read_text() == before
+    assert [path.name for path in directory.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize("lost", [None, {"unreachable": True, "msg": "ssh: no route"}, {"failed": True, "msg": "no"}])
+def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, followed, lost):
+    logs = {**followed.logs, "controller1": lost}
+    result = call(module, run_dir=str(directory), flows=FILES[:1], logs=logs)
+    assert result.get("failed") is None
+    steps = {step["id"]: step for step in record(directory)["flows"][0]["steps"]}
+    assert (steps["6"]["status"], steps["6"]["reason"]) == ("unseen", "would be shown by the log of nova-api")
+    assert steps["13"]["status"] == "seen"
+
+
+def test_without_logs_the_run_is_followed_by_what_it_saw_itself(call, directory):
+    result = call(module, run_dir=str(directory), flows=FILES[:1])
+    assert result["coverage"]["ops_guide"][0]["seen"] >= 10
+
+
+@pytest.mark.parametrize("which", [module, asking])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "own.yml: while parsing"),
+        ("schema: stackproof.flow/1\nname: a", "own.yml: it lacks lifelines, steps, title. docs/flows.md describes"),
+        (None, "own.yml: [Errno 2] No such file"),
+    ],
+)
+def test_a_broken_flow_is_said_with_its_file(call, directory, tmp_path, which, text, said):
+    path, before = tmp_path / "own.yml", (directory / "run.json").read_text()
+    if text:
+        path.write_text(text)
+    result = call(which, run_dir=str(directory), flows=[FILES[0], str(path)])
+    assert result["failed"]
+    assert said in result["msg"]
+    assert "Traceback" not in result["msg"]
+    assert (directory / "run.json").read_text() == before
+
+
+@pytest.mark.parametrize("which", [module, asking])
+def test_a_folder_that_is_no_run_is_said(call, tmp_path, which):
+    result = call(which, run_dir=str(tmp_path), flows=FILES)
+    assert result["failed"]
+    assert "is no run's directory" in result["msg"]
+
+
+def test_a_missing_library_is_said(call, directory, monkeypatch):
+    monkeypatch.setattr(_flow, "HAS_JMESPATH", False)
+    result = call(module, run_dir=str(directory), flows=FILES)
+    assert result["failed"]
+    assert "jmespath" in result["msg"]
+
+
+def test_a_run_that_another_process_works_on_is_left_alone(call, directory, followed):
+    with _run.Run(str(directory)).alone():
+        result = call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    assert "another process works on the run" in result["msg"]
+    assert record(directory)["flows"] == []
