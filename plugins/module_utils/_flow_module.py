@@ -25,8 +25,8 @@ def main(options, act):
         },
         supports_check_mode=True,
     )
-    if not _flow.HAS_JMESPATH:
-        module.fail_json(msg=missing_required_lib("jmespath"))
+    if not _flow.HAS_LIBRARIES:
+        module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     directory = module.params["run_dir"]
     try:
         flows = [_flow.load(path) for path in module.params["flows"]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timezone
 
-from . import _events, _flow
+from . import _events, _flow, _match, _status
 from ._clock import now
 from ._instance import is_on
 
@@ -51,7 +51,7 @@ def follow(record, flows, logs):
     sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
     began = _events.seconds_of(record["started"])
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
-    matcher = _flow.Matcher(events, names_of(record), facts_of(record), sources, began, ended)
+    matcher = _match.Matcher(events, names_of(record), facts_of(record), sources, began, ended)
     return [as_record(flow, matcher) for flow in flows], events
 
 
@@ -108,7 +108,7 @@ def facts_of(record):
 
 def as_record(flow, matcher):
     steps = matcher.match(flow)
-    covered = _flow.coverage(steps, flow.get("counted", "@"))
+    covered = _status.coverage(steps, flow.get("counted", "@"))
     for step in steps:
         for one in (step, *step["evidence"]):
             one.update(at=written(one["at"]), until=written(one["until"]))
@@ -129,11 +129,15 @@ def written(at):
     return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="microseconds")
 
 
+def of_run(events):
+    """What carries no id may be anybody's, and is not kept; where it counts as evidence, the flow has it."""
+    return [one for one in events if one["keys"] or one["source"] == "api"]
+
+
 def lines(events):
     """The events as a file has them, one a line, with the fields that may be told."""
     common = ("host", "service", "source", "kind", "level", "keys", "text", "resolution_s", "error_s")
-    # What carries no id may be anybody's; where it counts as evidence, the flow has it.
-    for one in (one for one in events if one["keys"] or one["source"] == "api"):
+    for one in events:
         told = {"at": written(one["at"]), "until": written(one["until"]), **{name: one[name] for name in common}}
         told.update({name: one[name] for name in FIELDS if one.get(name) is not None})
         yield json.dumps(told, sort_keys=True)

@@ -54,7 +54,9 @@ def main():
                 run.record["flows"] = found
                 run.record["logs"] = _follow.logs_read(module.params["logs"])
                 run.save()
-                write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(events)))
+                write_whole(
+                    run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(_follow.of_run(events)))
+                )
         return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}
 
     _flow_module.main({"logs": {"type": "dict", "default": {}}}, follow)

@@ -123,8 +123,8 @@ def test_names_of_a_host(replay, full, names):
         ("packages", ["web", "compute"], ["compute"]),
         ("packages", ["storage", "network"], ["network", "ceph"]),
         ("packages", ["controller"], ["control"]),
-        ("devstack", ["controller"], ["network", "ceph"]),
-        ("devstack", ["devstack"], ["compute", "network", "ceph"]),
+        ("devstack", ["controller"], ["control", "network", "ceph"]),
+        ("devstack", ["devstack"], ["control", "compute", "network", "ceph"]),
         ("kolla", ["nova-compute", "mons"], ["compute", "ceph"]),
     ],
 )

@@ -16,7 +16,14 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils import _events, _flow, _follow
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _events,
+    _flow,
+    _follow,
+    _match,
+    _rivals,
+    _status,
+)
 
 ROLES = Path(__file__).parents[4] / "roles"
 FILES = ROLES / "flow" / "files" / "flows"
@@ -84,7 +91,7 @@ def test_new_steps_lie_where_they_belong():
 
 def test_what_to_look_for_is_said_by_all_rules():
     wanted = _flow.wanted(FLOWS.values())
-    assert {"service": "nova-compute", "says": _flow.TOOK} in wanted["phrases"]
+    assert {"service": "nova-compute", "says": _rivals.TOOK} in wanted["phrases"]
     assert {"service": "keystone", "text": "v3/auth/tokens"} in wanted["windows"]
     assert {"service": "nova-conductor", "text": "received message "} in wanted["windows"]
     assert {"service": "nova-api", "text": '/servers" status: 202'} in wanted["windows"]
@@ -231,7 +238,7 @@ def test_more_access_shows_more(all_of, tier, level, least):
     (row,) = (one for one in all_of["ops_guide"]["coverage"] if (one["tier"], one["level"]) == (tier, level))
     assert row["of"] == 58
     assert row["seen"] + row["absent"] >= least
-    assert sum(row[name] for name in (*_flow.STATUSES, "window")) == 58
+    assert sum(row[name] for name in (*_status.STATUSES, "window")) == 58
 
 
 def test_coverage_grows_with_access(all_of):
@@ -370,7 +377,7 @@ def test_absence_is_proved_by_a_source_that_was_read_whole(followed):
     step = follow(followed)["by_id"]["1a"]
     assert (step["status"], step["at"], step["host"]) == ("absent", None, "controller1")
     (proof,) = step["evidence"]
-    assert (proof["proves"], proof["text"]) == ("absent", "no LDAP server was asked while the token was made")
+    assert (proof["proves"], proof["text"]) == ("absent", "the LDAP server was not asked to bind as the user")
 
 
 def test_absence_is_not_proved_by_a_source_that_was_not_read_whole(followed):
@@ -404,18 +411,27 @@ def test_absence_is_not_proved_when_the_span_of_time_is_not_known(followed):
     assert flow["by_id"]["1a"]["status"] == "unseen"
 
 
-def bind(followed, at):
+BIND = next(step for step in FLOWS["ops_guide"]["steps"] if step["id"] == "1a")["observe"][0]["says"]
+
+
+def bind(followed, at, who=None):
+    who = who or _events.stage_of(followed.record, "auth")["details"]["user"]
     event = {"at": at, "resolution_s": 1e-6, "service": "slapd", "kind": "line", "level": "info", "keys": {},
-             "said": [], "window": ["BIND dn="]}  # fmt: skip
+             "said": [BIND], "who": who, "window": ["BIND dn="]}  # fmt: skip
     followed.logs["controller1"]["events"].append(event)
 
 
 def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
     bind(followed, _events.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
-    rivals = set(_flow.RIVALS)
+    rivals = set(_rivals.RIVALS)
     followed = without(followed, "nova-api", lambda one: one["keys"] or not rivals & set(one["window"]))
     step = follow(followed)["by_id"]["1a"]
     assert (step["status"], step["evidence"][0]["grade"], len(step["evidence"])) == ("seen", "window", 1)
+
+
+def test_a_bind_of_somebody_else_is_no_step(followed):
+    bind(followed, _events.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1, who="somebody")
+    assert follow(followed)["by_id"]["1a"]["status"] == "absent"
 
 
 def test_a_bind_that_may_be_of_others_proves_neither(followed):
@@ -474,23 +490,23 @@ def test_a_boot_that_ended_long_before_is_no_rival(followed):
 
 def test_a_rival_is_over_when_nova_compute_and_its_guest_are_done():
     post = {"at": 100.0, "until": 101.0, "window": ['/servers" status: 202'], "keys": {}, "resolution_s": 0.001}
-    built = {"at": 102.0, "until": 110.0, "window": [_flow.BUILT], "keys": {}}
-    assert _flow.rivals_in([post], []) == [(100.0, 280.0)]
-    assert _flow.rivals_in([post], [built]) == [(100.0, 170.0)]
-    assert _flow.rivals_in([post], [{**built, "keys": {"server": ["x"]}}]) == [(100.0, 280.0)]
-    assert _flow.rivals_in([post], [{**built, "at": 140.0}]) == [(100.0, 280.0)]
+    built = {"at": 102.0, "until": 110.0, "window": [_rivals.BUILT], "keys": {}}
+    assert _rivals.rivals_in([post], []) == [(100.0, 280.0)]
+    assert _rivals.rivals_in([post], [built]) == [(100.0, 170.0)]
+    assert _rivals.rivals_in([post], [{**built, "keys": {"server": ["x"]}}]) == [(100.0, 280.0)]
+    assert _rivals.rivals_in([post], [{**built, "at": 140.0}]) == [(100.0, 280.0)]
 
 
 def test_our_own_request_in_the_web_servers_log_is_no_rival_and_another_in_the_same_second_is():
     own = {"at": 100.2, "window": ['/servers" status: 202'], "keys": {"request": ["r"]}, "resolution_s": 0.001}
     web = {"at": 100.0, "window": ["/servers => generated"], "keys": {}, "resolution_s": 1, "began": True}
     other = {**own, "at": 100.3, "keys": {}}
-    assert _flow.rivals_in([own, web], []) == []
-    assert _flow.rivals_in([own], []) == []
-    assert _flow.rivals_in([own, web, other], []) == [(100.3, 280.3)]
-    assert _flow.rivals_in([own, other], []) == [(100.3, 280.3)]
-    assert len(_flow.rivals_in([own, web, other, {**web, "at": 101.0}], [])) == 2
-    assert len(_flow.rivals_in([web], [])) == 1
+    assert _rivals.rivals_in([own, web], []) == []
+    assert _rivals.rivals_in([own], []) == []
+    assert _rivals.rivals_in([own, web, other], []) == [(100.3, 280.3)]
+    assert _rivals.rivals_in([own, other], []) == [(100.3, 280.3)]
+    assert len(_rivals.rivals_in([own, web, other, {**web, "at": 101.0}], [])) == 2
+    assert len(_rivals.rivals_in([web], [])) == 1
 
 
 @pytest.mark.parametrize("change", ["none of it", "of one of two hosts", "no source"])
@@ -561,7 +577,7 @@ def test_the_second_boot_is_really_in_the_logs(followed):
     ours = sum(len(read["events"]) for read in followed.logs.values())
     others = [one for events in second_run(followed).values() for one in events]
     assert len(others) == ours
-    assert sum(set(_flow.RIVALS) & set(one["window"]) != set() for one in others) >= 2
+    assert sum(set(_rivals.RIVALS) & set(one["window"]) != set() for one in others) >= 2
     assert not any(one["keys"].keys() - {"shared"} for one in others)
 
 
@@ -583,7 +599,7 @@ def test_what_others_use_too_is_ours_only_when_nobody_else_could_be_meant(follow
 def match(events, steps, began=0.0, ended=100.0, names=None):
     """A flow of some steps, on some events."""
     flow = {"name": "n", "title": "t", "lifelines": ["a", "b"], "steps": [{**STEP, **step} for step in steps]}
-    matcher = _flow.Matcher(events, names or {}, {}, [], began, ended)
+    matcher = _match.Matcher(events, names or {}, {}, [], began, ended)
     return matcher.match(flow)
 
 
