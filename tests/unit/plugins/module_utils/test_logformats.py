@@ -360,13 +360,17 @@ def test_a_service_that_quotes_messaging_sends_nothing():
         "",
         "  warnings.warn('Policy enforcement is depending on the value of '",
         "Traceback (most recent call last):",
-        "*** Starting uWSGI 2.0.28-debian (64bit) on [Sat Nov 21 14:38:26 2026] ***",
         "2026-11-21 14:43:25.787 no level",
         "==> /var/log/nova/nova-api.log <==",
     ],
 )
 def test_a_line_without_a_time_is_nothing(line):
     assert parse(line) is None
+
+
+def test_the_start_of_a_uwsgi_process_has_a_time():
+    event = parse("*** Starting uWSGI 2.0.28-debian (64bit) on [Sat Nov 21 14:38:26 2026] ***")
+    assert (event["kind"], event["resolution_s"]) == ("line", 1)
 
 
 @pytest.mark.parametrize(
