@@ -165,26 +165,29 @@ def from_details(record, keys):
                     resolution_s=WHOLE_SECOND, event=one["event"], result=one.get("result"),
                 )
             )  # fmt: skip
-    return found + from_console(metadata, keys)
+    return found + from_console(boot, metadata, keys)
 
 
-def from_console(metadata, keys):
+def from_console(boot, metadata, keys):
     """What the guest wrote, in the guest's own time: its uptime, moved to the clock of who read it.
 
     A line that was there at one look and not at the one before was written in between: each allows a range for the
-    moment at which the guest's clock was zero, and together they allow what all ranges share.
+    moment at which the guest's clock was zero, and together they allow what all ranges share. Where all was there at
+    once, it is known only that the guest began after the boot was asked for.
     """
     guest = metadata["details"].get("guest") or {}
     steps = {step["step"]: step for step in guest.get("steps") or []}
-    ranges = []
-    for wait in metadata["waits"][:1]:
-        for state in wait["states"]:
-            step = steps.get(state["state"].split()[0]) if state["resolution_s"] else None
-            if step:
-                high = seconds_of(state["at"]) - step["uptime"]
-                ranges.append((high - state["resolution_s"], high))
-    if not ranges:
+    looks = [state for wait in metadata["waits"][:1] for state in wait["states"]]
+    if not (steps and looks and boot.get("started")):
         return []
+    ranges = []
+    for look in looks:
+        step = steps.get(look["state"].split()[0]) if look["resolution_s"] else None
+        if step:
+            high = seconds_of(look["at"]) - step["uptime"]
+            ranges.append((high - look["resolution_s"], high))
+    newest = max(step["uptime"] for step in steps.values())
+    ranges = ranges or [(seconds_of(boot["started"]), seconds_of(looks[-1]["at"]) - newest)]
     # The newest line at a look is the one named, so that ranges may miss each other by the time between two lines.
     low, high = max(one[0] for one in ranges), min(one[1] for one in ranges)
     low, high = (low, high) if low <= high else (min(one[0] for one in ranges), max(one[1] for one in ranges))

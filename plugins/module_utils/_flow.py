@@ -194,8 +194,11 @@ def wanted(flows):
                 windows.append({"service": rule["service"], "text": rule["window"]})
             if rule["source"] == "log" and rule.get("kind") == "rpc":
                 windows += [{"service": rule["service"], "text": text} for text in MESSAGES]
-    unique = lambda pairs: [dict(pair) for pair in sorted({tuple(sorted(one.items())) for one in pairs})]  # noqa: E731
     return {"phrases": unique(phrases), "windows": unique(windows)}
+
+
+def unique(pairs):
+    return [dict(pair) for pair in sorted({tuple(sorted(one.items())) for one in pairs})]
 
 
 def agrees(expression, one):

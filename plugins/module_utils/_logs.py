@@ -117,7 +117,7 @@ def minutes(wanted, zone):
     first, last = int(wanted["since"] // 60), int(wanted["until"] // 60)
     found = set()
     for minute in range(first, last + 1):
-        for seconds in {zone, 0}:
+        for seconds in dict.fromkeys((zone, 0)):
             stamp = datetime.fromtimestamp(minute * 60, timezone(timedelta(seconds=seconds)))
             month = _logformats.MONTHS[stamp.month - 1]
             found.update(form.format(stamp, month) for form in forms)

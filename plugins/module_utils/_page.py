@@ -381,9 +381,9 @@ def boot_parts(flow):
     rows = []
     for name, said, start, end in spans:
         seconds = None if start is None else seconds_between(start, end)
-        bar = None if start is None else (share(seconds_between(zero, start), whole), share(seconds, whole))
+        share_of_time = None if start is None else (share(seconds_between(zero, start), whole), share(seconds, whole))
         offset = None if start is None else signed(seconds_between(zero, start), ".1f") + " s"
-        rows.append({"name": name, "said": said, "seconds": span(seconds), "bar": bar, "offset": offset})
+        rows.append({"name": name, "said": said, "seconds": span(seconds), "bar": share_of_time, "offset": offset})
     return {"rows": rows, "ticks": ticks(whole), "whole": span(whole), "zero": moment(zero)}
 
 

@@ -155,6 +155,6 @@ def bars(bands):
             low for later, low in placed[number:] if later.step["at"] and _sequence.stamp(later.step["at"]) <= end
         ]
         lifeline = row.step["target"]
-        depth = sum(bar.lifeline == lifeline and bar.bottom > y for bar in made)
+        depth = sum(one.lifeline == lifeline and one.bottom > y for one in made)
         made.append(Bar(lifeline, y, max(inside[-1:] + [y]) + 10, depth))
     return made

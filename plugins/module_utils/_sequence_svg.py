@@ -57,7 +57,7 @@ def svg(flow, record):
         *grounds(plan),
         *(lifeline(x, plan) for x in plan.x.values()),
         *(names(plan, plan.top) + names(plan, plan.bottom)),
-        *(bar(one, plan) for one in plan.bars),
+        *(activation(one, plan) for one in plan.bars),
         *(shape for y in plan.strips for shape in strip(plan, y)),
         *steps(plan),
         xmlns="http://www.w3.org/2000/svg",
@@ -175,7 +175,7 @@ def ground(count):
     return "shade" if count % 2 == 0 else "paper"
 
 
-def bar(one, plan):
+def activation(one, plan):
     x = plan.x[one.lifeline] - 5 + 4 * one.depth
     return node("rect", x=x, y=one.top, width=10, height=one.bottom - one.top, rx=2, class_="flow-bar")
 

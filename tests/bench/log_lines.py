@@ -86,6 +86,6 @@ def main():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
-    import conftest  # noqa: F401, PLC0415 - makes the collection importable
+    import conftest  # noqa: F401, PLC0415 # pylint: disable=unused-import - makes the collection importable
 
     read(sys.argv[1], int(sys.argv[2])) if len(sys.argv) == 3 else main()

@@ -169,7 +169,10 @@ def test_a_host_that_is_90_seconds_off_falls_into_place(followed, host):
     _flows, right = _follow.follow(followed.record, [], followed.logs)
     later = ahead(followed, host, 90)
     _flows, wrong = _follow.follow(later.record, [], later.logs)
-    order = lambda one: (one["service"], one["text"], one["at"])  # noqa: E731
+
+    def order(one):
+        return one["service"], one["text"], one["at"]
+
     right, wrong = sorted(right, key=order), sorted(wrong, key=order)
     assert [one["text"] for one in wrong] == [one["text"] for one in right]
     assert [one["at"] for one in wrong] == pytest.approx([one["at"] for one in right], abs=1e-4)
@@ -198,7 +201,8 @@ def console(*states):
                     for name, at, since in states]}
     ]  # fmt: skip
     metadata = {"details": {"guest": {"steps": steps}}, "waits": waits}
-    return [(one["step"], one["at"], one["error_s"]) for one in _events.from_console(metadata, {})]
+    found = _events.from_console({"started": "1970-01-01T00:00:01Z"}, metadata, {})
+    return [(one["step"], one["at"], one["error_s"]) for one in found]
 
 
 def test_looks_at_the_console_allow_what_all_of_them_allow():
@@ -211,8 +215,10 @@ def test_looks_that_contradict_each_other_allow_all_in_between():
     assert console(("kernel", 10, 1), ("ready", 20, 1)) == [("kernel", 12.5, 3.5), ("ready", 16.5, 3.5)]
 
 
-def test_a_console_that_was_only_seen_whole_has_no_times():
-    assert console(("kernel", 10, None)) == console(("another", 10, 1)) == console() == []
+def test_a_console_that_was_only_seen_whole_began_after_the_boot():
+    # zero is 1..5
+    assert console(("kernel", 10, None)) == console(("another", 10, 1)) == [("kernel", 4.0, 2.0), ("ready", 8.0, 2.0)]
+    assert console() == []
 
 
 def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources):

@@ -539,7 +539,10 @@ def second_run(followed):
         followed.record["instance"]["image"]["id"]
     }
     pattern = re.compile("|".join(map(re.escape, sorted(ids, key=len, reverse=True))))
-    other = lambda text: pattern.sub(lambda match: match[0][:-4] + "ffff", text)  # noqa: E731
+
+    def other(text):
+        return pattern.sub(lambda match: match[0][:-4] + "ffff", text)
+
     copies = {}
     for host, read in followed.logs.items():
         events = json.loads(other(json.dumps(read["events"])))

@@ -45,8 +45,9 @@ class Local:
             return self.entries(words)
         assert words[0] in ("find", "head", "tail", "grep")
         # As ansible decodes what a command prints
+        environment = {**os.environ, "LC_ALL": "C"}
         done = subprocess.run(
-            words, capture_output=True, encoding="utf-8", errors="surrogateescape", env={**os.environ, "LC_ALL": "C"}
+            words, capture_output=True, encoding="utf-8", errors="surrogateescape", env=environment, check=False
         )
         return done.returncode, done.stdout, done.stderr
 
