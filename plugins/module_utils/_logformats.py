@@ -67,6 +67,14 @@ RPC = [
     ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
     ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
 ]
+# Beside an exception's usual endings, those that OpenStack's own have
+EXCEPTION = re.compile(
+    r"(?:^|[:<] ?|\] )((?:[a-z_]\w*\.)*\w*"
+    r"(?:Error|Exception|Timeout|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded|Conflict|NoValidHost))"
+    r"(?=[:>(.]|$)"
+)
+QUEUE_UNREACHABLE = "the queue is unreachable"
+UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # A word of a query that may be told: a name, not a secret
@@ -97,11 +105,21 @@ def oslo(line, zone):
         "at": at,
         "resolution_s": 0.001,
         "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
+        "failed": match["level"] in ("ERROR", "CRITICAL"),
+        "logger": match["logger"],
         "requests": REQUEST.findall(match["context"]),
         "process": match["pid"],
         "text": line[match.end() :],
         **spoken(line[match.end() :], messaging),
     }
+
+
+def exception_in(message):
+    """The class of the exception that an error names: of what it says there leaves no more a line than that."""
+    if UNREACHABLE.search(message):
+        return QUEUE_UNREACHABLE
+    found = EXCEPTION.findall(message)
+    return found[-1] if found else None
 
 
 def spoken(message, messaging):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+from . import _order
 from ._flow import LEVELS, TOKEN_CACHE, agrees, compiled, search
 from ._rivals import own_keys, rivals_in
 from ._status import status_of
@@ -53,7 +54,9 @@ class Matcher:
         self.began, self.ended = began, ended
         self.index = defaultdict(list)
         for one in events:
-            self.index[one["source"], one["service"]].append(one)
+            # An error is no step of any flow; the judge has them.
+            if one["kind"] != "error":
+                self.index[one["source"], one["service"]].append(one)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
         # Nova's web server may have a log of its own; either tells each request.
         asked = [source for source in sources if source["service"] == "nova-api"]
@@ -86,7 +89,27 @@ class Matcher:
                 choose(step)
         for step, rules in zip(steps, flow["steps"]):
             settle(step, rules, self)
+        happened = _order.happened(steps)
+        for step, rules in zip(steps, flow["steps"]):
+            if step["status"] == "unseen" and step["id"] not in happened:
+                where = [place for rule in rules.get("observe") or [] for place in self.owed(rule, by_id)]
+                if where:
+                    said = " and ".join(dict.fromkeys(where))
+                    step.update(status="missing", reason=f"it is not in {said}")
         return steps
+
+    def owed(self, rule, steps):
+        """What was read to its end and would have shown it: a step that nothing after it proves is missing then."""
+        if rule["source"] in ("api", "console"):
+            return ["the API" if rule["source"] == "api" else "the console"] if not rule.get("tier") else []
+        sources = [source for source in self.sources if source["service"] == rule["service"]]
+        if rule["source"] != "log" or not sources or not all(source["whole"] for source in sources):
+            return []
+        if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
+            return []
+        if self.span(rule, steps) is None or self.candidates(rule, steps, sure=False):
+            return []
+        return [f"the log of {rule['service']} on {', '.join(sorted({source['host'] for source in sources}))}"]
 
     def others(self, explained):
         """Exchanges between services that no step of the flow just matched has shown, with what explains them."""
@@ -121,6 +144,7 @@ class Matcher:
             "target": step["target"],
             "message": step["message"],
             "kind": step["kind"],
+            "follows": [str(one) for one in step.get("follows") or ()],
             "numbers": step.get("numbers") or {},
             "became": step.get("became"),
             "today": step.get("today"),
@@ -264,6 +288,7 @@ def retold_step(step, covered):
         **{name: step.get(name) for name in ("phase", "source", "target", "message", "kind", "became", "today")},
         "id": str(step["id"]),
         "numbers": step.get("numbers") or {},
+        "follows": [],
         "covers": [str(one) for one in step["covers"]],
         "status": status,
         "reason": f"of its steps {lacking}" if lacking else None,

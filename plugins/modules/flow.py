@@ -52,6 +52,7 @@ def main():
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
+                run.record["errors"] = _follow.errors_of(events)
                 run.record["logs"] = _follow.logs_read(module.params["logs"])
                 run.save()
                 write_whole(
