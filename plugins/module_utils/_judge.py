@@ -78,8 +78,10 @@ def said(first, step, sure):
     owed = f"step {step['id']} ({step['message']}) did not happen" if step else None
     if not sure:
         return owed and f"{owed}, and nothing that could be read says why"
-    where = f" on {first['host']}" if first["host"] else ""
-    return f"{first['component']}{where} {first['why'][0]}" + (f", and {owed}" if owed else "")
+    who = first["component"] + (f" on {first['host']}" if first["host"] else "")
+    if first["why"][0] == first["role"]:
+        return f"{who} {first['role']}: {owed}" if owed else f"{who} {first['role']}"
+    return f"{who} {first['why'][0]}" + (f"; {owed}" if owed else "")
 
 
 def next_of(first, record):

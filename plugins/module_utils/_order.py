@@ -48,7 +48,9 @@ def paths(steps):
     done |= {one for one in by_id if is_done(one)}
     linked = [step for step in steps if before[step["id"]] or step is steps[0]]
     ready = [step for step in linked if step["id"] not in done and all(one in done for one in before[step["id"]])]
-    return [path_from(step, before, by_id, done) for step in ready]
+    found = [path_from(step, before, by_id, done) for step in ready]
+    # What is proved to be lacking says more than what nobody could have seen.
+    return sorted(found, key=lambda path: path[-1]["status"] != "missing")
 
 
 def path_from(first, before, by_id, done):
@@ -57,7 +59,10 @@ def path_from(first, before, by_id, done):
         later = (
             step
             for step in by_id.values()
-            if path[-1]["id"] in before[step["id"]] and step["id"] not in reached and step["became"] != "cached"
+            if path[-1]["id"] in before[step["id"]]
+            and step["id"] not in reached
+            # Where it waits for something else as well, it is at the end of another path.
+            and reached.issuperset(before[step["id"]])
         )
         following = next(later, None)
         if following is None:

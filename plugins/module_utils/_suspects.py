@@ -52,15 +52,16 @@ OWED, PROVED, TARGET, CARRIER, WORKER = 2, 3, 1, 1, 0.5
 class Suspects:
     def __init__(self, record, stage, paths, steps):
         self.host = host_of(record)
+        self.places = places_of(record)
         self.found = {}
         for place, path in enumerate(paths):
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)
                 proof = PROVED if step["status"] == "missing" else 0
-                self.near(step["source"], step, (OWED + proof) * near, "owed it")
-                self.near(step["target"], step, TARGET * near, "was to take it")
+                self.near(step["source"], step, (OWED + proof) * near, "owed what is lacking")
+                self.near(step["target"], step, TARGET * near, "was to take what is lacking")
                 for carrier in CARRIERS.get(step["kind"], ()):
-                    self.near(carrier, step, CARRIER * near, "is what it goes through")
+                    self.near(carrier, step, CARRIER * near, "carries what is lacking")
             for step in _order.after(path[-1], steps):
                 self.near(step["source"], step, WORKER, "was to go on")
         for component in WORKERS.get(stage["stage"], ()):
@@ -82,23 +83,40 @@ class Suspects:
             return
         one["hosts"].setdefault(host, []).append((weight, why))
 
+    def place_of(self, component):
+        """Where a component is, if there is only one place where it can have failed this run."""
+        if component in BESIDE:
+            return self.host
+        places = self.places.get(component, ())
+        return next(iter(places)) if len(places) == 1 else None
+
     def ranked(self):
         """All suspects, the likeliest first: component, host, step, weight, why."""
         rows = []
         for one in self.found.values():
             for host, pointers in one["hosts"].items() or [(None, [])]:
                 ordered = sorted(pointers, key=lambda pointer: -pointer[0])
-                where = host or (self.host if one["component"] in BESIDE else None)
+                where = host or self.place_of(one["component"])
                 rows.append(
                     {
                         "component": one["component"],
                         "host": where,
                         "step": one["step"],
+                        "role": one["role"],
                         "weight": round(one["base"] + sum(weight for weight, _why in ordered), 2),
                         "why": list(dict.fromkeys([*(why for _weight, why in ordered), one["role"]])),
                     }
                 )
         return sorted(rows, key=lambda row: -row["weight"])
+
+
+def places_of(record):
+    """Component to the hosts that have it."""
+    found = {}
+    for host in record["hosts"]:
+        for service in host["facts"].get("services") or []:
+            found.setdefault(service["component"], set()).add(host["host"])
+    return found
 
 
 def host_of(record):
