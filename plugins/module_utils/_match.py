@@ -89,14 +89,21 @@ class Matcher:
                 choose(step)
         for step, rules in zip(steps, flow["steps"]):
             settle(step, rules, self)
+        self.miss(steps, flow["steps"], by_id)
+        return steps
+
+    def miss(self, steps, rules_of_steps, by_id):
+        """Find what is missing: owed, as all before it happened, not proved by what comes after it, and looked for."""
         happened = _order.happened(steps)
-        for step, rules in zip(steps, flow["steps"]):
+        for step, rules in zip(steps, rules_of_steps):
             if step["status"] == "unseen" and step["id"] not in happened:
                 where = [place for rule in rules.get("observe") or [] for place in self.owed(rule, by_id)]
                 if where:
-                    said = " and ".join(dict.fromkeys(where))
-                    step.update(status="missing", reason=f"it is not in {said}")
-        return steps
+                    step.update(status="missing", reason=f"it is not in {' and '.join(dict.fromkeys(where))}")
+        owed = {path[-1]["id"] for path in _order.paths(steps)}
+        for step in steps:
+            if step["status"] == "missing" and step["id"] not in owed:
+                step.update(status="unseen", reason="a step that it follows did not happen")
 
     def owed(self, rule, steps):
         """What was read to its end and would have shown it: a step that nothing after it proves is missing then."""

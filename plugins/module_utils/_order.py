@@ -79,6 +79,9 @@ def after(step, steps):
 
 
 def last_seen(steps):
-    """The step that was seen last, polls apart: they go on whatever happens."""
-    timed = [one for one in steps if one["status"] == "seen" and one["at"] is not None and one["phase"] != "poll"]
+    """The step of the chain that was seen last, polls apart: they go on whatever happens."""
+    before = follows(steps)
+    timed = [
+        one for one in steps if one["status"] == "seen" and one["at"] and before[one["id"]] and one["phase"] != "poll"
+    ]
     return max(timed, key=lambda one: one["at"], default=None)
