@@ -17,6 +17,8 @@ from ._flow import LEVELS, TOKEN_CACHE, agrees, compiled, search
 from ._rivals import own_keys, rivals_in
 from ._status import status_of
 
+# The services whose logs lie on the host of the instance, and on all hosts like it
+BESIDE = ("nova-compute", "neutron-l2-agent", "openvswitch")
 # Some rules need the times of steps that others have shown: they have their turn later.
 TURNS = 4
 
@@ -96,7 +98,9 @@ class Matcher:
         """Find what is missing: owed, as all before it happened, not proved by what comes after it, and looked for."""
         happened = _order.happened(steps)
         for step, rules in zip(steps, rules_of_steps):
-            if step["status"] == "unseen" and step["id"] not in happened:
+            # What may be proved not to happen, or be answered out of a cache, is owed by nobody.
+            certain = not (rules.get("cached") or rules.get("absent"))
+            if step["status"] == "unseen" and step["id"] not in happened and certain:
                 where = [place for rule in rules.get("observe") or [] for place in self.owed(rule, by_id)]
                 if where:
                     step.update(status="missing", reason=f"it is not in {' and '.join(dict.fromkeys(where))}")
@@ -110,6 +114,9 @@ class Matcher:
         if rule["source"] in ("api", "console"):
             return ["the API" if rule["source"] == "api" else "the console"] if not rule.get("tier") else []
         sources = [source for source in self.sources if source["service"] == rule["service"]]
+        here = [source for source in sources if source["host"] == self.names.get("host")]
+        # Beside the instance there is one of each; what those of other hosts say does not matter.
+        sources = here if here and rule["service"] in BESIDE else sources
         if rule["source"] != "log" or not sources or not all(source["whole"] for source in sources):
             return []
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
