@@ -111,8 +111,8 @@ class Matcher:
 
     def owed(self, rule, steps):
         """What was read to its end and would have shown it: a step that nothing after it proves is missing then."""
-        if rule["source"] in ("api", "console"):
-            return ["the API" if rule["source"] == "api" else "the console"] if not rule.get("tier") else []
+        if rule["source"] == "api" and rule.get("kind") in ("http", "state"):
+            return ["what the run itself saw"]  # it knows all its own requests, and looked at the state to the end
         sources = [source for source in self.sources if source["service"] == rule["service"]]
         here = [source for source in sources if source["host"] == self.names.get("host")]
         # Beside the instance there is one of each; what those of other hosts say does not matter.
