@@ -38,7 +38,8 @@ def test_a_recorded_run_is_judged_as_it_was(name):
     found = _verdict.judge(record)
     assert (found["result"], found["stage"]) == EXPECTED[name]
     assert found["reason"].endswith(".")
-    assert set(found) == set(record["verdict"])
+    # These runs were recorded when a verdict had fewer keys.
+    assert set(record["verdict"]) <= set(found) == set(_verdict.verdict("pass", None, "x"))
 
 
 def test_a_failure_names_its_reason_and_what_to_look_at():
