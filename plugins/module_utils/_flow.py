@@ -33,7 +33,7 @@ TIERS = (0, 1, 2, 3)
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"follows", "leads_to", "observe", "cached", "absent", "otherwise", "after", "before", "covers"}
+STEP_KEYS |= {"follows", "leads_to", "owed_by", "observe", "cached", "absent", "otherwise", "after", "before", "covers"}
 RULE_KEYS = {
     "source",
     "service",
@@ -134,8 +134,8 @@ def check_step(path, where, step, flow, ids):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
     if set(step) - STEP_KEYS:
         raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
-    for end in ("source", "target"):
-        if step[end] not in flow["lifelines"]:
+    for end in ("source", "target", "owed_by"):
+        if end in step and step[end] not in flow["lifelines"]:
             raise FlowError(path, f"{where}: {step[end]} is no lifeline")
     known = {str(one["id"]) for one in flow["base"]["steps"]} if "base" in flow else ids
     unknown = {str(one) for one in step.get("covers") or ()} - known

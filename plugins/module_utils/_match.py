@@ -30,6 +30,10 @@ def turn_of(rule, part):
     return 2 if "window" in rule else 1 if "within" in rule else 0
 
 
+def rules_in(step):
+    return step.get("observe") or []
+
+
 def once(events):
     """Requests without those that a web server has logged again, in whole seconds, after the service itself."""
     return [one for one in events if one["kind"] == "http" and not one.get("began")] or events
@@ -98,10 +102,13 @@ class Matcher:
         """Find what is missing: owed, as all before it happened, not proved by what comes after it, and looked for."""
         happened = _order.happened(steps)
         for step, rules in zip(steps, rules_of_steps):
-            # What may be proved not to happen, or be answered out of a cache, is owed by nobody.
-            certain = not (rules.get("cached") or rules.get("absent"))
+            # What may be proved not to happen, or be answered out of a cache, is owed by nobody; and what has no id of
+            # ours where it is logged may be there and not be known for ours.
+            certain = not (
+                rules.get("cached") or rules.get("absent") or any("window" in one for one in rules_in(rules))
+            )
             if step["status"] == "unseen" and step["id"] not in happened and certain:
-                where = [place for rule in rules.get("observe") or [] for place in self.owed(rule, by_id)]
+                where = [place for rule in rules_in(rules) for place in self.owed(rule, by_id)]
                 if where:
                     step.update(status="missing", reason=f"it is not in {' and '.join(dict.fromkeys(where))}")
         owed = {path[-1]["id"] for path in _order.paths(steps)}
@@ -158,6 +165,7 @@ class Matcher:
             "target": step["target"],
             "message": step["message"],
             "kind": step["kind"],
+            "owed_by": step.get("owed_by", step["source"]),
             "follows": [str(one) for one in step.get("follows") or ()],
             "numbers": step.get("numbers") or {},
             "became": step.get("became"),
@@ -302,6 +310,7 @@ def retold_step(step, covered):
         **{name: step.get(name) for name in ("phase", "source", "target", "message", "kind", "became", "today")},
         "id": str(step["id"]),
         "numbers": step.get("numbers") or {},
+        "owed_by": step["source"],
         "follows": [],
         "covers": [str(one) for one in step["covers"]],
         "status": status,

@@ -96,9 +96,13 @@ def ceph(suspects, record, _stage):
         down = sorted(number for number, is_up in (facts.get("osds") or {}).items() if not is_up)
         if down:
             suspects.point("ceph-osd", None, 8, f"{', '.join(down)} is down, as Ceph says")
-        for name in (facts.get("health") or {}).get("checks") or {}:
-            component = "ceph-mon" if name.startswith("MON") else "ceph-osd"
-            suspects.point(component, None, 2, f"is not well, as Ceph says: {name}")
+        names = sorted((facts.get("health") or {}).get("checks") or {})
+        for component, found in (
+            ("ceph-mon", [name for name in names if name.startswith("MON")]),
+            ("ceph-osd", [name for name in names if name.startswith(("OSD", "PG", "SLOW"))]),
+        ):
+            if found:
+                suspects.point(component, None, 2, f"is not well, as Ceph says: {', '.join(found)}")
         for one in host["unread"]:
             if one["kind"] == "hung" and one["command"].startswith(("ceph", "rbd", "sudo -n ceph", "sudo -n rbd")):
                 suspects.point("ceph-mon", None, 4, f"does not answer: {one['command']} hangs")

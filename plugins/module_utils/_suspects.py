@@ -38,6 +38,29 @@ CARRIERS = {
     "OVSDB": ["ovsdb"],
     "DHCP": ["data network"],
 }
+# What each component needs for its work: it may be all that keeps it from it.
+LEANS_ON = {
+    "keystone": ["ldap", "database", "memcached"],
+    "nova-api": ["keystone", "database", "rabbitmq", "glance-api", "neutron-server", "cinder-api", "memcached"],
+    "nova-conductor": ["database", "rabbitmq"],
+    "nova-scheduler": ["placement-api", "database", "rabbitmq"],
+    "nova-compute": [
+        "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server", "cinder-api",
+        "placement-api",
+    ],
+    "placement-api": ["database", "keystone"],
+    "glance-api": ["ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"],
+    "neutron-server": ["database", "rabbitmq", "keystone", "memcached"],
+    "neutron-dhcp-agent": ["dnsmasq", "rabbitmq", "neutron-server"],
+    "neutron-l2-agent": ["ovsdb", "rabbitmq", "neutron-server"],
+    "neutron-metadata-agent": ["nova-api-metadata", "neutron-server", "rabbitmq"],
+    "nova-api-metadata": ["database", "neutron-server", "nova-conductor", "memcached"],
+    "cinder-api": ["cinder-volume", "database", "rabbitmq", "keystone", "memcached"],
+    "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
+    "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
+    "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
+    "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent"],
+}  # fmt: skip
 # A name of a flow that stands for others, or for a process of one of them
 STANDS_FOR = {
     "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent"],
@@ -45,8 +68,8 @@ STANDS_FOR = {
     "token-store": [],
 }
 # What the order of the steps alone says against who owed the first of them, whose lack is proved, who should have
-# taken it, what it goes through, and who does the stage's work somewhere
-OWED, PROVED, TARGET, CARRIER, WORKER = 2, 3, 1, 1, 0.5
+# taken it, what it goes through, what who owed it needs, and who does the stage's work somewhere
+OWED, PROVED, TARGET, CARRIER, LEANT_ON, WORKER = 2, 3, 1, 1, 0.5, 0.5
 
 
 class Suspects:
@@ -58,7 +81,9 @@ class Suspects:
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)
                 proof = PROVED if step["status"] == "missing" else 0
-                self.near(step["source"], step, (OWED + proof) * near, "owed what is lacking")
+                self.near(step["owed_by"], step, (OWED + proof) * near, "owed what is lacking")
+                for component in LEANS_ON.get(step["owed_by"], ()):
+                    self.near(component, step, LEANT_ON * near, f"is needed by {step['owed_by']}")
                 self.near(step["target"], step, TARGET * near, "was to take what is lacking")
                 for carrier in CARRIERS.get(step["kind"], ()):
                     self.near(carrier, step, CARRIER * near, "carries what is lacking")
