@@ -104,7 +104,9 @@ class ActionModule(ActionBase):
         controller = os.getppid()
         if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
             args["_controller"] = controller  # the process that the run's watch waits for
-        directory = args.get("run_dir")
+        # Many runs at once would write over each other: each of them says only how it ended.
+        target = (task_vars or {}).get("stackproof_target")
+        directory = None if target else args.get("run_dir")
         follower = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller)) if directory else None
         if follower:
             follower.start()
@@ -113,12 +115,14 @@ class ActionModule(ActionBase):
         finally:
             if follower:
                 follower.end()
-        if result.get("watched"):
+        if result.get("watched") and not target:
             kept = args.get("keep", "never") != "never"
             promise = "what it made stays" if kept else "what it made is removed all the same"
             display.display(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         if result.get("summary"):
-            display.display("\n".join(result["summary"]))
+            verdict = result["verdict"]
+            said = [f"  {clean(target)}: {verdict['result'].upper()}: {clean(verdict['reason'])}"]
+            display.display("\n".join(said if target else result["summary"]))
             if result.get("failed"):
                 del result["summary"]  # what is printed need not be printed once more as data
         return result
