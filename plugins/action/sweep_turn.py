@@ -13,7 +13,6 @@ import time
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.stackproof.provision.plugins.module_utils._ledger import private
 
 LOOK = 0.2
 ARGUMENTS = {
@@ -25,25 +24,31 @@ ARGUMENTS = {
 
 
 @contextlib.contextmanager
-def alone(folder):
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "a", encoding="utf-8", opener=private) as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def alone(directory):
+    """The folder of the turns, while no other target looks at it."""
+    handle, folder = os.open(directory, os.O_RDONLY), os.path.join(directory, "turns")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        yield folder
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)  # when the last turn was returned
+    finally:
+        os.close(handle)
 
 
-def take(folder, target, at_once):
+def take(directory, target, at_once):
     """Take a turn if one is free. Returns whether the target has one now."""
-    with alone(folder):
-        taken = set(os.listdir(folder)) - {"lock"}
+    with alone(directory) as folder:
+        taken = os.listdir(folder)
         if target not in taken and len(taken) >= at_once:
             return False
         os.close(os.open(os.path.join(folder, target), os.O_CREAT | os.O_WRONLY, 0o600))
         return True
 
 
-def give_back(folder, target):
-    with alone(folder), contextlib.suppress(FileNotFoundError):
+def give_back(directory, target):
+    with alone(directory) as folder, contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, target))
 
 
@@ -56,11 +61,11 @@ class ActionModule(ActionBase):
         _valid, args = self.validate_argument_spec(argument_spec=ARGUMENTS)
         if self._task.check_mode:
             return {"changed": False, "waited_s": 0.0}
-        folder, begun, parent = os.path.join(args["directory"], "turns"), time.monotonic(), os.getppid()
+        directory, begun, parent = args["directory"], time.monotonic(), os.getppid()
         if args["state"] == "returned":
-            give_back(folder, args["target"])
+            give_back(directory, args["target"])
         else:
-            while not take(folder, args["target"], max(1, args["at_once"])):
+            while not take(directory, args["target"], max(1, args["at_once"])):
                 time.sleep(LOOK)
                 if os.getppid() != parent:
                     raise AnsibleActionFail("the playbook ended while the target waited for its turn")

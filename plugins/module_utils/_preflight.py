@@ -9,6 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timezone
 
 COMPUTE = "nova-compute"
@@ -106,17 +107,23 @@ def endpoint_check(service, interfaces, url, status, why, interface):
     return check(name, service, "failed", said)
 
 
+def most_at_once(at_once, hosts, values):
+    """How many runs there will be at the same time: no more than there are targets."""
+    return min(at_once, math.prod(max(1, len(chosen)) for chosen in (hosts, *values.values())))
+
+
 def needs(at_once, flavor, options):
     """What runs at the same time need together, by the names of the services' quotas."""
+    has_network = options["network"] or options["values"].get("network")
     made = {
         ("nova", "instances"): 1,
         ("nova", "cores"): flavor["vcpus"],
         ("nova", "ram"): flavor["ram"],
         ("neutron", "security_group"): 1,
         # A network that is made has a port for DHCP beside the instance's.
-        ("neutron", "port"): 1 if options["network"] else 2,
+        ("neutron", "port"): 1 if has_network else 2,
     }
-    if not options["network"]:
+    if not has_network:
         made.update({("neutron", "network"): 1, ("neutron", "subnet"): 1})
     if options["volume"] != "none":
         made.update({("cinder", "volumes"): 1, ("cinder", "gigabytes"): options["volume_size"]})

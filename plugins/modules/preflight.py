@@ -21,9 +21,17 @@ options:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, where those of O(cloud) do not do.
     type: str
   at_once:
-    description: How many instances there will be at the same time.
+    description: How many instances there will be at most at the same time.
     type: int
-    default: 1
+    default: 4
+  hosts:
+    description: The compute hosts that will be provisioned on. By default all that are found.
+    type: list
+    elements: str
+  values:
+    description: What is varied besides, as for M(stackproof.provision.sweep).
+    type: dict
+    default: {}
   flavor:
     description: Name or id of the flavor. By default the smallest one.
     type: str
@@ -161,8 +169,13 @@ class Look:
         found = found or min(compute.flavors(), key=lambda one: (one.ram, one.vcpus))
         return {"vcpus": found.vcpus, "ram": found.ram}
 
+    def at_once(self):
+        found, _left_out = _preflight.compute_hosts(self.services)
+        hosts = found if self.params["hosts"] is None else self.params["hosts"]
+        return _preflight.most_at_once(self.params["at_once"], hosts, self.params["values"])
+
     def quotas(self, component):
-        needed = _preflight.needs(self.params["at_once"], self.flavor(), self.params)
+        needed = _preflight.needs(self.at_once(), self.flavor(), self.params)
         if component == "neutron":
             path = f"/quotas/{self.cloud.current_project_id}/details.json"
             known = _preflight.detailed(_cloud.answer_of(self.cloud.network.get(path))["quota"])
@@ -190,7 +203,9 @@ def main():
         argument_spec={
             **_cloud.CLOUD_OPTIONS,
             "admin_cloud": {"type": "str"},
-            "at_once": {"type": "int", "default": 1},
+            "at_once": {"type": "int", "default": 4},
+            "hosts": {"type": "list", "elements": "str"},
+            "values": {"type": "dict", "default": {}},
             "flavor": {"type": "str"},
             "network": {"type": "str"},
             "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},

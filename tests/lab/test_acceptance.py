@@ -1,0 +1,179 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sweeps over the compute hosts of the lab: all well, one of them broken, and how the time grows with their number."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from lab_under_test import GROUPS, INVENTORY, until
+from runs_under_test import Outcome, play
+from test_verify import assert_sound
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/sweep.schema.json").read_text())
+STAGES = ["auth", "image", "network", "volume", "boot", "metadata"]
+# Time of so many hosts, by that of one, where there is room for all of them at the same time
+MOST = 1.3
+PAIRS = 3
+
+
+class Sweep(NamedTuple):
+    status: int
+    output: str
+    directory: Path
+    record: dict
+
+    def run(self, target):
+        return Outcome(self.status, self.output, (self.directory / target["directory"]).resolve())
+
+
+def sweep(runs, *arguments, **variables):
+    """Run acceptance to its end, and look at what holds of every sweep."""
+    status, output = play("acceptance", *arguments, **{"cloud": "lab-admin", "runs": runs, **variables})
+    directory = max(Path(runs).glob("sweep-*"))
+    record = json.loads((directory / "sweep.json").read_text())
+    jsonschema.validate(record, SCHEMA)
+    assert (status == 0) == (record["verdict"]["result"] == "pass"), output
+    assert "Traceback" not in output
+    assert sorted(path.name for path in directory.iterdir()) == ["junit.xml", "sweep.html", "sweep.json"]
+    found = Sweep(status, output, directory, record)
+    for target in record["targets"]:
+        assert_sound(found.run(target))
+        assert f'href="../{target["run_id"]}/report.html"' in (directory / "sweep.html").read_text()
+    return found
+
+
+def cases(directory):
+    """(class, name) of each case of a sweep's JUnit file, with failed, skipped or ok."""
+    suite = ElementTree.parse(directory / "junit.xml").getroot()[0]
+    ends = {True: "failed", False: "ok"}
+    return {
+        (one.get("classname"), one.get("name")): "skipped" if one.find("skipped") is not None else ends[
+            one.find("failure") is not None
+        ]
+        for one in suite
+    }  # fmt: skip
+
+
+def test_every_compute_host_passes_and_is_judged_with_the_hosts_that_serve_it(runs):
+    done = sweep(runs, "-i", str(INVENTORY))
+    record, hosts = done.record, GROUPS["compute"]
+    assert done.status == 0, done.output
+    assert record["verdict"] == {"result": "pass", "reason": f"All {len(hosts)} targets passed.", "hosts": []}
+    assert [target["host"] for target in record["targets"]] == hosts
+    for target in record["targets"]:
+        assert [(one["stage"], one["status"]) for one in target["stages"]] == [(name, "ok") for name in STAGES]
+        run = done.run(target).record
+        assert done.run(target).stage("boot")["details"]["server"]["host"] == target["host"]
+        assert run["made"] == run["deleted"] > 0
+        # Of the compute hosts only its own is read; a sweep over all would read each of them for each.
+        others = {name for group in ("controller", "network", "storage") for name in GROUPS[group]}
+        assert {one["host"] for one in run["hosts"]} == {target["host"], "localhost"} | others
+        assert "The hosts agree, by" in run["verdict"]["reason"]
+        guide = next(flow for flow in run["flows"] if flow["name"] == "ops_guide")
+        assert sum(step["status"] == "seen" for step in guide["steps"]) > 40
+    assert {check["status"] for check in record["preflight"]} == {"ok"}
+    for name in hosts:
+        assert f"nova-compute on {name} is alive" in {check["name"] for check in record["preflight"]}
+    found = cases(done.directory)
+    assert set(found.values()) == {"ok"}
+    assert {name for of, name in found if of == f"stackproof.{hosts[0]}"} == {*STAGES, "run"}
+    assert "compute[1-2]" in done.output
+
+
+@contextlib.contextmanager
+def without_compute_service(host, name, admin):
+    """A compute host whose service has stopped, from when nova knows it until it is back."""
+
+    def state():
+        found = admin.compute.get("/os-services", params={"binary": "nova-compute", "host": name}).json()
+        return found["services"][0]["state"]
+
+    host.check_output("systemctl stop nova-compute")
+    try:
+        until(f"nova knows that {name} is down", lambda: state() == "down", 90, 2)
+        yield
+    finally:
+        host.check_output("systemctl start nova-compute")
+        until(f"{name} is back", lambda: state() == "up", 90, 2)
+
+
+def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, lab_hosts, admin):
+    good, bad = GROUPS["compute"][:2]
+    with without_compute_service(lab_hosts[bad], bad, admin):
+        done = sweep(runs, volume="none")
+    assert done.status == 2, done.output
+    verdict, targets = done.record["verdict"], {target["host"]: target for target in done.record["targets"]}
+    assert (verdict["result"], verdict["hosts"]) == ("fail", [bad])
+    assert verdict["reason"].startswith(f"1 of 2 targets did not pass. {bad}: boot: ")
+    assert f"Before the sweep: nova-compute on {bad} is down, it was last heard of " in verdict["reason"]
+    assert (targets[good]["result"], targets[bad]["result"], targets[bad]["stage"]) == ("pass", "fail", "boot")
+    assert "No valid host was found" in targets[bad]["reason"]
+    found = cases(done.directory)
+    assert (found[f"stackproof.{bad}", "boot"], found[f"stackproof.{bad}", "metadata"]) == ("failed", "skipped")
+    assert (found[f"stackproof.{good}", "boot"], found[f"stackproof.{good}", "metadata"]) == ("ok", "ok")
+    assert found["stackproof.before", f"nova-compute on {bad} is alive"] == "failed"
+
+
+def test_without_libvirt_a_host_is_broken_though_its_service_lives(runs, lab_hosts, admin):
+    """nova-compute then takes the host out of service by itself, which is no reason to leave it out."""
+    bad = GROUPS["compute"][0]
+    lab_hosts[bad].check_output("systemctl stop libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd")
+    try:
+        done = sweep(runs, volume="none", boot_timeout=60)
+    finally:
+        lab_hosts[bad].check_output("systemctl start libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd")
+        until(
+            f"{bad} is back in service",
+            lambda: [one.status for one in admin.compute.services(binary="nova-compute", host=bad)] == ["enabled"],
+            180,
+            3,
+        )
+    assert done.status == 2, done.output
+    assert done.record["verdict"]["hosts"] == [bad]
+    assert {target["host"]: target["result"] for target in done.record["targets"]}[GROUPS["compute"][1]] == "pass"
+
+
+def test_one_value_of_something_after_the_other_without_naming_hosts(runs):
+    done = sweep(runs, cloud="lab", targets=[], sweep={"volume_type": ["ceph", "nope"], "zone": ["nova"]})
+    assert done.status == 2, done.output
+    targets = {target["name"]: target for target in done.record["targets"]}
+    assert list(targets) == ["volume type ceph, zone nova", "volume type nope, zone nova"]
+    assert [target["result"] for target in targets.values()] == ["pass", "fail"]
+    assert "the cloud has no volume type nope" in done.record["verdict"]["reason"]
+    assert done.record["verdict"]["hosts"] == ["volume type nope, zone nova"]
+    # A plain user is not told which services there are.
+    unread = [check["reason"] for check in done.record["preflight"] if check["status"] == "unreadable"]
+    assert any("asking for its services" in reason for reason in unread)
+    assert {check["status"] for check in done.record["preflight"]} == {"ok", "unreadable"}
+
+
+def test_check_mode_looks_at_all_and_makes_nothing(runs):
+    status, output = play("acceptance", "--check", cloud="lab-admin", runs=runs)
+    assert status == 0, output
+    assert not list(runs.iterdir())
+
+
+@pytest.mark.soak
+def test_two_hosts_take_hardly_longer_than_one(runs):
+    hosts, seconds = GROUPS["compute"], {1: [], 2: []}
+    for _pair in range(PAIRS):
+        for number, took in seconds.items():
+            begun = time.monotonic()
+            done = sweep(runs, "-i", str(INVENTORY), targets=hosts[:number])
+            took.append(time.monotonic() - begun)
+            assert done.status == 0, done.output
+            print({one["stage"]: one["median_s"] for one in done.record["stages"]})
+    one, two = (statistics.median(took) for took in seconds.values())
+    print(f"a sweep over one host {one:.1f} s, over two {two:.1f} s: {two / one:.2f} times; {seconds}")
+    assert two <= MOST * one
