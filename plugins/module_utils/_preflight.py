@@ -58,6 +58,14 @@ def service_check(service, component, now, most):
     return found
 
 
+def agent_checks(agents, now, most):
+    """Neutron shows a plain user an empty list instead of saying that it shows nothing."""
+    if not agents:
+        reason = "neutron shows no agents; perhaps it would show them to an administrator"
+        return [check("neutron tells its agents", "neutron", "unreadable", reason)]
+    return [agent_check(agent, now, most) for agent in agents]
+
+
 def agent_check(agent, now, most):
     name, host = agent["binary"], agent["host"]
     if not agent["admin_state_up"]:

@@ -139,7 +139,7 @@ class Look:
 
     def neutron(self):
         agents = _cloud.answer_of(self.admin.network.get("/agents"))["agents"]
-        return [_preflight.agent_check(one, self.now(), self.params["heartbeat"]) for one in agents]
+        return _preflight.agent_checks(agents, self.now(), self.params["heartbeat"])
 
     def cinder(self):
         return self.alive(_cloud.answer_of(self.admin.block_storage.get("/os-services"))["services"], "cinder")
