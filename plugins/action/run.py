@@ -90,6 +90,11 @@ class Follower(threading.Thread):
         self.join()
 
 
+def in_short(target, verdict):
+    """How one run of many ended."""
+    return clean(f"  {target}: {verdict['result'].upper()}: {verdict['reason']}")
+
+
 class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
@@ -120,9 +125,7 @@ class ActionModule(ActionBase):
             promise = "what it made stays" if kept else "what it made is removed all the same"
             display.display(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         if result.get("summary"):
-            verdict = result["verdict"]
-            said = [f"  {clean(target)}: {verdict['result'].upper()}: {clean(verdict['reason'])}"]
-            display.display("\n".join(said if target else result["summary"]))
+            display.display("\n".join([in_short(target, result["verdict"])] if target else result["summary"]))
             if result.get("failed"):
                 del result["summary"]  # what is printed need not be printed once more as data
         return result
