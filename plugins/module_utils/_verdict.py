@@ -88,7 +88,10 @@ def judge(record, broke_off=False):
         names = ", ".join(f"{one['name']} ({one['why']})" for one in record["leftovers"])
         return verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
     seconds = next((wait["seconds"] for wait in stages["boot"]["waits"]), stages["boot"]["duration_s"])
-    said = f"The cloud provisions an instance: active after {seconds:.1f} s, and the guest has its metadata."
+    guest = (
+        "but its guest was not asked" if stages["metadata"]["status"] == "skipped" else "and the guest has its metadata"
+    )
+    said = f"The cloud provisions an instance: active after {seconds:.1f} s, {guest}."
     return verdict("pass", None, said + what_the_hosts_said(record))
 
 

@@ -68,6 +68,13 @@ def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
     assert _verdict.judge(passed)["result"] == "pass"
 
 
+def test_a_guest_that_was_not_asked_is_not_said_to_have_its_metadata(passed):
+    stage(passed, "metadata").update(status="skipped", details={"reason": "the guest is not to be asked"})
+    found = _verdict.judge(passed)
+    assert found["result"] == "pass"
+    assert found["reason"].endswith(" s, but its guest was not asked.")
+
+
 def test_no_stages_at_all_is_incomplete(passed):
     found = _verdict.judge({**passed, "stages": []})
     assert (found["result"], found["stage"]) == ("incomplete", "auth")
