@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
+import os
 import statistics
 import time
+import uuid
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -17,7 +20,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from lab_under_test import GROUPS, INVENTORY, until
-from runs_under_test import Outcome, play
+from runs_under_test import LIMIT, Outcome, play
 from test_verify import assert_sound
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/sweep.schema.json").read_text())
@@ -37,9 +40,10 @@ class Sweep(NamedTuple):
         return Outcome(self.status, self.output, (self.directory / target["directory"]).resolve())
 
 
-def sweep(runs, *arguments, **variables):
+def sweep(runs, *arguments, timeout=LIMIT, **variables):
     """Run acceptance to its end, and look at what holds of every sweep."""
-    status, output = play("acceptance", *arguments, **{"cloud": "lab-admin", "runs": runs, **variables})
+    variables = {"cloud": "lab-admin", "runs": runs, **variables}
+    status, output = play("acceptance", *arguments, timeout=timeout, **variables)
     directory = max(Path(runs).glob("sweep-*"))
     record = json.loads((directory / "sweep.json").read_text())
     jsonschema.validate(record, SCHEMA)
@@ -177,3 +181,76 @@ def test_two_hosts_take_hardly_longer_than_one(runs):
     one, two = (statistics.median(took) for took in seconds.values())
     print(f"a sweep over one host {one:.1f} s, over two {two:.1f} s: {two / one:.2f} times; {seconds}")
     assert two <= MOST * one
+
+
+# Hosts without a hypervisor
+
+
+@contextlib.contextmanager
+def fake_computes(controller, admin, number):
+    """So many compute hosts with the fake driver, as soon as nova has them and neutron binds ports there; then none."""
+    prefix = f"fake-{uuid.uuid4().hex[:6]}"
+    agents = admin.network.get("/agents", params={"binary": "neutron-openvswitch-agent"}).json()["agents"]
+    agent = json.dumps(next(one for one in agents if one["host"] in GROUPS["compute"]))
+    script = (Path(__file__).parent / "fake_computes.py").read_text()
+    for name, text in ((f"{prefix}.py", script), (f"{prefix}.json", agent)):
+        controller.run_expect([0], "echo %s | base64 -d > %s", base64.b64encode(text.encode()).decode(), f"/tmp/{name}")
+    start = "systemd-run --unit=%s --property=KillMode=control-group python3 /tmp/%s.py %s %s /tmp/%s.json"
+    controller.run_expect([0], start, prefix, prefix, prefix, str(number), prefix)
+
+    def ours(things):
+        return [one for one in things if one["host"].startswith(prefix)]
+
+    def services():
+        return ours(admin.compute.get("/os-services", params={"binary": "nova-compute"}).json()["services"])
+
+    def their_agents():
+        return ours(admin.network.get("/agents").json()["agents"])
+
+    def ready():
+        known = ours([one["service"] for one in admin.compute.get("/os-hypervisors/detail").json()["hypervisors"]])
+        alive = [one for one in their_agents() if one["alive"]]
+        up = [one for one in services() if one["state"] == "up"]
+        return len(up) == len(known) == len(alive) == number
+
+    try:
+        until(f"{number} fake computes are there", ready, 60 + 6 * number, 3)
+        yield sorted(one["host"] for one in services())
+    finally:
+        controller.run("systemctl stop %s; rm -rf /tmp/%s /tmp/%s.py /tmp/%s.json", *[prefix] * 4)
+        for one in services():
+            admin.compute.delete(f"/os-services/{one['id']}")
+        for one in their_agents():
+            admin.network.delete(f"/agents/{one['id']}")
+
+
+@pytest.fixture
+def bare_network(lab_project_admin):
+    """A network whose use costs next to nothing: no DHCP."""
+    neutron = lab_project_admin.network
+    network = neutron.create_network(name=f"lab-test-{uuid.uuid4().hex[:6]}", is_shared=True)
+    neutron.create_subnet(network_id=network.id, ip_version=4, cidr="192.168.94.0/23", is_dhcp_enabled=False)
+    yield network.name
+    neutron.delete_network(network)
+
+
+@pytest.mark.soak
+def test_the_time_for_each_host_does_not_grow_with_their_number(runs, lab_hosts, admin, bare_network):
+    """Nova's fake driver boots at once, so what is measured is the services' time and our own."""
+    number, controller = int(os.environ.get("FAKE_COMPUTES", "100")), lab_hosts[GROUPS["controller"][0]]
+    seconds = {}
+    with fake_computes(controller, admin, number) as hosts:
+        memory = controller.check_output("ps -o pss= -C python3 --sort -pss").split()
+        print(f"{number} fake computes, memory of each (KiB, shared parts shared out): {memory[1:4]} to {memory[-3:]}")
+        for part in (number // 4, number):
+            begun, spent = time.monotonic(), os.times()
+            options = {"volume": "none", "guest": "none", "network": bare_network, "follow": False}
+            done = sweep(runs, "--forks", "8", targets=hosts[:part], at_once=8, timeout=60 + 20 * part, **options)
+            assert done.status == 0, done.output
+            took, now = time.monotonic() - begun, os.times()
+            own = now.children_user + now.children_system - spent.children_user - spent.children_system
+            seconds[part] = took / part
+            print(f"{part} hosts: {took:.1f} s, {took / part:.2f} s and {own / part:.2f} s of the processor for each")
+            assert len(done.output.splitlines()) < 60 + 20 * part
+    few, many = seconds.values()
+    assert many <= MOST * few
