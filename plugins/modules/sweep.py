@@ -111,83 +111,17 @@ summary:
   elements: str
 """
 
-import json
-import os
-
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils import (
     _cloud,
     _page,
-    _run,
     _sweep,
+    _sweep_files,
     _sweep_render,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
 HAS = ("name", "key", "run_id", "host", *_sweep.DIMENSIONS)
-
-
-def save(record, directory):
-    _run.write_whole(os.path.join(directory, "sweep.json"), json.dumps(record, indent=1) + "\n")
-
-
-def begin(params, check):
-    """The record of a new sweep, and its directory."""
-    sweep_id = params["sweep_id"] or _run.new_run_id()
-    targets = _sweep.targets_of(params["hosts"], params["values"], sweep_id)
-    name = _cloud.cloud_name(params)
-    record = _sweep.new_record(sweep_id, name, targets, params["checks"], params["left_out"], params["at_once"])
-    directory = _sweep.directory_of(params["runs"], sweep_id)
-    if not check:
-        try:
-            os.makedirs(directory, mode=0o700)
-        except FileExistsError:
-            message, hint = f"there was a sweep {sweep_id} before", "Choose another id, or none."
-            raise StageError("conflict", message, resource=sweep_id, hint=hint) from None
-        save(record, directory)
-    return record, directory
-
-
-def read(directory):
-    path = os.path.join(directory, "sweep.json")
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
-    except ValueError as exc:
-        raise StageError("files", f"{path} cannot be read: {exc}") from None
-
-
-def outcome_of(target, runs):
-    """What came of a target's run; a run that was not begun, or whose record is broken, is no pass."""
-    directory = os.path.join(runs, target["run_id"])
-    if not os.path.exists(directory):
-        return _sweep.unknown_outcome("its run was not begun")
-    try:
-        return _sweep.outcome(_run.read_record(directory), os.path.join("..", target["run_id"]))
-    except (StageError, OSError) as exc:
-        return _sweep.unknown_outcome(explain(exc, f"reading {directory}")["message"])
-
-
-def render(record, directory, templates):
-    _run.write_whole(os.path.join(directory, "junit.xml"), _sweep_render.junit(record))
-    if templates:
-        texts = []
-        for name in ("sweep.html.j2", "report.html.j2"):
-            with open(os.path.join(templates, name), encoding="utf-8") as stream:
-                texts.append(stream.read())
-        _run.write_whole(os.path.join(directory, _sweep_render.PAGE), _sweep_render.page(record, *texts))
-
-
-def end(params):
-    directory = _sweep.directory_of(params["runs"], params["sweep_id"])
-    record = read(directory)
-    changed = record["finished"] is None
-    if changed:
-        outcomes = {target["key"]: outcome_of(target, params["runs"]) for target in record["targets"]}
-        _sweep.finish(record, outcomes, params["slow_times"], params["slow_seconds"])
-        save(record, directory)
-    render(record, directory, params["templates"])
-    return record, directory, changed
 
 
 def main():
@@ -218,11 +152,11 @@ def main():
     changed, result = True, {}
     try:
         if params["state"] == "begun":
-            record, directory = begin(params, module.check_mode)
+            record, directory = _sweep_files.begin(params, module.check_mode)
         elif module.check_mode:
             module.exit_json(changed=False, verdict={}, summary=[])
         else:
-            record, directory, changed = end(params)
+            record, directory, changed = _sweep_files.end(params)
             summary = _sweep_render.summary(record, directory)
             result = {"verdict": record["verdict"], "summary": summary}
     except (StageError, OSError) as exc:
