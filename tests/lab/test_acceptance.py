@@ -166,6 +166,11 @@ def test_check_mode_looks_at_all_and_makes_nothing(runs):
     status, output = play("acceptance", "--check", cloud="lab-admin", runs=runs)
     assert status == 0, output
     assert not list(runs.iterdir())
+    status, output = play("acceptance", "--check", cloud="lab-admin", runs=runs, flavor="lab-test-nope")
+    assert status == 2
+    for host in GROUPS["compute"]:
+        assert f"{host}: boot: the cloud has no flavor lab-test-nope" in output
+    assert not list(runs.iterdir())
 
 
 @pytest.mark.soak
