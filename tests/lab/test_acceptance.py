@@ -119,7 +119,7 @@ def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, 
     assert done.status == 2, done.output
     verdict, targets = done.record["verdict"], {target["host"]: target for target in done.record["targets"]}
     assert (verdict["result"], verdict["hosts"]) == ("fail", [bad])
-    assert verdict["reason"].startswith(f"1 of 2 targets did not pass. {bad}: boot: ")
+    assert verdict["reason"].startswith(f"1 of 2 targets did not pass. {bad}: boot")
     assert f"Before the sweep: nova-compute on {bad} is down, it was last heard of " in verdict["reason"]
     assert (targets[good]["result"], targets[bad]["result"], targets[bad]["stage"]) == ("pass", "fail", "boot")
     assert "No valid host was found" in targets[bad]["reason"]
