@@ -10,7 +10,9 @@ import base64
 import contextlib
 import json
 import os
+import signal
 import statistics
+import subprocess
 import time
 import uuid
 from pathlib import Path
@@ -20,7 +22,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from lab_under_test import GROUPS, INVENTORY, until
-from runs_under_test import LIMIT, Outcome, play
+from runs_under_test import LIMIT, Outcome, command, environment, play
 from test_verify import assert_sound
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/sweep.schema.json").read_text())
@@ -171,6 +173,31 @@ def test_check_mode_looks_at_all_and_makes_nothing(runs):
     for host in GROUPS["compute"]:
         assert f"{host}: boot: the cloud has no flavor lab-test-nope" in output
     assert not list(runs.iterdir())
+
+
+def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
+    """Of two targets one is in the middle, and one waits for its turn."""
+    process = subprocess.Popen(
+        command("acceptance", cloud="lab-admin", runs=runs, volume="none", at_once=1),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until("a run goes on", lambda: [path for path in runs.glob("*/progress.jsonl") if "boot" in path.read_text()], 90)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=60)
+    records = until("all runs have ended", lambda: ended(runs), 90)
+    assert [(one["verdict"]["result"], one["leftovers"]) for one in records] == [("incomplete", [])]
+    assert records[0]["made"] == records[0]["deleted"] > 0
+    whole = json.loads(next(runs.glob("sweep-*/sweep.json")).read_text())
+    jsonschema.validate(whole, SCHEMA)
+    assert whole["verdict"]["result"] == "incomplete"
+
+
+def ended(runs):
+    """The records of all runs in a folder, once all of them have ended."""
+    records = [json.loads(path.read_text()) for path in runs.glob("*/run.json")]
+    return all(record["finished"] for record in records) and records
 
 
 @pytest.mark.soak
