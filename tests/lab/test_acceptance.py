@@ -223,7 +223,7 @@ def fake_computes(controller, admin, number):
     """So many compute hosts with the fake driver, as soon as nova has them and neutron binds ports there; then none."""
     prefix = f"fake-{uuid.uuid4().hex[:6]}"
     agents = admin.network.get("/agents", params={"binary": "neutron-openvswitch-agent"}).json()["agents"]
-    agent = json.dumps(next(one for one in agents if one["host"] in GROUPS["compute"]))
+    agent = json.dumps([one for one in agents if one["host"] == GROUPS["compute"][0]][0])
     script = (Path(__file__).parent / "fake_computes.py").read_text()
     for name, text in ((f"{prefix}.py", script), (f"{prefix}.json", agent)):
         controller.run_expect([0], "echo %s | base64 -d > %s", base64.b64encode(text.encode()).decode(), f"/tmp/{name}")
@@ -284,5 +284,4 @@ def test_the_time_for_each_host_does_not_grow_with_their_number(runs, lab_hosts,
             seconds[part] = took / part
             print(f"{part} hosts: {took:.1f} s, {took / part:.2f} s and {own / part:.2f} s of the processor for each")
             assert len(done.output.splitlines()) < 60 + 20 * part
-    few, many = seconds.values()
-    assert many <= MOST * few
+    assert seconds[number] <= MOST * seconds[number // 4]
