@@ -391,6 +391,18 @@ def of_logs(record, logs):
     return found
 
 
+def of_queue(record, queue, logs):
+    """The messages that the recorders of the queue have kept, host to what was read, told of who sent or took them."""
+    known = {address: host for host, read in logs.items() for address in read["addresses"]}
+    found = []
+    for host, read in queue.items():
+        for kept in read["events"]:
+            common = event(kept["at"], kept["service"], kept["kind"], "")
+            one = corrected({**common, **kept, "host": host, "source": "queue"}, record["hosts"])
+            found.append({**one, "host": known.get(one["client"], host)})
+    return found
+
+
 def span(one):
     """When a request began and ended: a line is written at its end, but uwsgi and Apache write when it came."""
     seconds = one["seconds"]

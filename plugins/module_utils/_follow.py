@@ -45,9 +45,10 @@ def wanted(record, flows):
     }
 
 
-def follow(record, flows, logs):
-    """(flows as run.json has them, all events). logs: host to what log_info has returned of it."""
-    events = _events.joined([*_events.of_record(record), *_events.of_hosts(record), *_events.of_logs(record, logs)])
+def follow(record, flows, logs, queue=None):
+    """(flows as run.json has them, all events). logs, queue: host to what log_info and firehose have returned of it."""
+    found = [*_events.of_record(record), *_events.of_hosts(record), *_events.of_logs(record, logs)]
+    events = _events.joined([*found, *_events.of_queue(record, queue or {}, logs)])
     sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
     began = _events.seconds_of(record["started"])
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
@@ -65,6 +66,20 @@ def logs_read(logs):
             "unread": (read or {}).get("unread") or [],
         }
         for host, read in sorted(logs.items())
+    ]
+
+
+def recorded(queue):
+    """What was recorded of the message queue from each host that was asked to, and what not and why."""
+    return [
+        {
+            "host": host,
+            "messages": len(read.get("events") or []),
+            "foreign": read.get("foreign", False),
+            "reason": read.get("why") if "events" in read else read.get("msg") or "it was not asked",
+        }
+        for host, read in sorted(queue.items())
+        if read
     ]
 
 

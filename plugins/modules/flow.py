@@ -18,6 +18,10 @@ options:
     description: What M(stackproof.provision.log_info) has returned of each host.
     type: dict
     default: {}
+  queue:
+    description: What M(stackproof.provision.firehose) has returned of each host that recorded.
+    type: dict
+    default: {}
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:
@@ -47,19 +51,25 @@ from ansible_collections.stackproof.provision.plugins.module_utils._run import w
 
 def main():
     def follow(run, flows, module):
-        logs = {host: read for host, read in module.params["logs"].items() if read and "events" in read}
-        found, events = _follow.follow(run.record, flows, logs)
+        logs, queue = (
+            {host: read for host, read in module.params[name].items() if read and "events" in read}
+            for name in ("logs", "queue")
+        )
+        found, events = _follow.follow(run.record, flows, logs, queue)
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
                 run.record["logs"] = _follow.logs_read(module.params["logs"])
+                recorded = _follow.recorded(module.params["queue"])
+                if recorded:
+                    run.record["queue"] = recorded
                 run.save()
                 write_whole(
                     run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(_follow.of_run(events)))
                 )
         return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}
 
-    _flow_module.main({"logs": {"type": "dict", "default": {}}}, follow)
+    _flow_module.main({name: {"type": "dict", "default": {}} for name in ("logs", "queue")}, follow)
 
 
 if __name__ == "__main__":
