@@ -29,6 +29,9 @@ FIELDS = (
     "state",
     "fact",
     "step",
+    "function",
+    "verb",
+    "table",
 )
 
 
@@ -39,16 +42,18 @@ def wanted(record, flows):
         "keys": _events.keys_of(record),
         **_flow.wanted(flows),
         "began": began,
+        "trace": _events.stage_of(record, "boot")["details"].get("trace"),
         # The validation of a token may have been that long ago.
         "since": began - _flow.TOKEN_CACHE,
         "until": _events.seconds_of(now()),
     }
 
 
-def follow(record, flows, logs, queue=None):
-    """(flows as run.json has them, all events). logs, queue: host to what log_info and firehose have returned of it."""
+def follow(record, flows, logs, queue=None, spans=None):
+    """(flows as run.json has them, all events). logs, queue, spans: host to what modules have returned of it."""
     found = [*_events.of_record(record), *_events.of_hosts(record), *_events.of_logs(record, logs)]
-    events = _events.joined([*found, *_events.of_queue(record, queue or {}, logs)])
+    found += [*_events.of_queue(record, queue or {}, logs), *_events.of_spans(record, spans or {})]
+    events = _events.joined(found)
     sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
     began = _events.seconds_of(record["started"])
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
@@ -80,6 +85,15 @@ def recorded(queue):
         }
         for host, read in sorted(queue.items())
         if read
+    ]
+
+
+def traced(spans):
+    """How many spans were read on the host that was asked for them, or why none were."""
+    return [
+        {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
+        for host, read in sorted(spans.items())
+        if read and not read.get("skipped")
     ]
 
 

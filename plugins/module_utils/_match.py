@@ -19,7 +19,7 @@ from ._status import status_of
 # Some rules need the times of steps that others have shown: they have their turn later.
 TURNS = 4
 # The access that a source takes, where a rule says nothing else
-TIER_OF = {"api": 0, "console": 0, "queue": 3}
+TIER_OF = {"api": 0, "console": 0, "queue": 3, "span": 3}
 
 
 def turn_of(rule, part):
@@ -315,6 +315,8 @@ def how_to_see(rules, matcher):
                 ways.append(f"{rule['service']} with {setting}")
         elif rule["source"] == "queue":
             ways.append("the messages on the queue (stackproof_firehose)")
+        elif rule["source"] == "span":
+            ways.append("OSProfiler (stackproof_profiler_key)")
         elif rule["source"] == "host":
             ways.append(f"ssh to the host of {rule['service']}")
         elif rule.get("tier") == 1:

@@ -22,6 +22,10 @@ options:
     description: What M(stackproof.provision.firehose) has returned of each host that recorded.
     type: dict
     default: {}
+  spans:
+    description: What M(stackproof.provision.span_info) has returned of the host that was asked.
+    type: dict
+    default: {}
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:
@@ -55,21 +59,24 @@ def main():
             {host: read for host, read in module.params[name].items() if read and "events" in read}
             for name in ("logs", "queue")
         )
-        found, events = _follow.follow(run.record, flows, logs, queue)
+        spans = {host: read for host, read in module.params["spans"].items() if read and "spans" in read}
+        found, events = _follow.follow(run.record, flows, logs, queue, spans)
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
                 run.record["logs"] = _follow.logs_read(module.params["logs"])
-                recorded = _follow.recorded(module.params["queue"])
-                if recorded:
-                    run.record["queue"] = recorded
+                recorded = {
+                    "queue": _follow.recorded(module.params["queue"]),
+                    "spans": _follow.traced(module.params["spans"]),
+                }
+                run.record.update({name: told for name, told in recorded.items() if told})
                 run.save()
                 write_whole(
                     run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(_follow.of_run(events)))
                 )
         return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}
 
-    _flow_module.main({name: {"type": "dict", "default": {}} for name in ("logs", "queue")}, follow)
+    _flow_module.main({name: {"type": "dict", "default": {}} for name in ("logs", "queue", "spans")}, follow)
 
 
 if __name__ == "__main__":

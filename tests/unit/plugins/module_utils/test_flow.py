@@ -319,7 +319,7 @@ def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
         ),
         ("nova-conductor", True, "17", "would be shown by the log of nova-conductor"),
         ("cinder-api", True, "39", "would be shown by the log of cinder-api"),
-        ("cinder-api", False, "39", "nothing that was read shows it"),
+        ("cinder-api", False, "39", "would be shown by OSProfiler (stackproof_profiler_key)"),
         ("placement", True, "9", "would be shown by the log of placement"),
         ("neutron-l2-agent", True, "36", "would be shown by the log of neutron-l2-agent"),
     ],

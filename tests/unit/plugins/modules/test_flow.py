@@ -36,7 +36,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
     result = call(asking, check=True, run_dir=str(directory), flows=FILES)
     assert (result["changed"], result.get("failed")) == (False, None)
     wanted = result["wanted"]
-    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until"}
+    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "trace"}
     assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
     assert wanted["since"] == wanted["began"] - _flow.TOKEN_CACHE
     assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
