@@ -22,6 +22,11 @@ def hosts_with(groups, platform, parts):
     return found or NOBODY
 
 
+def first_with(groups, platform, part):
+    """One host that has a part of the cloud, out of the first of the platform's groups that the inventory has."""
+    return next((groups[name][:1] for name in platform["groups"].get(part, []) if groups.get(name)), NOBODY)
+
+
 def evidence(hostvars, hosts):
     """What the role evidence has registered on each host."""
     if hosts == NOBODY:
@@ -80,6 +85,7 @@ class FilterModule:
         return {
             "parts_of": parts_of,
             "hosts_with": hosts_with,
+            "first_with": first_with,
             "hosts_of": hosts_of,
             "evidence": evidence,
             "evidence_by_item": evidence_by_item,

@@ -20,6 +20,7 @@ from . import _logformats
 CONTROL_NODE = "localhost"
 # A cut-off second of nova's and neutron's database
 WHOLE_SECOND = 1.0
+SPAN_FIELDS = ("method", "path", "function", "verb", "table")
 REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
 
@@ -389,6 +390,43 @@ def of_logs(record, logs):
                 one.update(at=one["at"] - float(one["seconds"]), until=one["at"])
             found.append(corrected(one, record["hosts"]))
     return found
+
+
+def of_queue(record, queue, logs):
+    """The messages that the recorders of the queue have kept, host to what was read, told of who sent or took them."""
+    known = {address: host for host, read in logs.items() for address in read["addresses"]}
+    found = []
+    for host, read in queue.items():
+        for kept in read["events"]:
+            common = event(kept["at"], kept["service"], kept["kind"], "")
+            one = corrected({**common, **kept, "host": host, "source": "queue"}, record["hosts"])
+            found.append({**one, "host": known.get(one["client"], host)})
+    return found
+
+
+def of_spans(record, spans):
+    """The spans of the boot's trace, each by the clock of the host that it is of."""
+    trace = stage_of(record, "boot")["details"].get("trace")
+    known = {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+    return [
+        corrected(
+            {
+                **event(one["at"], one["service"], one["kind"], words_of_span(one)),
+                **{name: one[name] for name in ("until", "caller", "name", *SPAN_FIELDS) if name in one},
+                "host": known.get(one["host"], one["host"] or asked),
+                "source": "span",
+                "keys": {"trace": [trace]},
+            },
+            record["hosts"],
+        )
+        for asked, read in spans.items()
+        for one in read["spans"]
+    ]
+
+
+def words_of_span(one):
+    asked = f", asked by {one['caller']}" if one["kind"] == "http" and one["caller"] else ""
+    return " ".join([one["name"] or "span", *filter(None, (one.get(name) for name in SPAN_FIELDS))]) + asked
 
 
 def span(one):

@@ -35,6 +35,9 @@ FIELDS = (
     "step",
     "logger",
     "exception",
+    "function",
+    "verb",
+    "table",
 )
 
 
@@ -45,6 +48,7 @@ def wanted(record, flows):
         "keys": _events.keys_of(record),
         **_flow.wanted(flows),
         "began": began,
+        "trace": _events.stage_of(record, "boot")["details"].get("trace"),
         # The validation of a token may have been that long ago.
         "since": began - _flow.TOKEN_CACHE,
         "until": _events.seconds_of(now()),
@@ -52,9 +56,11 @@ def wanted(record, flows):
     }
 
 
-def follow(record, flows, logs):
-    """(flows as run.json has them, all events). logs: host to what log_info has returned of it."""
-    events = _events.joined([*_events.of_record(record), *_events.of_hosts(record), *_events.of_logs(record, logs)])
+def follow(record, flows, logs, queue=None, spans=None):
+    """(flows as run.json has them, all events). logs, queue, spans: host to what modules have returned of it."""
+    found = [*_events.of_record(record), *_events.of_hosts(record), *_events.of_logs(record, logs)]
+    found += [*_events.of_queue(record, queue or {}, logs), *_events.of_spans(record, spans or {})]
+    events = _events.joined(found)
     sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
     began = _events.seconds_of(record["started"])
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
@@ -85,6 +91,29 @@ def logs_read(logs):
             "unread": (read or {}).get("unread") or [],
         }
         for host, read in sorted(logs.items())
+    ]
+
+
+def recorded(queue):
+    """What was recorded of the message queue from each host that was asked to, and what not and why."""
+    return [
+        {
+            "host": host,
+            "messages": len(read.get("events") or []),
+            "foreign": read.get("foreign", False),
+            "reason": read.get("why") if "events" in read else read.get("msg") or "it was not asked",
+        }
+        for host, read in sorted(queue.items())
+        if read
+    ]
+
+
+def traced(spans):
+    """How many spans were read on the host that was asked for them, or why none were."""
+    return [
+        {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
+        for host, read in sorted(spans.items())
+        if read and not read.get("skipped")
     ]
 
 

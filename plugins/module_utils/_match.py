@@ -21,6 +21,8 @@ from ._status import status_of
 BESIDE = ("nova-compute", "neutron-l2-agent", "openvswitch")
 # Some rules need the times of steps that others have shown: they have their turn later.
 TURNS = 4
+# The access that a source takes, where a rule says nothing else
+TIER_OF = {"api": 0, "console": 0, "queue": 3, "span": 3}
 
 
 def turn_of(rule, part):
@@ -209,7 +211,7 @@ class Matcher:
                 continue
             if "window" in rule and (rule["window"] not in one["window"] or own_keys(one)):
                 continue
-            if one["source"] == "log" and not self.is_ours(one, rule, sure):
+            if one["source"] in ("log", "queue") and not self.is_ours(one, rule, sure):
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
@@ -279,9 +281,9 @@ class Matcher:
         return {
             "source": one["source"],
             "service": one["service"],
-            "tier": rule.get("tier", 0 if one["source"] in ("api", "console") else 2),
+            "tier": rule.get("tier", TIER_OF.get(one["source"], 2)),
             "level": one["level"],
-            "grade": "window" if one["source"] == "log" and not one["keys"].keys() - {"shared"} else "keyed",
+            "grade": "window" if one["source"] in ("log", "queue") and not one["keys"].keys() - {"shared"} else "keyed",
             "at": None if timeless else at,
             "until": None if timeless or at == one["until"] else one["until"],
             "host": one["host"],
@@ -359,6 +361,10 @@ def how_to_see(rules, matcher):
             elif LEVELS.index(level) > LEVELS.index(matcher.levels.get(rule["service"], "info")):
                 setting = "debug = true" if level == "debug" else "oslo.messaging at DEBUG"
                 ways.append(f"{rule['service']} with {setting}")
+        elif rule["source"] == "queue":
+            ways.append("the messages on the queue (stackproof_firehose)")
+        elif rule["source"] == "span":
+            ways.append("OSProfiler (stackproof_profiler_key)")
         elif rule["source"] == "host":
             ways.append(f"ssh to the host of {rule['service']}")
         elif rule.get("tier") == 1:

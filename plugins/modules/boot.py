@@ -35,6 +35,11 @@ options:
     description:
       - Name of the compute host that must take the instance. Most clouds allow this to administrators only.
     type: str
+  profiler_key:
+    description:
+      - One of the cloud's keys of OSProfiler (C(hmac_keys)). With it the request is traced through all services that
+        have OSProfiler enabled; without it none is.
+    type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -77,7 +82,7 @@ import time
 import uuid
 from types import SimpleNamespace
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _stage
+from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _osprofiler, _stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
@@ -249,6 +254,9 @@ def act(stage):
     def make():
         options = {"microversion": HOST_SINCE} if params["host"] else {}
         headers = {"X-OpenStack-Request-ID": request_id}
+        if params["profiler_key"]:
+            stage.details["trace"] = str(uuid.uuid4())
+            headers.update(_osprofiler.headers(params["profiler_key"], stage.details["trace"]))
         return found(answer_of(nova.post("/servers", json={"server": body}, headers=headers, **options))["server"])
 
     def find():
@@ -287,6 +295,7 @@ def main():
         "attach": {"type": "str", "choices": ["at_boot", "after", "root"], "default": "at_boot"},
         "availability_zone": {"type": "str"},
         "host": {"type": "str"},
+        "profiler_key": {"type": "str", "no_log": True},
     }
     _stage.main("boot", act, options, timeout=300)
 

@@ -24,7 +24,7 @@ options:
     description: What is on this host.
     type: list
     elements: str
-    choices: [control, compute, network, ceph]
+    choices: [control, compute, network, ceph, queue]
     required: true
   platform:
     description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
@@ -72,7 +72,7 @@ def main():
             "parts": {
                 "type": "list",
                 "elements": "str",
-                "choices": ["control", "compute", "network", "ceph"],
+                "choices": ["control", "compute", "network", "ceph", "queue"],
                 "required": True,
             },
             "platform": {"type": "dict", "required": True},

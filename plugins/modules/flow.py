@@ -18,6 +18,14 @@ options:
     description: What M(stackproof.provision.log_info) has returned of each host.
     type: dict
     default: {}
+  queue:
+    description: What M(stackproof.provision.firehose) has returned of each host that recorded.
+    type: dict
+    default: {}
+  spans:
+    description: What M(stackproof.provision.span_info) has returned of the host that was asked.
+    type: dict
+    default: {}
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:
@@ -47,13 +55,22 @@ from ansible_collections.stackproof.provision.plugins.module_utils._run import w
 
 def main():
     def follow(run, flows, module):
-        logs = {host: read for host, read in module.params["logs"].items() if read and "events" in read}
-        found, events = _follow.follow(run.record, flows, logs)
+        logs, queue = (
+            {host: read for host, read in module.params[name].items() if read and "events" in read}
+            for name in ("logs", "queue")
+        )
+        spans = {host: read for host, read in module.params["spans"].items() if read and "spans" in read}
+        found, events = _follow.follow(run.record, flows, logs, queue, spans)
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
                 run.record["errors"] = _follow.errors_of(events)
                 run.record["logs"] = _follow.logs_read(module.params["logs"])
+                recorded = {
+                    "queue": _follow.recorded(module.params["queue"]),
+                    "spans": _follow.traced(module.params["spans"]),
+                }
+                run.record.update({name: told for name, told in recorded.items() if told})
                 run.save()
                 # The verdict comes after the removal of everything; who waits for it is told now.
                 failed = next((stage["stage"] for stage in run.record["stages"] if stage["status"] == "failed"), None)
@@ -65,7 +82,7 @@ def main():
                 )
         return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}
 
-    _flow_module.main({"logs": {"type": "dict", "default": {}}}, follow)
+    _flow_module.main({name: {"type": "dict", "default": {}} for name in ("logs", "queue", "spans")}, follow)
 
 
 if __name__ == "__main__":

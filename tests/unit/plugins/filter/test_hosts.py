@@ -40,6 +40,23 @@ def test_an_inventory_without_such_hosts_gives_a_pattern_for_nobody(platform, gr
     assert hosts.hosts_with(groups, platform(), ALL) == ["all", "!all"]
 
 
+@pytest.mark.parametrize(
+    ("groups", "host"),
+    [
+        ({"controller": ["a1", "a2"], "rabbitmq": ["r1", "r2"]}, ["r1"]),
+        ({"controller": ["a1", "a2"], "rabbitmq": []}, ["a1"]),
+        ({"compute": ["c1"]}, hosts.NOBODY),
+        ({}, hosts.NOBODY),
+    ],
+)
+def test_one_host_is_named_out_of_the_group_that_says_most(platform, groups, host):
+    assert hosts.first_with(groups, platform(), "queue") == host
+
+
+def test_a_platform_that_does_not_know_the_part_has_no_host_of_it():
+    assert hosts.first_with({"controller": ["a1"]}, {"groups": {}}, "queue") == hosts.NOBODY
+
+
 def test_a_host_that_only_a_group_names_counts(platform):
     assert hosts.hosts_with({"compute": ["c9"]}, platform(), ALL) == ["c9"]
 
@@ -131,6 +148,6 @@ def test_a_loop_that_did_not_run_has_no_items(result):
 def test_the_filters_are_known_by_their_names(platform):
     filters = hosts.FilterModule().filters()
     assert set(filters) == {
-        "parts_of", "hosts_with", "hosts_of", "evidence", "evidence_by_item", "registered", "by_item",
+        "parts_of", "hosts_with", "first_with", "hosts_of", "evidence", "evidence_by_item", "registered", "by_item",
     }  # fmt: skip
     assert filters["parts_of"](["storage"], platform()) == ["ceph"]

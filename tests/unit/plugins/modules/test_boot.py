@@ -9,7 +9,7 @@ import base64
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _guest
+from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import boot as module
 
@@ -202,6 +202,17 @@ def test_the_request_has_a_number_of_its_own_and_the_clouds(go, cloud):
     assert post.headers["X-OpenStack-Request-ID"] == record["details"]["request_id"]
     (call,) = [one for one in record["calls"] if one["path"].endswith("/servers") and one["method"] == "POST"]
     assert cloud.asked("GET", f"/os-instance-actions/{call['request_id']}")
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize("key", [None, "planted-key"])
+def test_the_request_is_traced_where_there_is_a_key(go, cloud, key):
+    result = go("boot", profiler_key=key)
+    post = next(one for one in cloud.requests if (one.method, one.path) == ("POST", "/compute/v2.1/servers"))
+    trace = result["record"]["details"].get("trace")
+    signed = _osprofiler.headers(key, trace) if key else {}
+    assert {name: text for name, text in post.headers.items() if name.startswith("X-Trace-")} == signed
+    assert "planted-key" not in str(go.record("boot"))
 
 
 @pytest.mark.usefixtures("ready")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _run
+from ansible_collections.stackproof.provision.plugins.module_utils import _events, _flow, _run
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
 
@@ -36,7 +36,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
     result = call(asking, check=True, run_dir=str(directory), flows=FILES)
     assert (result["changed"], result.get("failed")) == (False, None)
     wanted = result["wanted"]
-    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "errors"}
+    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "errors", "trace"}
     assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
     assert wanted["since"] == wanted["began"] - _flow.TOKEN_CACHE
     assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
@@ -91,8 +91,33 @@ def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, foll
     result = call(module, run_dir=str(directory), flows=FILES[:1], logs=logs)
     assert result.get("failed") is None
     steps = {step["id"]: step for step in record(directory)["flows"][0]["steps"]}
-    assert (steps["6"]["status"], steps["6"]["reason"]) == ("unseen", "would be shown by the log of nova-api")
+    ways = "the log of nova-api, or the messages on the queue (stackproof_firehose)"
+    assert (steps["6"]["status"], steps["6"]["reason"]) == ("unseen", f"would be shown by {ways}")
     assert steps["13"]["status"] == "seen"
+
+
+def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):
+    message = {
+        "at": _events.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
+        "kind": "rpc", "level": None, "said": [], "window": [], "action": "cast", "message": "a" * 32,
+        "method": "schedule_and_build_instances", "topic": "conductor", "client": "10.71.16.12",
+        "keys": {"server": [followed.record["instance"]["server"]["id"]]},
+    }  # fmt: skip
+    queue = {
+        "controller1": {"events": [message], "foreign": False, "why": None},
+        "compute1": None,
+        "broker2": {"failed": True, "msg": "no amqp"},
+    }
+    call(module, run_dir=str(directory), flows=FILES[:1], queue=queue)
+    filed = record(directory)
+    assert [(one["host"], one["messages"], one["reason"]) for one in filed["queue"]] == [
+        ("broker2", 0, "no amqp"),
+        ("controller1", 1, None),
+    ]
+    step = next(step for step in filed["flows"][0]["steps"] if step["id"] == "6")
+    assert [(one["source"], one["tier"]) for one in step["evidence"]] == [("queue", 3)]
+    problems = jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed)
+    assert [one.message[:200] for one in problems if {"flows", "queue"} & set(one.absolute_path)] == []
 
 
 def test_without_logs_the_run_is_followed_by_what_it_saw_itself(call, directory):

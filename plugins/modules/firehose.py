@@ -1,0 +1,206 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: firehose
+short_description: Records which messages pass through RabbitMQ
+version_added: 0.1.0
+description:
+  - Switches RabbitMQ's tracing (its firehose) on for a virtual host, and records who sends which message where.
+  - Of a message time, method, topic and ids are kept, never what it carries, as that holds tokens and passwords.
+    They lie in a directory below C(/run) that only root may read, and what is returned are the messages of one run.
+  - The recorder is a transient service of systemd, and what undoes it is that service's C(ExecStopPost).
+    So tracing ends, and user, queue and directory go, when it is stopped, when it is killed, and at its deadline.
+  - Tracing that somebody else had switched on before stays on.
+options:
+  state:
+    description: V(started) records, V(stopped) ends that, undoes it, and returns what was recorded.
+    type: str
+    choices: [started, stopped]
+    required: true
+  run_id:
+    description: The run that it is for. Several may record at the same time.
+    type: str
+    required: true
+  deadline:
+    description: After so many seconds the recorder ends by itself, and nothing is kept of what it has recorded.
+    type: int
+    default: 1800
+  vhost:
+    description: The virtual host.
+    type: str
+    default: /
+  prefix:
+    description: Words to put before C(rabbitmqctl), where it lies in a container.
+    type: list
+    elements: str
+    default: []
+  wanted:
+    description: What to look for, as M(stackproof.provision.flow_info) returns it. Without it nothing is returned.
+    type: dict
+    default: {}
+notes:
+  - Run it on one host of the broker, as root (C(become)).
+  - Needs systemd there, and Python's C(amqp), which OpenStack's packages for RabbitMQ bring. Nothing is installed.
+  - A traced broker has more work to do. How much more was measured on the lab says C(docs/measured.md).
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: Does nothing.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Record
+  stackproof.provision.firehose:
+    state: started
+    run_id: "{{ run.run_id }}"
+  become: true
+
+- name: Have recorded
+  stackproof.provision.firehose:
+    state: stopped
+    run_id: "{{ run.run_id }}"
+    wanted: "{{ looked.wanted }}"
+  become: true
+"""
+
+RETURN = r"""
+events:
+  description: The run's messages by this host's own clock, with C(at), C(action), C(topic), C(method), C(keys).
+  returned: when O(state=stopped)
+  type: list
+  elements: dict
+foreign:
+  description: Whether tracing had been on before, so that it stays on.
+  returned: success
+  type: bool
+why:
+  description: Why there are no events, or not all, if so.
+  returned: when O(state=stopped)
+  type: str
+"""
+
+import inspect
+import json
+import os
+import re
+import shutil
+import sys
+from importlib.util import find_spec
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.stackproof.provision.plugins.module_utils import _firehose, _queue
+
+PLACE = "/run"
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
+
+
+def start(module, name, directory):
+    params = module.params
+    if os.path.isdir(directory):
+        return {"changed": False, "foreign": found(directory)}
+    if find_spec("amqp") is None:
+        module.fail_json(
+            msg=f"{sys.executable} on this host has no module amqp, with which OpenStack's services reach RabbitMQ: "
+            "run this on a host of the broker that has them (Debian's package is python3-amqp)"
+        )
+    os.mkdir(directory, 0o700)
+    config = {"name": name, "seconds": params["deadline"], "vhost": params["vhost"], "prefix": params["prefix"]}
+    program = os.path.join(directory, "firehose.py")
+    for path, text in (
+        (program, inspect.getsource(_firehose)),
+        (os.path.join(directory, "config.json"), json.dumps(config)),
+    ):
+        with open(path, "w", encoding="utf-8", opener=_firehose.private) as file:
+            file.write(text)
+    properties = {
+        "Type": "notify",
+        "NotifyAccess": "main",
+        "RuntimeMaxSec": params["deadline"],
+        "ExecStopPost": f"{sys.executable} {program} restore {directory}",
+        "MemoryMax": "512M",
+        "Nice": 10,
+    }
+    words = [f"--property={key}={value}" for key, value in properties.items()]
+    status, _out, errors = module.run_command(
+        [module.get_bin_path("systemd-run", required=True), "--quiet", "--collect", f"--unit={name}", *words]
+        + ["--setenv=HOME=/root", sys.executable, program, "record", directory]
+    )
+    if status:
+        undo(module, name, directory)
+        said = module.run_command(["journalctl", "--quiet", "--output=cat", "--lines=20", f"--unit={name}"])[1]
+        why = [line for line in said.splitlines() if "Error" in line]
+        module.fail_json(msg=f"the recorder did not start: {why[-1] if why else errors.strip()}")
+    return {"changed": True, "foreign": found(directory)}
+
+
+def found(directory):
+    with open(os.path.join(directory, "found.json"), encoding="utf-8") as file:
+        return json.load(file)["foreign"]
+
+
+def stop(module, name, directory):
+    if not os.path.isdir(directory):
+        why = "the recorder had ended before: at its deadline, or with the broker"
+        return {"changed": False, "foreign": False, "events": [], "why": why}
+    why, events, foreign = None, [], False
+    try:
+        foreign = found(directory)
+        path = os.path.join(directory, "messages")
+        with open(path, encoding="utf-8") as lines:
+            events = _queue.read(lines, module.params["wanted"].get("keys") or {})
+        if os.path.getsize(path) >= _firehose.KEPT:
+            why = f"more than {_firehose.KEPT >> 20} MiB were recorded, and the rest not"
+    except OSError as exc:
+        why = f"the recorder has not begun: {exc.strerror}"
+    undo(module, name, directory)
+    return {"changed": True, "foreign": foreign, "events": events, "why": why}
+
+
+def undo(module, name, directory):
+    """Have systemd end the recorder and undo what it did; without a service that is left to do here."""
+    module.run_command(["systemctl", "stop", f"{name}.service"])
+    if os.path.exists(os.path.join(directory, "config.json")):
+        with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        try:
+            _firehose.restore(directory, config)
+        except SystemExit as exc:
+            shutil.rmtree(directory)
+            module.fail_json(msg=f"what was done for the recorder {name} could not be undone: {exc}")
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["started", "stopped"], "required": True},
+            "run_id": {"type": "str", "required": True},
+            "deadline": {"type": "int", "default": 1800},
+            "vhost": {"type": "str", "default": "/"},
+            "prefix": {"type": "list", "elements": "str", "default": []},
+            "wanted": {"type": "dict", "default": {}},
+        },
+        supports_check_mode=True,
+    )
+    run_id = module.params["run_id"]
+    if not RUN_ID.fullmatch(run_id):
+        module.fail_json(msg=f"{run_id!r} is no run id: letters, digits and hyphens")
+    if os.geteuid():
+        module.fail_json(msg="only root may trace the broker: set become")
+    if module.check_mode:
+        module.exit_json(changed=False, foreign=False, events=[], why="in check mode nothing is recorded")
+    name = _firehose.MARK + run_id
+    act = {"started": start, "stopped": stop}[module.params["state"]]
+    result = act(module, name, os.path.join(PLACE, name))
+    if result["foreign"]:
+        module.warn("tracing of the broker had been on before, and stays on")
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
