@@ -26,7 +26,7 @@ PROPERTIES = (
     "StateChangeTimestampMonotonic",
 )
 # A stopped unit of which systemd says one of these was not meant to run here.
-NOT_MEANT = ("", "disabled", "masked", "static", "indirect", "bad")
+NOT_MEANT = ("", "disabled", "masked", "indirect", "bad")
 WELL = "running"
 
 
@@ -99,14 +99,21 @@ def state_of(unit, processes_of_it):
         return None
     active = unit.get("ActiveState")
     if active == "inactive":
-        return None if unit.get("UnitFileState", "") in NOT_MEANT else "stopped"
+        return "stopped" if was_meant(unit) else None
     if active == "failed":
         return "failed"
     # Between two attempts of systemd to start it
-    if unit.get("SubState") == "auto-restart":
+    if unit.get("SubState", "").startswith("auto-restart"):
         return "failed"
     if active in ("activating", "deactivating"):
         return active
-    if unit.get("FreezerState") == "frozen" or "T" in processes_of_it:
+    if unit.get("FreezerState", "").startswith("frozen") or "T" in processes_of_it:
         return "frozen"
     return WELL
+
+
+def was_meant(unit):
+    """Whether a stopped unit was meant to run; one that only others start was, if it ever did."""
+    if unit.get("UnitFileState", "") == "static":
+        return int(unit.get("StateChangeTimestampMonotonic") or 0) > 0
+    return unit.get("UnitFileState", "") not in NOT_MEANT

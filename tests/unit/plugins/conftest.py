@@ -586,7 +586,9 @@ class Replay:
     """Answers commands as a recorded host did, or as a test says of those with certain words in them."""
 
     def __init__(self, name, instead):
-        lines = map(json.loads, (RECORDED / f"host-{name}.jsonl").read_text().splitlines()) if name else []
+        # Of some hosts nothing but the services was recorded.
+        path = RECORDED / f"host-{name}.jsonl"
+        lines = map(json.loads, path.read_text().splitlines()) if path.exists() else []
         said = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
         self.answers = {**(EVERYWHERE if name else {}), **said}
         self.name, self.instead, self.asked = name, instead or {}, []
