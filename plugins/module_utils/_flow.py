@@ -127,6 +127,18 @@ def check(path, flow):
                 raise FlowError(path, f"{where}: {part} is no list of rules")
             for rule in rules:
                 check_rule(path, where, rule, ids)
+    check_order(path, flow["steps"])
+
+
+def check_order(path, steps):
+    """What follows itself, by whatever way, would never be owed."""
+    left = {str(step["id"]): {str(one) for one in step.get("follows") or ()} for step in steps}
+    while left:
+        ready = [one for one, before in left.items() if not before & left.keys()]
+        if not ready:
+            raise FlowError(path, f"the steps {', '.join(left)} follow each other in a circle")
+        for one in ready:
+            del left[one]
 
 
 def check_step(path, where, step, flow, ids):
@@ -134,6 +146,9 @@ def check_step(path, where, step, flow, ids):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
     if set(step) - STEP_KEYS:
         raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+    for name in ("follows", "leads_to", "covers"):
+        if not isinstance(step.get(name) or [], list):
+            raise FlowError(path, f"{where}: {name} is no list")
     for end in ("source", "target", "owed_by"):
         if end in step and step[end] not in flow["lifelines"]:
             raise FlowError(path, f"{where}: {step[end]} is no lifeline")

@@ -36,7 +36,8 @@ def read(host, services):
     if not names:
         return []
     names += enabled(host, [name for name in names if "*" in name])
-    said = host.ask(None, "systemctl", "show", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
+    # Without --all a pattern finds no unit that is stopped, though systemd knows it.
+    said = host.ask(None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
     states = processes(host)
     up = float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0])
     found = {}
