@@ -27,6 +27,9 @@ def look(admin):
             found += ask(admin)
         except CLOUD_ERRORS as exc:
             unread.append(explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
+        # A web server before the API may answer anything.
+        except (ValueError, LookupError, TypeError, AttributeError):
+            unread.append(f"the agents of the service {ask.__name__}: an answer of an unknown form")
     return found, unread
 
 

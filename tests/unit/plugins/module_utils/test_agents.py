@@ -113,5 +113,24 @@ def test_a_service_that_does_not_answer_keeps_nobody_else_from_being_asked(admin
     assert len(unread) == 1
 
 
+@pytest.mark.parametrize(
+    "body", [{}, {"services": None}, {"services": [{"binary": "nova-compute"}]}, {"services": ["x"]}]
+)
+def test_an_answer_of_an_unknown_form_is_said(admin, body):
+    admin.compute = SimpleNamespace(get=lambda _path: answer(200, **body))
+    found, unread = _agents.look(admin)
+    assert ([one["component"] for one in found], unread) == (
+        ["neutron-l2-agent", "cinder-volume"],
+        ["the agents of the service compute: an answer of an unknown form"],
+    )
+
+
+def test_a_page_for_people_is_no_answer(admin):
+    page = answer(200)
+    page._content = b"<html>welcome</html>"
+    admin.network = SimpleNamespace(get=lambda _path: page)
+    assert len(_agents.look(admin)[1]) == 1
+
+
 def test_nothing_but_what_is_named_is_kept(admin):
     assert "secret" not in json.dumps(_agents.look(admin)[0])
