@@ -81,9 +81,11 @@ class Suspects:
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)
                 proof = PROVED if step["status"] == "missing" else 0
-                self.near(step["owed_by"], step, (OWED + proof) * near, "owed what is lacking")
-                for component in LEANS_ON.get(step["owed_by"], ()):
-                    self.near(component, step, LEANT_ON * near, f"is needed by {step['owed_by']}")
+                # A run of before this was told has no other who owed it than the source.
+                who = step.get("owed_by") or step["source"]
+                self.near(who, step, (OWED + proof) * near, "owed what is lacking")
+                for component in LEANS_ON.get(who, ()):
+                    self.near(component, step, LEANT_ON * near, f"is needed by {who}")
                 self.near(step["target"], step, TARGET * near, "was to take what is lacking")
                 for carrier in CARRIERS.get(step["kind"], ()):
                     self.near(carrier, step, CARRIER * near, "carries what is lacking")
