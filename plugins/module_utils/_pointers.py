@@ -104,7 +104,8 @@ def ceph(suspects, record, _stage):
             if found:
                 suspects.point(component, None, 2, f"is not well, as Ceph says: {', '.join(found)}")
         for one in host["unread"]:
-            if one["kind"] == "hung" and one["command"].startswith(("ceph", "rbd", "sudo -n ceph", "sudo -n rbd")):
+            # Before it there may be sudo, and the way into a container.
+            if one["kind"] == "hung" and {"ceph", "rbd"} & set(one["command"].split()):
                 suspects.point("ceph-mon", None, 4, f"does not answer: {one['command']} hangs")
                 suspects.point("ceph-osd", None, 3, f"does not answer: {one['command']} hangs")
 
@@ -142,7 +143,9 @@ def guest(suspects, _record, stage):
     """What the guest wrote, and what it did not."""
     if stage["stage"] != "metadata":
         return
-    details = (stage["details"].get("guest") or {}) if stage["details"] else {}
+    details = (stage["details"] or {}).get("guest")
+    if details is None:
+        return  # nobody could read the console
     steps = {one["step"] for one in details.get("steps") or []}
     if not details.get("lines"):
         suspects.point("vm-instance", None, 4, "wrote nothing on its console: it may have no kernel")

@@ -4,9 +4,9 @@
 """Who broke runs that failed in a real cloud, where it was known who did; and what is said where less is known.
 
 recorded/failed has of each run what is judged, and the truth: the stage, components, hosts and steps of the fault that
-was made. The services of conductor-* and scheduler-stopped were read beside their runs, which did not read them yet; the
-run of osd-stopped did not see services of templates that are stopped. How steps follow each other is taken from the flow
-of today.
+was made. The services of conductor-* and scheduler-stopped were read beside their runs, which did not read them yet;
+that of osd-stopped did not see services of templates that are stopped. How steps follow each other is taken from the
+flow of today.
 """
 
 from __future__ import annotations
