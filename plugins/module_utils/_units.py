@@ -9,10 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
-
-from ._host import UnreadError
 
 PROPERTIES = (
     "Id",
@@ -35,7 +32,6 @@ def read(host, services):
     names = [unit for service in services for unit in service["units"]]
     if not names:
         return []
-    names += enabled(host, [name for name in names if "*" in name])
     # Without --all a pattern finds no unit that is stopped, though systemd knows it.
     said = host.ask(None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
     states = processes(host)
@@ -54,22 +50,6 @@ def read(host, services):
                 "restarts": int(unit.get("NRestarts") or 0),
             }
     return [found[name] for name in sorted(found)]
-
-
-def enabled(host, patterns):
-    """Units of templates that are to run here: systemd itself forgets them while they are stopped."""
-    if not patterns:
-        return []
-    either = [word for pattern in patterns for word in ("-o", "-name", pattern)][1:]
-    depth = ("-mindepth", "2", "-maxdepth", "2")
-    found = set()
-    for place in ("/etc/systemd/system", "/run/systemd/system"):
-        # Nothing has to be there.
-        with contextlib.suppress(UnreadError):
-            found.update(
-                host.ask(None, "find", place, *depth, "(", *either, ")", "-printf", r"%f\n", root=False).split()
-            )
-    return sorted(found)
 
 
 def parsed(said):

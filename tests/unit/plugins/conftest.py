@@ -563,10 +563,6 @@ def said_of_units(name, words):
         known = {word: fnmatch.filter(units["show"], word) for word in asked}
         blocks = [units["show"][one] for word in asked for one in known[word]]
         return "\n".join([*blocks, *(NO_UNIT.format(word) for word in asked if not known[word])])
-    if words[:2] == ["find", "/etc/systemd/system"] or words[:2] == ["find", "/run/systemd/system"]:
-        # Where a template's units are linked that are to run
-        patterns = [word for word in words if word.endswith(".service")] if "etc" in words[1] else []
-        return "".join(f"{one}\n" for pattern in patterns for one in fnmatch.filter(units["show"], pattern))
     return {"ps": units["ps"], "cat": units["uptime"] if "/proc/uptime" in words else None}.get(words[0])
 
 
