@@ -27,15 +27,16 @@ JOURNAL = b"LPKSHHRH"
 
 
 class Sifted:
-    """What was found in a file. first and last are its first and last lines; why is None if it was read to its end."""
+    """What was found in a file; why is None if it was read to its end."""
 
     def __init__(self):
-        self.lines, self.first, self.last = [], [], deque(maxlen=EDGE)
+        self.lines, self.head, self.tail = [], [], deque(maxlen=EDGE)
         self.changed, self.why = 0.0, None
 
     @property
     def edges(self):
-        return self.first, list(self.last)[::-1]
+        """The first and the last lines, the last one first."""
+        return list(map(text_of, self.head)), [text_of(line) for line in reversed(self.tail)]
 
 
 def sift(path, is_wanted):
@@ -76,15 +77,14 @@ def why_not(start, path):
 
 def take(found, start, stream, is_wanted):
     for line in lines_of(start, stream):
-        if len(found.first) < EDGE:
-            found.first.append(text_of(line))
-        found.last.append(line)
+        if len(found.head) < EDGE:
+            found.head.append(line)
+        found.tail.append(line)
         if is_wanted(line):
             if len(found.lines) >= MOST:
                 found.why = f"more than {MOST} lines were found in it"
                 break
             found.lines.append(text_of(line))
-    found.last = deque(map(text_of, found.last), EDGE)
 
 
 def lines_of(start, stream):

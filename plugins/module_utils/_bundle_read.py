@@ -105,7 +105,7 @@ class Bundle:
     def stretch(self, place, sifted, near):
         """From when to when the logs are."""
         zone = self.zone_of(place, place.name, near)
-        for lines, pick, name in ((sifted.first, min, "first"), (list(sifted.last)[::-1], max, "last")):
+        for lines, pick, name in zip(sifted.edges, (min, max), ("first", "last")):
             parsed = (_logformats.parse(line, near, zone) for line in lines)
             at = next((one["at"] for one in parsed if one and one["at"] is not None), None)
             if at is not None:
@@ -154,7 +154,7 @@ class Reading:
             self.scans[host] = Scan(self.keys, self.wanted, zone)
             self.hosts[host] = {"events": self.scans[host].events, "sources": [], "addresses": [], "unread": []}
         source = self.scans[host].file(service, path, sifted.changed, lines, sifted.edges)
-        parsed = [_logformats.parse(line, self.wanted["until"], zone) for line in (*sifted.first, *sifted.last)]
+        parsed = [_logformats.parse(line, self.wanted["until"], zone) for lines in sifted.edges for line in lines]
         levels = [one["level"] for one in parsed if one]
         self.levels[service] = max([self.levels.get(service, "info"), *levels], key=LEVELS.index)
         if source:
@@ -295,7 +295,7 @@ def add_addresses(bundle, hosts, port):
             said[place.name] = sorted({*said[place.name], *_bundle_host.addresses_of(place.top)})
     worker = compute_host(hosts)
     events = [one for read in hosts.values() for one in read["events"] if one["kind"] == "http" and one.get("client")]
-    for one in events if worker else ():
+    for one in events if worker in said else ():
         # Only the host that runs the instance changes its port.
         binds = one.get("method") == "PUT" and any(f"/ports/{text}" in one["path"] for text in port)
         if binds and not any(one["client"] in addresses for addresses in said.values()):
