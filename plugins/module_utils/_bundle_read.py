@@ -112,7 +112,7 @@ class Bundle:
                 setattr(self, name, at if getattr(self, name) is None else pick(getattr(self, name), at))
 
     def events(self, wanted):
-        """(host to what log_info returns of it, service to the level at which it logs)"""
+        """(host to what log_info returns of it, service to the level at which it logs by host)"""
         keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
         near = wanted["until"]
         reading = Reading(keys, wanted)
@@ -156,7 +156,8 @@ class Reading:
         source = self.scans[host].file(service, path, sifted.changed, lines, sifted.edges)
         parsed = [_logformats.parse(line, self.wanted["until"], zone) for lines in sifted.edges for line in lines]
         levels = [one["level"] for one in parsed if one]
-        self.levels[service] = max([self.levels.get(service, "info"), *levels], key=LEVELS.index)
+        its = self.levels.setdefault(service, {})
+        its[host] = max([its.get(host, "info"), *levels], key=LEVELS.index)
         if source:
             why = sifted.why or source["why"]
             self.hosts[host]["sources"].append({**source, "whole": why is None, "why": why})

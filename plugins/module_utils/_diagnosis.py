@@ -49,14 +49,25 @@ def follow(found, flows):
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
     facts = {"volumes": bool(found["keys"].get("volume")), "port": None, "stores": None}
     matcher = _match.Matcher(events, names_of(found), facts, sources, found["began"], found["until"])
-    # What a service writes of others tells its level, too.
-    for service, level in found["levels"].items():
-        matcher.levels[service] = max(level, matcher.levels.get(service, "info"), key=LEVELS.index)
+    matcher.levels.update(levels_of(found, events))
     told = [_follow.as_record(flow, matcher) for flow in flows]
     for flow, one in zip(flows, told):
         if took(events) is None and "base" not in flow and not flow.get("exclusive"):
             _suspect.mark_missing(flow, one["steps"], matcher, found["hosts"], found["keys"].get("request"))
     return told, events
+
+
+def levels_of(found, events):
+    """Service to the level at which it logs, by all that it writes; where it may be any of several hosts, the least."""
+    levels = {service: dict(hosts) for service, hosts in found["levels"].items()}
+    for one in events:
+        its = levels.get(one["service"], {})
+        if one["host"] in its and one["level"]:
+            its[one["host"]] = max(its[one["host"]], one["level"], key=LEVELS.index)
+    for service, hosts in levels.items():
+        if service in _suspect.ON_COMPUTE and found["host"] in hosts:
+            levels[service] = {found["host"]: hosts[found["host"]]}
+    return {service: min(hosts.values(), key=LEVELS.index) for service, hosts in levels.items()}
 
 
 def names_of(found):

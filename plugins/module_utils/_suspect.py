@@ -25,6 +25,9 @@ NOT_OWED = ("authentication", "metadata", "poll")
 ON_COMPUTE = ("nova-compute", "neutron-l2-agent", "openvswitch")
 # An error of who has waited in vain: whom it waited for is to be looked for.
 WAITED = re.compile(r"Timeout|VirtualInterfaceCreateException|ConnectFailure")
+# How a step says that it would be seen, and that nobody has read where
+SHOWN = "would be shown by "
+UNREAD = f"{SHOWN}the log of "
 # The rest is in the record.
 MOST = 5
 
@@ -93,7 +96,7 @@ def judge(record):
         reason = f"By the logs, Nova built the {server}{where} in {about['took_s']:.1f} s."
         return {**verdict("pass", reason), "alternatives": found["alternatives"]}
     last = f" The last step that is seen is {step_words(found['before'])}." if found["before"] else ""
-    if not found["component"]:
+    if not found["reason"]:
         hint = found["next"] or ""
         if not about["boot"]["request"]:
             hint = "Its request is not known: if you know it, give stackproof_request_id instead."
@@ -122,21 +125,28 @@ def finding(record):
     missing = [step for step in behind if step["status"] == "missing"]
     errors, owed = record["diagnosis"]["errors"], (missing or [None])[0]
     error = next((one for one in errors if one["severity"] == "error"), (errors or [None])[0])
+    # What comes before the first that is missing may be what has failed, where nobody could look.
+    open_steps = [step for step in (behind[: behind.index(owed)] if owed else behind) if step["status"] == "unseen"]
+    unread = [step for step in open_steps if UNREAD in step["reason"]]
     # Who says that it waited in vain has not failed itself, if another owes the next step.
     waited = bool(error and owed and WAITED.search(error["exception"] or "") and owed["source"] != error["service"])
+    by_error = error is not None and not waited
+    known = owed if not unread else None
     said = [error_words(error)] if error else []
     said += [f"step {step_words(owed)} was owed next, and {owed['reason']}"] if owed else []
-    lacking = next((step for step in behind if step["status"] == "unseen"), None)
+    said += [f"but before it step {step_words(step)} {step['reason']}" for step in unread[:1] if owed and not error]
+    others = [error_words(one) for one in errors if one is not error]
+    others += [f"step {step_words(step)}: {step['reason']}" for step in open_steps if SHOWN in step["reason"]]
     return {
         "stage": "boot",
-        "step": owed["id"] if owed else None,
-        "component": error["service"] if error and not waited else owed["source"] if owed else None,
-        "host": error["host"] if error and not waited else owed["host"] if owed else None,
+        "step": known["id"] if known else None,
+        "component": error["service"] if by_error else known["source"] if known else None,
+        "host": error["host"] if by_error else known["host"] if known else None,
         "reason": "; ".join(said[::-1] if waited else said),
         "before": before,
         "after": [step["id"] for step in missing[1:]],
-        "alternatives": [error_words(one) for one in errors if one is not error][:MOST],
-        "next": f"Step {step_words(lacking)} {lacking['reason']}." if lacking else None,
+        "alternatives": others[:MOST],
+        "next": f"Step {step_words(open_steps[0])} {open_steps[0]['reason']}." if open_steps else None,
     }
 
 
