@@ -27,7 +27,7 @@ ON_COMPUTE = ("nova-compute", "neutron-l2-agent", "openvswitch")
 WAITED = re.compile(r"Timeout|VirtualInterfaceCreateException|ConnectFailure")
 # How a step says that it would be seen, and that nobody has read where
 SHOWN = "would be shown by "
-UNREAD = f"{SHOWN}the log of "
+UNREAD, PARTLY = f"{SHOWN}the log of ", "the log of "
 # The rest is in the record.
 MOST = 5
 
@@ -57,14 +57,17 @@ def mark_missing(flow, steps, matcher, hosts, requests):
     caller_known = bool((hosts.get(matcher.names.get("host")) or {}).get("addresses"))
     for step in behind_the_last(steps)[1]:
         rules = rules_by_id[step["id"]]
-        # What may be proved not to happen, or be answered out of a cache, is owed by nobody.
-        if step["status"] != "unseen" or rules.get("absent") or rules.get("cached"):
+        # What may be proved not to happen, or be answered out of a cache, is owed by nobody; nor is the request itself.
+        if step["status"] != "unseen" or step["source"] == "client" or rules.get("absent") or rules.get("cached"):
             continue
         rule = next((one for one in rules.get("observe") or () if must_show(one, matcher, caller_known)), None)
+        cut = next((one for one in rules.get("observe") or () if is_cut(one, matcher)), None)
         if rule:
             where = sorted({source["host"] for source in sources_of(rule, matcher)})
             reason = f"the log of {rule['service']} on {', '.join(where)} was read whole, would show it, and does not"
             step.update(status="missing", reason=reason, host=where[0] if len(where) == 1 else None)
+        elif cut and not step["reason"].startswith(SHOWN):
+            step["reason"] = f"{PARTLY}{cut['service']} was not read whole, and might show it"
 
 
 def sources_of(rule, matcher):
@@ -73,6 +76,11 @@ def sources_of(rule, matcher):
     if host and rule["service"] in ON_COMPUTE:
         return [source for source in sources if source["host"] == host]
     return sources
+
+
+def is_cut(rule, matcher):
+    """Whether what a rule asks for may be in a part of a log that was not read."""
+    return rule["source"] == "log" and not all(source["whole"] for source in sources_of(rule, matcher))
 
 
 def must_show(rule, matcher, caller_known):
@@ -127,16 +135,23 @@ def finding(record):
     error = next((one for one in errors if one["severity"] == "error"), (errors or [None])[0])
     # What comes before the first that is missing may be what has failed, where nobody could look.
     open_steps = [step for step in (behind[: behind.index(owed)] if owed else behind) if step["status"] == "unseen"]
-    unread = [step for step in open_steps if UNREAD in step["reason"]]
-    # Who says that it waited in vain has not failed itself, if another owes the next step.
-    waited = bool(error and owed and WAITED.search(error["exception"] or "") and owed["source"] != error["service"])
-    by_error = error is not None and not waited
+    unread = [step for step in open_steps if step["reason"].startswith((UNREAD, PARTLY))]
     known = owed if not unread else None
+    # Who says that it waited in vain has not failed itself, if another owes a step; who, may not be known.
+    others_owe = any(step["source"] != error["service"] for step in (owed, *open_steps) if step) if error else False
+    waited = others_owe and bool(WAITED.search(error["exception"] or ""))
+    by_error = error is not None and not waited
     said = [error_words(error)] if error else []
     said += [f"step {step_words(owed)} was owed next, and {owed['reason']}"] if owed else []
-    said += [f"but before it step {step_words(step)} {step['reason']}" for step in unread[:1] if owed and not error]
+    said += [
+        f"but before it stands step {step_words(step)}: {step['reason']}" for step in unread[:1] if owed and not error
+    ]
     others = [error_words(one) for one in errors if one is not error]
-    others += [f"step {step_words(step)}: {step['reason']}" for step in open_steps if SHOWN in step["reason"]]
+    others += [
+        f"step {step_words(step)}: {step['reason']}"
+        for step in open_steps
+        if step["reason"].startswith((SHOWN, PARTLY))
+    ]
     return {
         "stage": "boot",
         "step": known["id"] if known else None,
@@ -146,7 +161,7 @@ def finding(record):
         "before": before,
         "after": [step["id"] for step in missing[1:]],
         "alternatives": others[:MOST],
-        "next": f"Step {step_words(open_steps[0])} {open_steps[0]['reason']}." if open_steps else None,
+        "next": f"Step {step_words(open_steps[0])}: {open_steps[0]['reason']}." if open_steps else None,
     }
 
 

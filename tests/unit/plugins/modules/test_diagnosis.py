@@ -114,7 +114,7 @@ def test_a_log_that_is_not_there_leaves_open_who_it_was(diagnose, bundle):
     verdict = record["verdict"]
     assert (verdict["result"], verdict["step"], verdict["component"]) == ("fail", None, None)
     step = "13 (nova-compute to rabbitmq: Subscribe new instance request)"
-    assert f"; but before it step {step} would be shown by the log of nova-compute." in verdict["reason"]
+    assert f"; but before it stands step {step}: would be shown by the log of nova-compute." in verdict["reason"]
     assert verdict["alternatives"][0] == f"step {step}: would be shown by the log of nova-compute"
     assert problems(record) == []
 
@@ -125,9 +125,10 @@ def test_logs_that_do_not_tell_how_it_ended_say_what_would(diagnose, bundle):
     bundle.lines = {key: [line for line in lines if "req-03b40d4a" in line] for key, lines in bundle.lines.items()}
     record = diagnose()
     assert record["verdict"]["result"] == "incomplete"
-    assert record["verdict"]["reason"].endswith(
-        "Step 13 (nova-compute to rabbitmq: Subscribe new instance request) would be shown by the log of nova-compute."
+    said = (
+        "Step 13 (nova-compute to rabbitmq: Subscribe new instance request): would be shown by the log of nova-compute."
     )
+    assert record["verdict"]["reason"].endswith(said)
     assert record["stages"][4]["details"]["reason"] == "the logs do not tell how it ended"
     assert problems(record) == []
 
@@ -140,7 +141,9 @@ def test_a_log_that_begins_too_late_proves_nothing(diagnose, bundle):
     bundle.add(*key, "2026-11-21 20:13:43.000 7 INFO neutron [-] a")
     record = diagnose()
     steps = {step["id"]: step for step in record["flows"][0]["steps"]}
-    assert (steps["34"]["status"], record["verdict"]["step"]) == ("unseen", "43")
+    assert (steps["34"]["status"], record["verdict"]["step"]) == ("unseen", None)
+    said = "L2 configuration): the log of neutron-l2-agent was not read whole, and might show it."
+    assert said in record["verdict"]["reason"]
 
 
 def test_a_service_that_logs_less_than_it_would_take_owes_nothing(diagnose, bundle):
@@ -186,6 +189,15 @@ def test_who_waited_in_vain_did_not_fail_itself(diagnose, bundle):
     verdict = diagnose()["verdict"]
     assert (verdict["step"], verdict["component"], verdict["host"]) == ("34", "neutron-l2-agent", "compute2")
     assert "; nova-compute on compute2 logged VirtualInterfaceCreateException at 14:48:50.000 UTC." in verdict["reason"]
+
+
+def test_who_waited_for_somebody_whose_log_is_not_there_is_not_blamed(diagnose, bundle):
+    bundle.cut("14:43:42.000")
+    bundle.without("neutron")
+    bundle.add(*COMPUTE, error(50.0, f"{INSTANCE} {SPAWN.format(UNPLUGGED)}", hour="20:18"))
+    verdict = diagnose()["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("fail", None)
+    assert any("would be shown by the log of neutron-l2-agent" in one for one in verdict["alternatives"])
 
 
 def test_a_boot_for_which_there_is_no_host(diagnose, bundle):
@@ -265,3 +277,47 @@ def test_a_folder_that_cannot_be_made_is_said(call, bundle, bundle_options, tmp_
     read = call(bundle_info, **options)["bundle"]
     result = call(diagnosis, bundle=read, flows=options["flows"], diagnoses=str(tmp_path / "file"))
     assert result["msg"].startswith(f"filing the diagnosis in {tmp_path}/file: Not a directory")
+
+
+# Boots of the same cloud with a service frozen or stopped. recorded/diagnosed has the lines that have their ids.
+DIAGNOSED = Path(__file__).parents[1] / "module_utils/recorded/diagnosed"
+FAULTS = {
+    "nova-compute-frozen": ("req-97acac52-a052-4ce3-99a1-0c9e32af5361", "req-c80ac2c9-e86b-4147-849f-1de4879c45f5"),
+    "scheduler-stopped": ("req-152b5eb1-678e-48ac-956c-e7d49d64755d", "req-27b961c5-ef72-42ee-a5ba-6de736baeb7c"),
+}
+EARLIER = "2026-11-21 12:00:00.000 7 DEBUG oslo_messaging._drivers.amqpdriver [-] AMQPListener connection consume"
+API = ("controller1", "nova/nova-api-wsgi.log")
+
+
+@pytest.fixture
+def real(bundle):
+    """Return a function that makes the bundle that of a fault; what is asked first of Nova was not recorded."""
+
+    def of(fault, minute):
+        request, client = FAULTS[fault]
+        first = [line for line in bundle.lines[API] if bundle.boot.request in line and "2026-11-21 14:43:25" in line]
+        first = [line.replace("14:43:25", minute).replace(bundle.boot.request, request) for line in first]
+        names = ("nova-compute", "nova-conductor", "nova-scheduler")
+        hosts = [("compute1", "compute2"), ("controller1",), ("controller1",)]
+        bundle.lines = {(host, f"nova/{name}.log"): [EARLIER] for name, its in zip(names, hosts) for host in its}
+        bundle.lines[API] = [EARLIER, *(line.replace(bundle.boot.client, client) for line in first)]
+        for path in sorted((DIAGNOSED / fault).rglob("*.log")):
+            host, _var, _log, *rest = path.relative_to(DIAGNOSED / fault).parts
+            key = (host, "/".join(rest))
+            bundle.add(*key, *([] if key in bundle.lines else [EARLIER]), *path.read_text().splitlines())
+        return request
+
+    return of
+
+
+def test_a_compute_service_that_is_frozen(real, diagnose):
+    verdict = diagnose(request_id=real("nova-compute-frozen", "17:10:05"))["verdict"]
+    assert (verdict["step"], verdict["component"], verdict["host"]) == ("13", "nova-compute", "compute1")
+
+
+def test_a_scheduler_that_is_stopped(real, diagnose):
+    record = diagnose(request_id=real("scheduler-stopped", "17:00:24"))
+    verdict = record["verdict"]
+    assert (verdict["step"], verdict["component"], verdict["host"]) == ("8", "nova-scheduler", "controller1")
+    assert "; nova-conductor on controller1 logged MessagingTimeout at 17:01:24.233 UTC" in verdict["reason"]
+    assert record["diagnosis"]["boot"]["outcome"] == "failed"
