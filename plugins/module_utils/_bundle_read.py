@@ -88,9 +88,9 @@ class Bundle:
 
     def told(self, texts, near):
         """What all lines with one of the texts say of ids, and of how many files none could be read."""
-        wanted = [text.encode() for text in texts]
+        either = any_of(texts)
         found, self.first, self.last, self.unread = [], None, None, []
-        for place, path, sifted in self.sifted(lambda line: any(text in line for text in wanted)):
+        for place, path, sifted in self.sifted(either.search):
             if sifted.why and not sifted.lines:
                 self.unread.append(f"{os.path.join(place.name, path)}: {sifted.why}")
             about = near or sifted.changed
@@ -137,15 +137,11 @@ class Reading:
     def filter(self, zones):
         """A function that says whether a line, as bytes, is looked for: as grep does on a host."""
         scan = Scan(self.keys, self.wanted, 0)
-        keys = [key.encode() for key in self.keys]
-        texts = [text.encode() for text in scan.window_texts()]
-        times = sorted({text for zone in zones for text in _logs.minutes(self.wanted, zone)})
-        minutes = re.compile("|".join(map(re.escape, times)).encode())
+        keys, texts = any_of(self.keys), any_of(scan.window_texts())
+        minutes = any_of({text for zone in zones for text in _logs.minutes(self.wanted, zone)})
 
         def is_wanted(line):
-            if any(key in line for key in keys):
-                return True
-            return any(text in line for text in texts) and bool(minutes.search(line))
+            return keys.search(line) or (texts.search(line) and minutes.search(line))
 
         return is_wanted
 
@@ -161,6 +157,11 @@ class Reading:
         if source:
             why = sifted.why or source["why"]
             self.hosts[host]["sources"].append({**source, "whole": why is None, "why": why})
+
+
+def any_of(texts):
+    """One expression for all texts: to look for each by itself takes twenty times as long. Without any it finds nothing."""
+    return re.compile("|".join(map(re.escape, sorted(texts))).encode() or b"(?!)")
 
 
 def moment(at):
