@@ -9,7 +9,9 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
-from . import _events, _follow, _match, _related, _suspect, _verdict
+import re
+
+from . import _events, _follow, _match, _verdict
 from ._clock import now, seconds_between
 from ._flow import LEVELS
 from ._rivals import TOOK
@@ -30,31 +32,42 @@ def record_of(found, flows, run_id):
         flows=told,
         hosts=[host_of(name, read) for name, read in sorted(found["hosts"].items())],
         logs=_follow.logs_read(found["hosts"]),
+        errors=_follow.errors_of(events),
         diagnosis={
             "made": now(),
             **{name: found[name] for name in ("asked", "boot", "keys", "host", "zones", "doubts")},
             "took_s": took(events),
-            "errors": [{**one, "at": _follow.written(one["at"])} for one in _related.errors_in(events)],
         },
     )
-    record["verdict"] = _suspect.judge(record)
-    record["stages"] = [stage(name, record) for name in STAGES]
+    record["stages"] = [stage_of(name, record) for name in STAGES]
+    record["verdict"] = judge(record)
     return record, events
 
 
+class Matcher(_match.Matcher):
+    """Matches the events of logs alone: nobody has asked the API, and no rule of it owes anything."""
+
+    def owed(self, rule, steps):
+        where = rule.get("where", "")
+        known = not set(re.findall(r"\{(\w+)\}", where)) - set(self.names)
+        if rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule or not known:
+            return []
+        return super().owed(rule, steps) if self.caller_known or "caller" not in where else []
+
+
 def follow(found, flows):
-    """(flows as a record has them, all events); steps that were owed are missing."""
+    """(flows as a record has them, all events) of a boot that was found in logs."""
     hosts = found["hosts"]
     events = _events.joined(_events.of_logs({"hosts": []}, hosts))
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
     facts = {"volumes": bool(found["keys"].get("volume")), "port": None, "stores": None}
-    matcher = _match.Matcher(events, names_of(found), facts, sources, found["began"], found["until"])
+    matcher = Matcher(events, names_of(found), facts, sources, found["began"], found["until"])
     matcher.levels.update(levels_of(found, events))
-    told = [_follow.as_record(flow, matcher) for flow in flows]
-    for flow, one in zip(flows, told):
-        if took(events) is None and "base" not in flow and not flow.get("exclusive"):
-            _suspect.mark_missing(flow, one["steps"], matcher, found["hosts"], found["keys"].get("request"))
-    return told, events
+    matcher.caller_known = bool((hosts.get(found["host"]) or {}).get("addresses"))
+    if took(events) is not None or not found["keys"].get("request"):
+        # What was built lacks nothing; and by its server alone, nobody knows all lines of a boot.
+        matcher.miss = lambda *_steps: None
+    return [_follow.as_record(flow, matcher) for flow in flows], events
 
 
 def levels_of(found, events):
@@ -65,7 +78,7 @@ def levels_of(found, events):
         if one["host"] in its and one["level"]:
             its[one["host"]] = max(its[one["host"]], one["level"], key=LEVELS.index)
     for service, hosts in levels.items():
-        if service in _suspect.ON_COMPUTE and found["host"] in hosts:
+        if service in _match.BESIDE and found["host"] in hosts:
             levels[service] = {found["host"]: hosts[found["host"]]}
     return {service: min(hosts.values(), key=LEVELS.index) for service, hosts in levels.items()}
 
@@ -99,17 +112,18 @@ def host_of(name, read):
     }
 
 
-def stage(name, record):
+def stage_of(name, record):
     """The stage of the boot as the logs tell it; the others are none of theirs."""
-    verdict, boot = record["verdict"], record["diagnosis"]["boot"]
+    about, boot = record["diagnosis"], record["diagnosis"]["boot"]
+    built = about["took_s"] is not None and boot["outcome"] != "failed"
     if name != "boot":
         return _verdict.skipped_stage(name, WHY)
-    if verdict["result"] == "incomplete":
+    if not (built or has_failed(record)):
         return _verdict.skipped_stage(name, "the logs do not tell how it ended")
     server = {"kind": "server", "id": boot["server"], "name": None, "made": False}
     error = {
         "kind": "service",
-        "message": verdict["reason"],
+        "message": f"the logs do not show that Nova built {thing(boot)}",
         "resource": boot["server"],
         "said": None,
         "status": None,
@@ -119,9 +133,39 @@ def stage(name, record):
     }
     return {
         **_verdict.skipped_stage(name, WHY),
-        "status": "failed" if verdict["result"] == "fail" else "ok",
+        "status": "ok" if built else "failed",
         **{part: record[part] for part in ("started", "finished", "duration_s")},
         "resources": [server] if boot["server"] else [],
         "details": {"request_id": boot["request"]},
-        "error": error if verdict["result"] == "fail" else None,
+        "error": None if built else error,
     }
+
+
+def has_failed(record):
+    """Whether Nova says so, an error carries an id of the boot, or a step is missing."""
+    lacking = any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
+    return (
+        lacking or record["diagnosis"]["boot"]["outcome"] == "failed" or any(one["keyed"] for one in record["errors"])
+    )
+
+
+def judge(record):
+    """The verdict: of a boot that failed it is that of a run whose stage boot failed."""
+    about = record["diagnosis"]
+    boot = next(stage for stage in record["stages"] if stage["stage"] == "boot")
+    if boot["status"] == "failed":
+        return _verdict.failure(record, boot)
+    if boot["status"] == "ok":
+        where = f" on {about['host']}" if about["host"] else ""
+        reason = f"By the logs, Nova built {thing(about['boot'])}{where} in {about['took_s']:.1f} s."
+        return _verdict.verdict("pass", None, reason)
+    hint = "Look whether the logs of all services and hosts are there."
+    if not about["boot"]["request"]:
+        hint = "Its request is not known: if you know it, give stackproof_request_id instead."
+    return _verdict.verdict(
+        "incomplete", "boot", f"The logs do not tell how the boot of {thing(about['boot'])} ended. {hint}"
+    )
+
+
+def thing(boot):
+    return f"the server {boot['server']}" if boot["server"] else f"what the request {boot['request']} asked for"

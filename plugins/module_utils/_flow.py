@@ -33,7 +33,7 @@ TIERS = (0, 1, 2, 3)
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"observe", "cached", "absent", "otherwise", "after", "before", "covers"}
+STEP_KEYS |= {"follows", "leads_to", "observe", "cached", "absent", "otherwise", "after", "before", "covers"}
 RULE_KEYS = {
     "source",
     "service",
@@ -91,7 +91,11 @@ def extended(base, more):
     for step in steps:
         ids = [str(one.get("id")) for one in merged]
         near = str(step.get("after", step.get("before")))
-        merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), step)
+        merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), dict(step))
+    for step in steps:
+        for one in merged:
+            if str(one.get("id")) in map(str, step.get("leads_to") or ()):
+                one["follows"] = [*(one.get("follows") or ()), step.get("id")]
     return {**base, **more, "lifelines": lifelines, "steps": merged}
 
 
@@ -137,6 +141,10 @@ def check_step(path, where, step, flow, ids):
     unknown = {str(one) for one in step.get("covers") or ()} - known
     if unknown:
         raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
+    for name in ("follows", "leads_to"):
+        unknown = {str(one) for one in step.get(name) or ()} - ids
+        if unknown:
+            raise FlowError(path, f"{where} {name.replace('_', ' ')} {', '.join(sorted(unknown))}, which are no steps")
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
             raise FlowError(path, f"{where} comes {name} {step[name]}, which is no step")

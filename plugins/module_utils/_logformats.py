@@ -39,12 +39,6 @@ IN_APACHE = re.compile(
     r"^(?:\[\w{3} \w{3} [ \d]\d [\d:.]+ \d{4}\] (?:\[[^]]*\] )*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ )"
     r"(?=\d{4}-\d\d-\d\d)"
 )
-# The class of an exception in a message: behind its module, or known by its name
-EXCEPTION = re.compile(
-    r"(?:\b(?:[a-z_]\w*\.)+(?P<class>[A-Z]\w*?)|\b(?P<plain>[A-Z]\w*?(?:Error|Exception|Timeout|Failure)))"
-    r"(?:_Remote)?(?=:|\s*$)"
-)
-
 UWSGI = re.compile(
     r"^\[pid: \d+\|[^]]*\] (?P<client>\S+) \([^)]*\) \{[^}]*\} "
     r"\[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] "
@@ -82,6 +76,16 @@ RPC = [
     ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
     ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
 ]
+# Beside an exception's usual endings, those that OpenStack's own have
+EXCEPTION = re.compile(
+    r"(?:^|[:<] ?|\] )((?:[a-z_]\w*\.)*\w*"
+    r"(?:Error|Exception|Timeout|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded|Conflict|NoValidHost))"
+    r"(?=(?:_Remote)?(?:[:>(.]|$))"
+)
+# What Nova's conductor says of an instance that it gives up, at WARNING only
+TO_ERROR = "to ERROR state"
+QUEUE_UNREACHABLE = "the queue is unreachable"
+UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # A word of a query that may be told: a name, not a secret
@@ -141,25 +145,21 @@ def oslo(line, zone):
         "at": at,
         "resolution_s": resolution,
         "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
+        "failed": match["level"] in ("ERROR", "CRITICAL") or TO_ERROR in message,
+        "logger": match["logger"],
         "requests": REQUEST.findall(match["context"] or ""),
         "process": match["pid"],
         "text": message,
         **spoken(message, messaging),
-        **trouble(match["level"], match["logger"], message),
     }
 
 
-def trouble(level, logger, message):
-    """What an error tells: where in the program it was said, and the class of the exception if one is named.
-
-    A warning is one where it names an exception: as such Nova's conductor tells that no host was found.
-    """
-    found = EXCEPTION.search(message) if level in ("ERROR", "CRITICAL", "WARNING", "WARN", "TRACE") else None
-    name = found and (found["class"] or found["plain"])
-    if level in ("ERROR", "CRITICAL") or name:
-        return {"trouble": {"severity": "error" if level in ("ERROR", "CRITICAL", "TRACE") else "warning",
-                            "logger": logger, "exception": name or None}}  # fmt: skip
-    return {}
+def exception_in(message):
+    """The class of the exception that an error names: of what it says there leaves no more a line than that."""
+    if UNREACHABLE.search(message):
+        return QUEUE_UNREACHABLE
+    found = EXCEPTION.findall(message)
+    return found[-1] if found else None
 
 
 def spoken(message, messaging):

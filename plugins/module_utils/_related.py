@@ -4,7 +4,7 @@
 
 """Which ids belong to one boot, by the lines that name two of them, and which boots there were. Pure.
 
-What is known of a line (told): at, host, service, requests, ids (kind to texts), marks, seconds, trouble.
+What is known of a line (told): at, host, service, requests, ids (kind to texts), marks, seconds.
 
 PRIVATE to the collection: no promise is made to other users of this file.
 """
@@ -67,7 +67,6 @@ def told(parsed, line, host, service):
         "ids": {kind: sorted(set(texts)) for kind, texts in ids.items()},
         "marks": marks,
         "seconds": http.get("seconds") or 0,
-        "trouble": parsed.get("trouble"),
     }
 
 
@@ -153,26 +152,3 @@ def span(lines, keys, settling):
     first = min(line["at"] - line["seconds"] for line in about)
     last = max(line["at"] for line in about)
     return first, last + settling
-
-
-def errors_in(events):
-    """Errors that carry an id of the boot, each exception of a service once, the first first."""
-    found = {}
-    for one in events:
-        if one.get("severity") and set(one["keys"]) - {"shared", "asked"}:
-            name = (
-                one["host"],
-                one["service"],
-                one.get("exception"),
-                None if one.get("exception") else one.get("logger"),
-            )
-            if name not in found:
-                names = ("at", "host", "service", "severity")
-                found[name] = {
-                    **{part: one[part] for part in names},
-                    "logger": one.get("logger"),
-                    "exception": one.get("exception"),
-                    "count": 0,
-                }
-            found[name]["count"] += 1
-    return sorted(found.values(), key=lambda one: one["at"])

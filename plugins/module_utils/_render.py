@@ -67,8 +67,15 @@ def summary(record, directory):
 
 def ending(record, directory):
     page = os.path.join(directory, PAGE)
-    lines = ["", f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}", f"  files: {directory}"]
-    return [*lines, f"  page: {page}", ""] if os.path.exists(page) else [*lines, ""]
+    return [
+        "",
+        f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
+        *(f"    because it {why}" for why in record["verdict"].get("evidence") or []),
+        *(f"    or {alternative(one)}" for one in record["verdict"]["alternatives"]),
+        f"  files: {directory}",
+        *([f"  page: {page}"] if os.path.exists(page) else []),
+        "",
+    ]
 
 
 def diagnosis_lines(record, directory):
@@ -83,12 +90,15 @@ def diagnosis_lines(record, directory):
         whole = sum(source["whole"] for source in host["sources"])
         lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
         lines += [f"    {source['from']}: {source['why']}" for source in host["sources"] if source["why"]]
-    for one in about["errors"][:SLOWEST]:
-        what = one["exception"] or one["logger"] or "an error"
-        lines.append(f"  {one['at'][11:23]}     {one['severity']} of {one['service']} on {one['host']}: {what}")
     lines += [f"  doubt: {text}" for text in about["doubts"]]
     where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
     return [*lines, *(["", f"  failed at: {', '.join(where)}"] if where else []), *ending(record, directory)]
+
+
+def alternative(one):
+    """Another suspect, in words."""
+    where = f" on {one['host']}" if one["host"] else ""
+    return f"{one['component']}{where} (weight {one['weight']:g}), which {', '.join(one['why'])}"
 
 
 def host_lines(record):

@@ -37,7 +37,7 @@ def diagnose(tmp_path, bundle):
         variables = {"stackproof_bundle": bundle.top.name, **variables}
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "stackproof.provision.diagnose", *arguments]
         command += ["-e", json.dumps(variables)]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     return run
@@ -46,14 +46,17 @@ def diagnose(tmp_path, bundle):
 def test_a_boot_that_stopped_is_named_with_its_step_service_and_host(diagnose, bundle, tmp_path):
     bundle.cut("14:43:41.999")
     bundle.write()
-    status, said = diagnose(stackproof_server_id=bundle.boot.server, stackproof_time_zones={"compute2": "Asia/Kolkata"})
+    # Of the steps of today's cloud not all lines were recorded.
+    flows = [str(REPOSITORY / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
+    more = {"stackproof_time_zones": {"compute2": "Asia/Kolkata"}, "stackproof_flows": flows}
+    status, said = diagnose(stackproof_server_id=bundle.boot.server, **more)
     assert status == 0, said
     assert "failed at: step 34, component neutron-l2-agent, host compute2" in said
-    assert f"FAIL: The boot of the server {bundle.boot.server} failed: step 34 (" in said
+    assert "FAIL: boot, step 34: neutron-l2-agent on compute2" in said
     assert "[WARNING]" not in said
     files = {path.name for path in (tmp_path / "diagnoses/latest").iterdir()}
     assert {"run.json", "events.jsonl", "report.html", "flow.svg", "flow.mmd", "flow.puml", "junit.xml"} <= files
-    assert len(json.loads((tmp_path / "diagnoses/latest/run.json").read_text())["flows"]) == 4
+    assert len(json.loads((tmp_path / "diagnoses/latest/run.json").read_text())["flows"]) == 2
 
 
 def test_an_id_that_is_nowhere_ends_the_playbook_with_words(diagnose, bundle, tmp_path):

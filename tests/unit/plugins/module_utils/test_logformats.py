@@ -41,6 +41,8 @@ def test_a_line_of_oslo_log_with_a_global_request_id_names_both_requests():
         "at": at(2026, 11, 21, 14, 43, 25, 787000),
         "resolution_s": 0.001,
         "level": "debug",
+        "failed": False,
+        "logger": "nova.compute.manager",
         "requests": [BOOT, LOCAL],
         "process": "1914",
         "text": "Starting instance... _do_build /usr/lib/x.py:1",
@@ -558,31 +560,15 @@ def test_syslog_and_the_journal_name_who_wrote_a_line(line, writer):
 LOST = "nova.exception_Remote.NoValidHost_Remote: No valid host was found. There are not enough hosts available."
 
 
-@pytest.mark.parametrize(
-    ("level", "message", "exception"),
-    [
-        ("ERROR", "failed to spawn: nova.exception.PortBindingFailed: Binding failed for port a", "PortBindingFailed"),
-        ("ERROR", "oslo_messaging.exceptions.MessagingTimeout: Timed out waiting for a reply", "MessagingTimeout"),
-        ("ERROR", "ValueError: invalid literal", "ValueError"),
-        ("ERROR", "Error: nova.exception.BuildAbortException", "BuildAbortException"),
-        ("CRITICAL", "Unhandled error", None),
-        ("ERROR", "Failed to bind port a on host compute2", None),
-        ("ERROR", "in nova.compute.manager.ComputeManager of the module", None),
-        ("WARNING", f"Setting instance to ERROR state.: {LOST}", "NoValidHost"),
-    ],
-)  # fmt: skip
-def test_an_error_names_where_it_was_said_and_the_class_of_its_exception(level, message, exception):
-    severity = "warning" if level == "WARNING" else "error"
-    found = parse(oslo(message, level=level))["trouble"]
-    assert found == {"severity": severity, "logger": "nova.compute.manager", "exception": exception}
-
-
-@pytest.mark.parametrize(("level", "message"), [("WARNING", "Slow."), ("INFO", LOST), ("DEBUG", LOST)])
-def test_what_is_no_error_tells_none(level, message):
-    assert "trouble" not in parse(oslo(message, level=level))
+def test_an_instance_that_the_conductor_gives_up_is_a_failure_with_the_exception_of_the_other_side():
+    found = parse(oslo(f"Setting instance to ERROR state.: {LOST}", level="WARNING"))
+    assert found["failed"]
+    assert _logformats.exception_in(found["text"]) == "nova.exception_Remote.NoValidHost"
+    assert not parse(oslo(LOST, level="WARNING"))["failed"]
 
 
 def test_a_line_of_a_traceback_may_have_no_context():
     found = parse("2026-11-21 14:43:25.787 1914 ERROR nova.compute.manager nova.exception.PortBindingFailed: no")
-    assert (found["requests"], found["trouble"]["exception"]) == ([], "PortBindingFailed")
+    assert (found["requests"], found["failed"]) == ([], True)
+    assert _logformats.exception_in(found["text"]) == "nova.exception.PortBindingFailed"
     assert parse("ERROR nova no time and no context") is None

@@ -278,15 +278,13 @@ def test_a_zone_that_is_none_is_said(read, bundle, zone):
 
 
 def test_a_log_of_a_service_that_nobody_knows_is_carried_along(read, bundle):
-    line = "2026-11-21 14:43:40.000 7 ERROR watcher.engine [{} req-a u p] gone: watcher.errors.TooLate: a"
+    line = "2026-11-21 14:43:40.000 7 ERROR watcher.engine [{} req-a u p] gone: watcher.errors.TooLateError: a"
     bundle.add("network1", "watcher/watcher-engine.log", line.format(bundle.boot.request))
     bundle.add("network1", "dpkg.log", "2026-11-21 14:43:40 status installed x")
     bundle.write()
     found = read()
     events = [one for one in found["hosts"]["network1"]["events"] if one["service"] == "watcher-engine"]
-    assert [(one["exception"], one["logger"], one["severity"]) for one in events] == [
-        ("TooLate", "watcher.engine", "error")
-    ]
+    assert [(one["exception"], one["logger"]) for one in events] == [("watcher.errors.TooLateError", "watcher.engine")]
     assert ("dpkg", "var/log/dpkg.log") not in sources(found)
 
 
