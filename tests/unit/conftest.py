@@ -62,8 +62,8 @@ ANSWERED = (
     "83c2af4be4894ed697cf086f7dcbb5f4 __call__ /usr/lib/python3/dist-packages/oslo_messaging/_drivers/amqpdriver.py:594"
 )
 PROVISIONED = (
-    "2026-11-21 14:43:34.000 2229 DEBUG neutron.db.provisioning_blocks [None req-b228015a-0dae-4cff-9709-7833ca62c0e6 - "
-    "- - - - -] Provisioning complete for port af65584b-2706-4cfa-b540-f8f67310cbfc triggered by entity DHCP."
+    "2026-11-21 14:43:34.000 2229 DEBUG neutron.db.provisioning_blocks [None req-b228015a-0dae-4cff-9709-7833ca62c0e6 "
+    "- - - - - -] Provisioning complete for port af65584b-2706-4cfa-b540-f8f67310cbfc triggered by entity DHCP."
 )
 LOGS = REPOSITORY / "tests/unit/plugins/module_utils/recorded/followed/logs"
 # The boot that is in these logs, and how far its host is to the east
