@@ -43,6 +43,7 @@ def finding(record):
         _pointers.faults,
         _pointers.guest,
     ):
+        suspects.kind = point.__name__
         point(suspects, record, stage)
     return told(suspects.ranked(), steps, paths, record)
 

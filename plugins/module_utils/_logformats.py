@@ -20,16 +20,28 @@ from datetime import datetime, timedelta, timezone
 LONGEST = 16384
 
 # oslo.log: time, process, level, logger, [global and local request id, user, project ...], message
+WRITTEN = (
+    r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,6})?)(?P<zone>Z|[+-]\d\d:?\d\d)?\s+)?"
+    r"(?:(?P<pid>\d+)\s+)?"
+)
 OSLO = re.compile(
-    r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6})\s+)?(?:(?P<pid>\d+)\s+)?"
-    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]{1,120})\s+\[(?P<context>[^]]*)\]\s?"
+    WRITTEN
+    + r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]{1,120})\s+"
+    + r"\[(?P<context>[^]]*)\]\s?"
 )
 REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-COLOURS = re.compile(r"\x1b\[[\d;]*m")
+# rsyslog writes an escape as its number.
+COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]*m")
 # Open vSwitch, Ceph, libvirt and rsyslog: an ISO time with its zone, or in UTC
 ISO = re.compile(r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:?\d\d)[|:\s]+")
-SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) ")
-
+SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<fraction>\.\d+)? ")
+# What syslog and the journal say before a line, behind its time: the host, and who wrote it
+WRITER = re.compile(r"^(?P<host>[\w.:-]+)\s+(?P<program>[^\s\[\]]+?)(?:\[\d+\])?:\s")
+# What Apache says before the line of a service that runs in it: its own time, and more in brackets
+IN_APACHE = re.compile(
+    r"^(?:\[\w{3} \w{3} [ \d]\d [\d:.]+ \d{4}\] (?:\[[^]]*\] )*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ )"
+    r"(?=\d{4}-\d\d-\d\d)"
+)
 UWSGI = re.compile(
     r"^\[pid: \d+\|[^]]*\] (?P<client>\S+) \([^)]*\) \{[^}]*\} "
     r"\[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] "
@@ -79,10 +91,9 @@ EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
 # The last line of a traceback: those before are indented, or are words.
 LAST_LINE = re.compile("^" + RAISED)
 # A line of a traceback names no request.
-TRACEBACK = re.compile(
-    r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6})\s+)?(?:(?P<pid>\d+)\s+)?"
-    r"(?:ERROR|CRITICAL)\s+(?P<logger>[\w.-]{1,120}) (?!\[)"
-)
+TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
+# What Nova's conductor says of an instance that it gives up, at WARNING only
+TO_ERROR = "to ERROR state"
 QUEUE_UNREACHABLE = "the queue is unreachable"
 UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
@@ -99,47 +110,74 @@ def parse(line, near, zone):
     line = COLOURS.sub("", line[:LONGEST])
     try:
         return (
-            oslo(line, zone)
-            or traceback(line, zone)
-            or uwsgi(line, near, zone)
-            or apache(line)
-            or json_line(line)
-            or dated(line, near, zone)
+            service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
         )
     except (ValueError, OverflowError):
         return None  # it looks like a time and is none, such as a leap second
+
+
+def service_line(line, near, zone):
+    return oslo(line, zone) or traceback(line, zone) or uwsgi(line, near, zone) or apache(line)
+
+
+def prefixed(line, near, zone):
+    """A service's line as syslog, the journal or Apache have passed it on; the service's own time is the better one."""
+    match = IN_APACHE.match(line)
+    if match:
+        return oslo(line[match.end() :], zone) or traceback(line[match.end() :], zone)
+    passed_on = dated(line, near, zone)
+    writer = passed_on and WRITER.match(passed_on["text"])
+    found = writer and service_line(passed_on["text"][writer.end() :].lstrip(), near, zone)
+    if found and found["at"] is None:
+        found.update(at=passed_on["at"], resolution_s=passed_on["resolution_s"])
+    return found or None
+
+
+def writer_of(line):
+    """(host, program) that syslog or the journal name before a line; None of both where they do not."""
+    line = COLOURS.sub("", line[:LONGEST])
+    match = ISO.match(line) or SYSLOG.match(line)
+    writer = match and WRITER.match(line[match.end() :])
+    return (writer["host"], writer["program"]) if writer else (None, None)
 
 
 def oslo(line, zone):
     match = OSLO.match(line)
     if not match:
         return None
-    at = None
-    if match["time"]:
-        at = local_time(match["time"].replace(",", ".").replace("T", " "), zone)
-    messaging = MESSAGING.match(match["logger"])
+    at, resolution = time_of(match, zone)
+    messaging, message = MESSAGING.match(match["logger"]), line[match.end() :]
     return {
         "at": at,
-        "resolution_s": 0.001,
+        "resolution_s": resolution,
         "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
-        "failed": match["level"] in ("ERROR", "CRITICAL"),
+        "failed": match["level"] in ("ERROR", "CRITICAL") or TO_ERROR in message,
         "logger": match["logger"],
         "requests": REQUEST.findall(match["context"]),
         "process": match["pid"],
-        "text": line[match.end() :],
-        **spoken(line[match.end() :], messaging),
+        "text": message,
+        **spoken(message, messaging),
     }
+
+
+def time_of(match, zone):
+    """(seconds since the epoch or None, resolution) of a line of oslo.log."""
+    if not match["time"]:
+        return None, 0.001
+    text = match["time"].replace(",", ".").replace("T", " ")
+    at = local_time(text, zone) if match["zone"] is None else zoned_time(text, match["zone"])
+    return at, 0.001 if "." in text else 1
 
 
 def traceback(line, zone):
     match = TRACEBACK.match(line)
     if not match:
         return None
-    at = match["time"] and local_time(match["time"].replace(",", ".").replace("T", " "), zone)
+    at, resolution = time_of(match, zone)
     raised = LAST_LINE.match(line[match.end() :])
     return {
         "at": at,
-        "resolution_s": 0.001,
+        "resolution_s": resolution,
         "level": "info",
         "failed": True,
         "logger": match["logger"],
@@ -250,13 +288,14 @@ def dated(line, near, zone):
     """A line that begins with a time, whoever wrote it."""
     match = ISO.match(line)
     if match:
-        text = match["time"].replace(" ", "T") + match["zone"].replace("Z", "+00:00")
-        at, resolution = datetime.fromisoformat(colon(text)).timestamp(), 1e-3 if "." in match["time"] else 1
+        at, resolution = zoned_time(match["time"], match["zone"]), 1e-3 if "." in match["time"] else 1
     else:
         match = SYSLOG.match(line) or UWSGI_STARTS.match(line)
         if not match:
             return None
         at, resolution = yearless(match["time"], near, zone), 1
+        if at is not None and match.groupdict().get("fraction"):
+            at, resolution = at + float(match["fraction"]), 1e-3
     rest = line[match.end() :]
     return {"at": at, "resolution_s": resolution, "level": "info", "requests": [], "text": rest, "kind": "line"}
 
@@ -267,8 +306,12 @@ def colon(text):
     return re.sub(r"\.(\d+)", lambda match: "." + (match[1] + "000000")[:6], text)
 
 
+def zoned_time(text, zone):
+    return datetime.fromisoformat(colon(text.replace(" ", "T") + zone.replace("Z", "+00:00"))).timestamp()
+
+
 def local_time(text, zone):
-    stamp = datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f")
+    stamp = datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f" if "." in text else "%Y-%m-%d %H:%M:%S")
     return stamp.replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
 
 

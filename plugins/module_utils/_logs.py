@@ -24,6 +24,7 @@ MOST = 20000
 EDGE = 100
 # A value that a phrase may take out of a line
 SAFE = re.compile(r"^[\w.:@-]{1,80}$")
+COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 # What oslo.log writes of an error, each line of a traceback like the first
 ERRORS = (" ERROR ", " CRITICAL ")
 # Lines of one process so close together are one error.
@@ -46,7 +47,7 @@ def read(host, services, wanted):
         edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
         found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), minutes(wanted, zone))
         for path, (service, changed) in sorted(files.items()):
-            lines = None if found is None else found.get(path, [])
+            lines = None if found is None or path.endswith(COMPRESSED) else found.get(path, [])
             sources.append(scan.file(service, path, changed, lines, edges.get(path) or ([], [])))
     for service in services:
         for name in service.get("journals") or []:
@@ -194,7 +195,7 @@ class Scan:
         zone = self.zone_of(edges[1], changed)
         first = self.when(edges[0], zone)
         source = {"service": service, "from": path, "whole": False, "first": first, "why": None}
-        if path.endswith((".gz", ".xz", ".bz2", ".zst")):
+        if lines is None and path.endswith(COMPRESSED):
             return {**source, "why": "it is compressed"}
         if lines is None:
             return {**source, "why": "it was not read"}

@@ -32,6 +32,11 @@ def turn_of(rule, part):
     return 2 if "window" in rule else 1 if "within" in rule else 0
 
 
+def may_be_left_out(step):
+    """Whether a cache may answer a step, or it may be proved not to happen."""
+    return bool(step.get("cached") or step.get("absent"))
+
+
 def rules_in(step):
     return step.get("observe") or []
 
@@ -104,11 +109,8 @@ class Matcher:
         """Find what is missing: owed, as all before it happened, not proved by what comes after it, and looked for."""
         happened = _order.happened(steps)
         for step, rules in zip(steps, rules_of_steps):
-            # What may be proved not to happen, or be answered out of a cache, is owed by nobody; and what has no id of
-            # ours where it is logged may be there and not be known for ours.
-            certain = not (
-                rules.get("cached") or rules.get("absent") or any("window" in one for one in rules_in(rules))
-            )
+            # What has no id of ours where it is logged may be there and not be known for ours.
+            certain = step["owed_by"] != _order.NOBODY and not any("window" in one for one in rules_in(rules))
             if step["status"] == "unseen" and step["id"] not in happened and certain:
                 where = [place for rule in rules_in(rules) for place in self.owed(rule, by_id)]
                 if where:
@@ -167,7 +169,7 @@ class Matcher:
             "target": step["target"],
             "message": step["message"],
             "kind": step["kind"],
-            "owed_by": step.get("owed_by", step["source"]),
+            "owed_by": _order.NOBODY if may_be_left_out(step) else step.get("owed_by", step["source"]),
             "follows": [str(one) for one in step.get("follows") or ()],
             "numbers": step.get("numbers") or {},
             "became": step.get("became"),

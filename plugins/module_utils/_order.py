@@ -11,6 +11,8 @@ from __future__ import annotations
 
 # What did not happen, and did not have to: it is as far as the steps before it are.
 PASSED_BY = ("cached", "absent", "skipped")
+# Who owes what a cache may answer, or what may be proved not to happen
+NOBODY = "nobody"
 
 
 def follows(steps):
@@ -42,7 +44,7 @@ def paths(steps):
 
     def is_done(one):
         step = by_id[one]
-        passed_by = step["status"] in PASSED_BY or step["became"] == "cached"
+        passed_by = step["status"] in PASSED_BY or step.get("owed_by") == NOBODY
         return one in done or (passed_by and all(is_done(other) for other in before[one]))
 
     done |= {one for one in by_id if is_done(one)}
@@ -56,20 +58,30 @@ def paths(steps):
 def path_from(first, before, by_id, done):
     path, reached = [first], done | {first["id"]}
     while path[-1]["status"] != "missing":
-        later = (
-            step
-            for step in by_id.values()
-            if path[-1]["id"] in before[step["id"]]
-            and step["id"] not in reached
+        following = None
+        for step in by_id.values():
             # Where it waits for something else as well, it is at the end of another path.
-            and reached.issuperset(before[step["id"]])
-        )
-        following = next(later, None)
+            if step["id"] in reached or not before[step["id"]] or not reached.issuperset(before[step["id"]]):
+                continue
+            if step.get("owed_by") == NOBODY:
+                reached.add(step["id"])
+            elif following is None and path[-1]["id"] in ancestors(step["id"], before, by_id):
+                following = step
         if following is None:
             break
         path.append(following)
         reached.add(following["id"])
     return path
+
+
+def ancestors(one, before, by_id):
+    """What a step follows, directly or through steps that nobody owes."""
+    found = set()
+    for other in before[one]:
+        found.add(other)
+        if by_id[other].get("owed_by") == NOBODY:
+            found |= ancestors(other, before, by_id)
+    return found
 
 
 def after(step, steps):

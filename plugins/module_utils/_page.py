@@ -176,6 +176,8 @@ def error_view(error, reason):
 
 def account(record):
     """What has become of what the run made, in a sentence."""
+    if record.get("diagnosis"):
+        return "Nothing was made: this is a diagnosis by collected logs, and no run. Its times are those of the boot."
     left = record["made"] - record["deleted"]
     made = f"{plural(record['made'], 'resource')} made, {record['deleted']} deleted"
     if record["kept"]:

@@ -10,6 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 from ._logformats import QUEUE_UNREACHABLE
+from ._suspects import WRITERS
 
 # The component behind each service of the catalogue
 APIS = {
@@ -20,14 +21,6 @@ APIS = {
     "volume": "cinder-api",
     "block-storage": "cinder-api",
     "placement": "placement-api",
-}
-# The component that writes each log, where it has another name
-WRITERS = {
-    "slapd": "ldap",
-    "nova-metadata": "nova-api-metadata",
-    "placement": "placement-api",
-    "rgw": "ceph-rgw",
-    "openvswitch": "ovsdb",
 }
 STATES = {
     "stopped": "is stopped",
@@ -43,7 +36,8 @@ HINTS = (
     ("rados.", "ceph-mon", 3),
     ("rbd.", "ceph-mon", 3),
     ("VirtualInterface", "neutron-l2-agent", 2),
-    ("PortBindingFailed", "neutron-l2-agent", 4),
+    ("PortBindingFailed", "neutron-l2-agent", 3),
+    ("PortBindingFailed", "neutron-server", 3),
     ("DBConnection", "database", 4),
     ("OperationalError", "database", 4),
     ("ldap.", "ldap", 5),
@@ -51,7 +45,9 @@ HINTS = (
     ("NoValidHost", "placement-api", 3),
 )
 # Who meets these waited for somebody else.
-VICTIM = ("MessagingTimeout", "DeadlinePassed", "ConnectTimeout", "ReadTimeout", "GatewayTimeout")
+VICTIM = (
+    "MessagingTimeout", "DeadlinePassed", "ConnectTimeout", "ReadTimeout", "GatewayTimeout", "VirtualInterfaceCreate",
+)  # fmt: skip
 GONE, UNHEARD, NO_ANSWER, SERVER_ERROR, KEYED_ERROR, ERROR = 10, 6, 6, 3, 4, 1
 
 
@@ -113,6 +109,7 @@ def ceph(suspects, record, _stage):
 def errors(suspects, record, _stage):
     """Errors in the logs: of this run, or of anybody while it ran."""
     for error in record.get("errors") or []:
+        suspects.kind = "errors"
         component = WRITERS.get(error["service"], error["service"])
         kind = error["exception"] or ""
         what = f"logged an error of {error['logger']}" + (f": {kind}" if kind else "")
@@ -120,10 +117,14 @@ def errors(suspects, record, _stage):
             suspects.point(component, error["host"], 3, "cannot reach RabbitMQ")
             suspects.point("rabbitmq", None, 2, f"cannot be reached by {component} on {error['host']}")
             continue
+        hints = [(other, weight) for word, other, weight in HINTS if word in kind]
         if not any(word in kind for word in VICTIM):
-            suspects.point(component, error["host"], KEYED_ERROR if error["keyed"] else ERROR, what)
-        for word, other, weight in HINTS:
-            if word in kind:
+            # Who failed at somebody else is less to blame.
+            own = error["keyed"] and all(other == component for other, _weight in hints)
+            suspects.point(component, error["host"], KEYED_ERROR if own else ERROR, what)
+        suspects.kind = "hints"
+        for other, weight in hints:
+            if other != component:
                 where = error["host"] if other in ("libvirt", "neutron-l2-agent") else None
                 suspects.point(other, where, weight if error["keyed"] else 1, f"is what {component} failed at: {kind}")
 

@@ -44,6 +44,8 @@ def compared(stage, history):
 
 def summary(record, directory):
     """What the terminal says at the end."""
+    if record.get("diagnosis"):
+        return [clean(line) for line in diagnosis_lines(record, directory)]
     lines = ["", f"Run {record['run_id']} on {record['cloud']}", "", f"  {'stage':<10} {'result':<8} seconds"]
     for stage in record["stages"]:
         row = f"  {stage['stage']:<10} {stage['status']:<8} {seconds(stage['duration_s']):>7}"
@@ -60,16 +62,37 @@ def summary(record, directory):
         command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
         lines.append(f"  kept, as asked for; remove it with: {command}")
     lines += [f"  left: {one['kind'].replace('_', ' ')} {one['name']}: {one['why']}" for one in record["leftovers"]]
-    lines += [
+    return [clean(line) for line in [*lines, *ending(record, directory)]]
+
+
+def ending(record, directory):
+    page = os.path.join(directory, PAGE)
+    return [
         "",
         f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
         *(f"    because it {why}" for why in record["verdict"].get("evidence") or []),
         *(f"    or {alternative(one)}" for one in record["verdict"]["alternatives"]),
         f"  files: {directory}",
+        *([f"  page: {page}"] if os.path.exists(page) else []),
+        "",
     ]
-    page = os.path.join(directory, PAGE)
-    lines += [f"  page: {page}", ""] if os.path.exists(page) else [""]
-    return [clean(line) for line in lines]
+
+
+def diagnosis_lines(record, directory):
+    """What the terminal says of a boot that only logs tell of: when it was, who logged errors, where it stopped."""
+    about, verdict = record["diagnosis"], record["verdict"]
+    boot = about["boot"]
+    lines = ["", f"Diagnosis {record['run_id']} by {record['cloud']}", ""]
+    lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
+    lines += [f"  time       {record['started'][:19]} UTC to {record['finished'][11:19]}", ""]
+    lines += [f"  {'host':<16} logs read"] if record["logs"] else []
+    for host in record["logs"]:
+        whole = sum(source["whole"] for source in host["sources"])
+        lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
+        lines += [f"    {source['from']}: {source['why']}" for source in host["sources"] if source["why"]]
+    lines += [f"  doubt: {text}" for text in about["doubts"]]
+    where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
+    return [*lines, *(["", f"  failed at: {', '.join(where)}"] if where else []), *ending(record, directory)]
 
 
 def alternative(one):

@@ -46,7 +46,7 @@ LEANS_ON = {
     "nova-scheduler": ["placement-api", "database", "rabbitmq"],
     "nova-compute": [
         "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server", "cinder-api",
-        "placement-api",
+        "placement-api", "neutron-l2-agent", "ovsdb",
     ],
     "placement-api": ["database", "keystone"],
     "glance-api": ["ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"],
@@ -67,6 +67,14 @@ STANDS_FOR = {
     "client": [],
     "token-store": [],
 }
+# The component that writes each log, where it has another name
+WRITERS = {
+    "slapd": "ldap",
+    "nova-metadata": "nova-api-metadata",
+    "placement": "placement-api",
+    "rgw": "ceph-rgw",
+    "openvswitch": "ovsdb",
+}
 # What the order of the steps alone says against who owed the first of them, whose lack is proved, who should have
 # taken it, what it goes through, what who owed it needs, and who does the stage's work somewhere
 OWED, PROVED, TARGET, CARRIER, LEANT_ON, WORKER = 2, 3, 1, 1, 0.5, 0.5
@@ -77,6 +85,7 @@ class Suspects:
         self.host = host_of(record)
         self.places = places_of(record)
         self.found = {}
+        self.kind = None
         for place, path in enumerate(paths):
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)
@@ -108,7 +117,7 @@ class Suspects:
         one = self.found.get(component)
         if one is None or (component in BESIDE and self.host and host and host != self.host):
             return
-        one["hosts"].setdefault(host, []).append((weight, why))
+        one["hosts"].setdefault(host, []).append((weight, why, self.kind))
 
     def place_of(self, component):
         """Where a component is, if there is only one place where it can have failed this run."""
@@ -121,8 +130,12 @@ class Suspects:
         """All suspects, the likeliest first: component, host, step, weight, why."""
         rows = []
         for one in self.found.values():
-            for host, pointers in one["hosts"].items() or [(None, [])]:
+            everywhere = one["hosts"].get(None, [])
+            for host in [host for host in one["hosts"] if host] or [None]:
+                pointers = everywhere + (one["hosts"][host] if host else [])
                 ordered = sorted(pointers, key=lambda pointer: -pointer[0])
+                # Many errors are no more than one.
+                heaviest = {kind: weight for weight, _why, kind in reversed(ordered)}
                 where = host or self.place_of(one["component"])
                 rows.append(
                     {
@@ -130,8 +143,8 @@ class Suspects:
                         "host": where,
                         "step": one["step"],
                         "role": one["role"],
-                        "weight": round(one["base"] + sum(weight for weight, _why in ordered), 2),
-                        "why": list(dict.fromkeys([*(why for _weight, why in ordered), one["role"]])),
+                        "weight": round(one["base"] + sum(heaviest.values()), 2),
+                        "why": list(dict.fromkeys([*(why for _weight, why, _kind in ordered), one["role"]])),
                     }
                 )
         return sorted(rows, key=lambda row: -row["weight"])
@@ -143,11 +156,17 @@ def places_of(record):
     for host in record["hosts"]:
         for service in host["facts"].get("services") or []:
             found.setdefault(service["component"], set()).add(host["host"])
+    # Where only logs are known, who logs somewhere is there.
+    for host in record["logs"] if record.get("diagnosis") else ():
+        for source in host["sources"]:
+            found.setdefault(WRITERS.get(source["service"], source["service"]), set()).add(host["host"])
     return found
 
 
 def host_of(record):
     """The inventory's name of the host that Nova chose, as far as anybody says so."""
+    if record.get("diagnosis"):
+        return record["diagnosis"]["host"]
     server = (record.get("instance") or {}).get("server") or {}
     for host in record["hosts"]:
         names = {host["host"], *(host["facts"].get("names") or [])}

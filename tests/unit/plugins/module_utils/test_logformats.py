@@ -481,3 +481,95 @@ def test_a_query_tells_what_is_ours_or_a_plain_name_only(path, told):
 def test_a_long_path_and_a_long_query_are_cut():
     assert len(_logformats.told_path("/" + "a" * 10_000, {})) == 300
     assert len(_logformats.told_path("/a?" + "b=c&" * 10_000, {})) < 2100
+
+
+MESSAGE = f"[instance: {SERVER}] Claim successful on node compute2"
+INFO = f"INFO nova.compute.claims [{BOOT} {LOCAL} {WHO}] {MESSAGE}"
+SECOND, MILLI = at(2026, 11, 21, 14, 43, 25), at(2026, 11, 21, 14, 43, 25, 787000)
+COLOURED = (
+    f"\x1b[00;36mINFO nova.compute.claims [\x1b[01;36m{BOOT} {LOCAL} \x1b[00;36mdemo demo\x1b[00;36m] {MESSAGE}\x1b[00m"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "moment", "resolution"),
+    [
+        (f"2026-11-21 14:43:25 1914 {INFO}", SECOND, 1),
+        (f"2026-11-21 14:43:25.787 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T14:43:25.787Z 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T15:43:25.787+01:00 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T15:43:25+0100 1914 {INFO}", SECOND, 1),
+        (f"Nov 21 14:43:26 compute2 nova-compute[1914]: 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+        (f"Nov 21 14:43:25 compute2 nova-compute: {INFO}", SECOND, 1),
+        (f"2026-11-21T14:43:26.100+00:00 compute2 nova-compute[7]: 2026-11-21 14:43:25.787 7 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T14:43:25.787000+0000 compute2 nova-compute[1914]: {INFO}", MILLI, 0.001),
+        (f"2026-11-21T14:43:25.787000+0000 compute2 devstack@n-cpu.service[19]: {COLOURED}", MILLI, 0.001),
+        (f"Nov 21 14:43:25.787000 compute2 devstack@n-cpu.service[19]: {COLOURED}", MILLI, 0.001),
+        (f"Nov 21 14:43:25 compute2 nova[19]: {COLOURED}".replace("\x1b", "#033"), SECOND, 1),
+        (f"2026-11-21 14:43:25.787 {COLOURED}", MILLI, 0.001),
+        (f"[Sat Nov 21 14:43:26.000001 2026] [wsgi:error] [pid 1] 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21 14:43:26.000001 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+    ],
+    ids=[
+        "no fraction", "no process", "RFC 3339", "a zone", "a zone and no fraction", "rsyslog", "rsyslog, no time",
+        "rsyslog of today", "short-iso-precise", "devstack", "devstack, short-precise", "escapes as numbers",
+        "devstack's screen", "Apache", "Apache with a time of its own",
+    ],
+)  # fmt: skip
+def test_a_line_of_oslo_log_is_understood_whoever_has_passed_it_on(line, moment, resolution):
+    found = parse(line)
+    assert (found["at"], found["resolution_s"]) == (pytest.approx(moment, abs=1e-6), resolution)
+    assert (found["requests"], found["level"], found["text"]) == ([BOOT, LOCAL], "info", MESSAGE)
+
+
+@pytest.mark.parametrize(
+    ("context", "requests"),
+    [
+        (f"{LOCAL} demo demo", [LOCAL]),
+        (f"{LOCAL} 1a2b 3c4d - - -", [LOCAL]),
+        (f"{LOCAL} None None", [LOCAL]),
+        (f"None {LOCAL} demo demo", [LOCAL]),
+        (f"{BOOT} {LOCAL} demo demo", [BOOT, LOCAL]),
+    ],
+    ids=["Grizzly", "Kilo", "nobody", "no global id", "a global id"],
+)
+def test_contexts_of_older_and_newer_releases_have_their_requests(context, requests):
+    assert parse(oslo("a", context=context))["requests"] == requests
+
+
+def test_a_request_that_the_journal_has_of_a_web_server_is_understood():
+    found = parse(f"2026-11-21T14:43:26.000000+0000 controller1 devstack@n-api.service[19]: {UWSGI}")
+    assert (found["kind"], found["http"]["method"], found["at"]) == ("http", "POST", at(2026, 11, 21, 14, 43, 22))
+
+
+@pytest.mark.parametrize(
+    ("line", "writer"),
+    [
+        ("Nov 21 14:43:25 compute2 nova-compute[1914]: a", ("compute2", "nova-compute")),
+        ("2026-11-21T14:43:25.787+00:00 compute2.example dnsmasq-dhcp[1]: a", ("compute2.example", "dnsmasq-dhcp")),
+        ("2026-11-21T14:43:25.787000+0000 c devstack@n-cpu.service[19]: a", ("c", "devstack@n-cpu.service")),
+        ("2026-11-21 14:43:25.787 1914 INFO nova [-] a", (None, None)),
+        ("2026-11-21T14:43:25.787Z|00001|vlog|INFO|opened", (None, None)),
+        ("a", (None, None)),
+    ],
+)  # fmt: skip
+def test_syslog_and_the_journal_name_who_wrote_a_line(line, writer):
+    assert _logformats.writer_of(line) == writer
+
+
+LOST = "nova.exception_Remote.NoValidHost_Remote: No valid host was found. There are not enough hosts available."
+
+
+def test_an_instance_that_the_conductor_gives_up_is_a_failure_with_the_exception_of_the_other_side():
+    found = parse(oslo(f"Setting instance to ERROR state.: {LOST}", level="WARNING"))
+    assert found["failed"]
+    assert _logformats.exception_in(found["text"]) == "nova.exception_Remote.NoValidHost"
+    assert not parse(oslo(LOST, level="WARNING"))["failed"]
+
+
+def test_a_line_of_a_traceback_may_have_no_context():
+    found = parse("2026-11-21 14:43:25.787 1914 ERROR nova.compute.manager nova.exception.PortBindingFailed: no")
+    assert (found["requests"], found["failed"]) == ([], True)
+    assert _logformats.exception_in(found["text"]) == "nova.exception.PortBindingFailed"
+    # What the journal keeps has its time from there.
+    assert parse("ERROR nova no time and no context")["at"] is None

@@ -13,12 +13,12 @@ from ansible_collections.stackproof.provision.plugins.module_utils import _flow,
 FLOWS = Path(__file__).parents[4] / "roles/flow/files/flows"
 
 
-def step(name, *follows, status="unseen", became=None, at=None, phase="request"):
+def step(name, *follows, status="unseen", owed_by="somebody", at=None, phase="request"):
     return {
         "id": name,
         "follows": list(follows),
         "status": status,
-        "became": became,
+        "owed_by": owed_by,
         "phase": phase,
         "at": at or (f"2026-11-21T12:00:{name:0>2}" if status == "seen" and name.isdigit() else None),
     }
@@ -79,8 +79,8 @@ def test_what_did_not_have_to_happen_is_passed_by(status):
     assert ids(_order.paths(chain("seen", "unseen", status, "unseen"))) == [["2", "3", "4"]]
 
 
-def test_a_step_that_caches_have_taken_is_passed_by():
-    steps = [step("1", status="seen"), step("2", "1", became="cached"), step("3", "2")]
+def test_a_step_that_nobody_owes_is_passed_by():
+    steps = [step("1", status="seen"), step("2", "1", owed_by=_order.NOBODY), step("3", "2")]
     assert ids(_order.paths(steps)) == [["3"]]
 
 

@@ -152,11 +152,15 @@ def errors(*them):
         (error(None), [("nova-compute", "h1", 4)]),
         (error(None, keyed=False), [("nova-compute", "h1", 1)]),
         (error("a.SomeError"), [("nova-compute", "h1", 4)]),
-        (error("libvirt.libvirtError"), [("nova-compute", "h1", 4), ("libvirt", "h1", 4)]),
+        # Who failed at somebody else is less to blame.
+        (error("libvirt.libvirtError"), [("nova-compute", "h1", 1), ("libvirt", "h1", 4)]),
         (error("libvirt.libvirtError", keyed=False), [("nova-compute", "h1", 1), ("libvirt", "h1", 1)]),
-        (error("rbd.ImageNotFound"), [("nova-compute", "h1", 4), ("ceph-mon", None, 3)]),
-        (error("nova.exception.PortBindingFailed"), [("nova-compute", "h1", 4), ("neutron-l2-agent", "h1", 4)]),
-        (error("oslo_db.exception.DBConnectionError"), [("nova-compute", "h1", 4), ("database", None, 4)]),
+        (error("rbd.ImageNotFound"), [("nova-compute", "h1", 1), ("ceph-mon", None, 3)]),
+        (
+            error("nova.exception.PortBindingFailed"),
+            [("nova-compute", "h1", 1), ("neutron-l2-agent", "h1", 3), ("neutron-server", None, 3)],
+        ),
+        (error("oslo_db.exception.DBConnectionError"), [("nova-compute", "h1", 1), ("database", None, 4)]),
         # Who waited in vain has broken nothing.
         (error("oslo_messaging.exceptions.MessagingTimeout"), []),
         (error("keystoneauth1.exceptions.connection.ConnectTimeout"), []),

@@ -109,9 +109,12 @@ def test_a_pointer_at_who_is_not_near_is_passed_over():
     assert "cinder-volume" not in weights(found)
 
 
-def test_pointers_add_up_by_host_and_the_heaviest_is_told_first():
+def test_pointers_of_different_kinds_add_up_by_host_and_the_heaviest_is_told_first():
     found = suspects(stage="auth")
+    found.kind = "errors"
     found.point("keystone", "c1", 1, "coughs")
+    found.point("keystone", "c1", 0.5, "coughs again")
+    found.kind = "units"
     found.point("keystone", "c1", 10, "is stopped")
     found.point("keystone", "c2", 3, "sneezes")
     first, second, *_more = found.ranked()

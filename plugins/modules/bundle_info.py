@@ -1,0 +1,156 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: bundle_info
+short_description: Reads the events of a boot out of a directory of collected logs
+version_added: 0.1.0
+description:
+  - Finds the hosts in a directory of logs, and in their logs the boot of a server with all its ids.
+  - What is returned of each host is what M(stackproof.provision.log_info) returns of one. No line is returned as it is.
+  - No cloud and no host is asked. Compressed and rotated files are read; links are not followed.
+options:
+  directory:
+    description:
+      - A support bundle, one or several reports of C(sos), trees of C(/var/log) by host, or a folder of log files.
+      - A host is called as its folder is, as its report says, or as the lines of syslog say.
+    type: path
+    required: true
+  services:
+    description:
+      - Where each service logs, as C(logs) in the files C(vars/platforms) of the role
+        P(stackproof.provision.evidence#role). The names of files and of programs are what counts.
+      - A file of another name is read as well, as that of a service of its own name.
+    type: list
+    elements: dict
+    required: true
+  flows:
+    description: Files of the flows that the boot is to be followed through.
+    type: list
+    elements: path
+    required: true
+  request_id:
+    description: The request of the boot, its own or the one that its client gave.
+    type: str
+  server_id:
+    description: The server that was to be booted.
+    type: str
+  since:
+    description:
+      - Begin of the time in which a boot is looked for, such as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
+      - Of the boots in it the one that failed is taken. If there are several, they are named, and the module fails.
+    type: str
+  until:
+    description: End of that time.
+    type: str
+  time_zone:
+    description: Zone of the hosts' logs, such as V(Europe/Berlin) or V(+05:30), where the directory does not tell it.
+    type: str
+    default: UTC
+  time_zones:
+    description: The same for single hosts, by their names. This counts more than what the directory tells.
+    type: dict
+    default: {}
+requirements:
+  - python >= 3.11
+  - jmespath >= 1.0
+author: stackproof contributors (@stackproof)
+attributes:
+  check_mode:
+    description: Changes nothing in either mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Read what a support bundle tells of a server
+  stackproof.provision.bundle_info:
+    directory: ./bundle
+    server_id: 593bff83-ecde-4bff-b038-2774dcc49b76
+    services:
+      - service: nova-compute
+        files: [/var/log/nova/nova-compute.log]
+    flows: [ops_guide.yml]
+"""
+
+RETURN = r"""
+bundle:
+  description:
+    - The boot that was found, its ids (C(keys)), what it shares with others (C(named)), its C(host), when it C(began),
+      C(until) when its logs were read, the C(zones) of the hosts, and what is in C(doubts).
+    - C(hosts) is what M(stackproof.provision.log_info) returns, by host.
+  returned: success
+  type: dict
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _bundle_host,
+    _bundle_read,
+    _flow,
+    _related,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+
+
+def read(params):
+    flows = [_flow.load(path) for path in params["flows"]]
+    since, until = (params[name] and _bundle_host.seconds_of(params[name]) for name in ("since", "until"))
+    directory = os.path.abspath(params["directory"])
+    bundle = _bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
+    boot, keys, lines = _bundle_read.find(bundle, params["request_id"], params["server_id"], since, until)
+    wanted = _bundle_read.wanted(keys, lines, _flow.wanted(flows))
+    hosts, levels = bundle.events(wanted)
+    _bundle_read.add_addresses(bundle, hosts, keys["port"])
+    asked = {name: params[name] for name in ("request_id", "server_id", "since", "until") if params[name]}
+    return {
+        "name": os.path.basename(directory) or directory,
+        "asked": asked,
+        "boot": {name: boot[name] for name in ("request", "client", "server", "outcome", "siblings")},
+        "keys": wanted["keys"],
+        "named": _related.named(lines, keys),
+        "host": _bundle_read.compute_host(hosts),
+        "began": wanted["began"],
+        "until": wanted["until"],
+        "levels": levels,
+        "zones": bundle.zones_at(wanted["began"]),
+        "doubts": [*bundle.links(), *_bundle_read.doubts(boot, lines, keys)],
+        "hosts": hosts,
+    }
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "directory": {"type": "path", "required": True},
+            "services": {"type": "list", "elements": "dict", "required": True},
+            "flows": {"type": "list", "elements": "path", "required": True},
+            "request_id": {"type": "str"},
+            "server_id": {"type": "str"},
+            "since": {"type": "str"},
+            "until": {"type": "str"},
+            "time_zone": {"type": "str", "default": "UTC"},
+            "time_zones": {"type": "dict", "default": {}},
+        },
+        mutually_exclusive=[("request_id", "server_id")],
+        supports_check_mode=True,
+    )
+    if not _flow.HAS_LIBRARIES:
+        module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
+    try:
+        found = read(module.params)
+    except (StageError, OSError) as exc:
+        error = explain(exc, f"reading the logs in {module.params['directory']}")
+        module.fail_json(msg=f"{error['message'].rstrip('.')}. {error['hint']}".strip())
+    for doubt in found["doubts"]:
+        module.warn(doubt)
+    module.exit_json(changed=False, bundle=found)
+
+
+if __name__ == "__main__":
+    main()

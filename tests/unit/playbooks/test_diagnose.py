@@ -1,0 +1,74 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook diagnose as it is called: without a cloud, a host or an inventory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+COLLECTION = "ansible_collections/stackproof/provision"
+
+
+@pytest.fixture
+def diagnose(tmp_path, bundle):
+    """Return a function that runs the playbook where the bundle is, and gives its status and what it printed."""
+    place = tmp_path / "collections" / COLLECTION
+    place.parent.mkdir(parents=True)
+    place.symlink_to(REPOSITORY)
+    usual = {name: text for name, text in os.environ.items() if not name.startswith(("ANSIBLE_", "OS_"))}
+    environment = {
+        **usual,
+        "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"),
+        "ANSIBLE_HOME": str(tmp_path / "home"),
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+        "PWD": str(tmp_path),
+    }
+
+    def run(*arguments, **variables):
+        variables = {"stackproof_bundle": bundle.top.name, **variables}
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "stackproof.provision.diagnose", *arguments]
+        command += ["-e", json.dumps(variables)]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+def test_a_boot_that_stopped_is_named_with_its_step_service_and_host(diagnose, bundle, tmp_path):
+    bundle.cut("14:43:41.999")
+    bundle.write()
+    # Of the steps of today's cloud not all lines were recorded.
+    flows = [str(REPOSITORY / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
+    more = {"stackproof_time_zones": {"compute2": "Asia/Kolkata"}, "stackproof_flows": flows}
+    status, said = diagnose(stackproof_server_id=bundle.boot.server, **more)
+    assert status == 0, said
+    assert "failed at: step 34, component neutron-l2-agent, host compute2" in said
+    assert "FAIL: boot, step 34: neutron-l2-agent on compute2" in said
+    assert "[WARNING]" not in said
+    files = {path.name for path in (tmp_path / "diagnoses/latest").iterdir()}
+    assert {"run.json", "events.jsonl", "report.html", "flow.svg", "flow.mmd", "flow.puml", "junit.xml"} <= files
+    assert len(json.loads((tmp_path / "diagnoses/latest/run.json").read_text())["flows"]) == 2
+
+
+def test_an_id_that_is_nowhere_ends_the_playbook_with_words(diagnose, bundle, tmp_path):
+    bundle.write()
+    status, said = diagnose(stackproof_request_id="req-00000000-6468-4371-a2d5-864347bcb436")
+    assert status == 2
+    assert "no line has req-00000000-6468-4371-a2d5-864347bcb436. The 27 files of compute1" in " ".join(said.split())
+    assert not (tmp_path / "diagnoses").exists()
+
+
+def test_check_mode_writes_nothing(diagnose, bundle, tmp_path):
+    bundle.write()
+    status, said = diagnose("--check", stackproof_since="2026-11-21T14:43:00Z")
+    assert status == 0, said
+    assert not (tmp_path / "diagnoses").exists()

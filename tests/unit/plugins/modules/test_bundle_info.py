@@ -1,0 +1,450 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A directory of collected logs as Ansible reads it: in any layout, of any damage."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils import _bundle_lines, _flow
+from ansible_collections.stackproof.provision.plugins.modules import bundle_info as module
+
+FIVE = {"compute1", "compute2", "controller1", "network1", "storage1"}
+COMPUTE = ("compute2", "nova/nova-compute.log")
+
+
+@pytest.fixture
+def read(call, bundle, bundle_options, monkeypatch):
+    """Return a function that runs the module on the bundle; warned is what it has warned of."""
+    warned = []
+    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _self, text: warned.append(text))
+
+    def run(directory=None, **options):
+        options = options or {"server_id": bundle.boot.server}
+        result = call(module, **bundle_options(directory or bundle.top, **options))
+        assert result.get("failed") or result["changed"] is False
+        return result.get("bundle") or result["msg"]
+
+    run.warned = warned
+    return run
+
+
+def sources(found, host=None):
+    return {
+        (one["service"], one["from"]): one["why"]
+        for name, read in found["hosts"].items()
+        for one in read["sources"]
+        if host in (None, name)
+    }
+
+
+def count(found):
+    return {host: len(read["events"]) for host, read in found["hosts"].items()}
+
+
+@pytest.fixture
+def usual(read, bundle):
+    """What is read of the bundle in the plainest layout."""
+    bundle.write()
+    return read()
+
+
+# Ids
+
+
+@pytest.mark.parametrize("asked", ["server", "request", "client"])
+def test_any_id_of_the_boot_leads_to_all_others(read, bundle, asked):
+    bundle.write()
+    name = "server_id" if asked == "server" else "request_id"
+    found, boot = read(**{name: getattr(bundle.boot, asked)}), bundle.boot
+    assert found["boot"] == {
+        "request": boot.request, "client": boot.client, "server": boot.server, "outcome": "built", "siblings": 0,
+    }  # fmt: skip
+    assert found["keys"]["request"] == sorted([boot.request, boot.client])
+    assert (found["keys"]["server"], found["keys"]["port"]) == ([boot.server], [boot.port])
+    assert (found["keys"]["volume"], found["keys"]["tap"]) == ([boot.volume], ["tapaf65584b-27"])
+    assert found["named"] == {
+        "image": "eb3db05b-1d3f-4163-b31d-ef1538244a5b",
+        "network": "e565ba2a-7a9b-4441-b73a-701e31c127f4",
+        "subnet": "a8237686-6f1b-47dd-a39c-1fbddcb8eb81",
+    }
+    assert sorted(found["named"].values()) == found["keys"]["shared"]
+    assert found["host"] == "compute2"
+
+
+@pytest.mark.parametrize(
+    ("since", "until"),
+    [
+        ("2026-11-21T14:43:00Z", "2026-11-21T14:44:00Z"),
+        ("2026-11-21 15:43+01:00", None),
+        ("2026-11-21 14:43", "2026-11-22"),
+    ],
+)
+def test_the_only_boot_of_a_time_is_found(read, bundle, since, until):
+    bundle.write()
+    assert read(since=since, until=until)["boot"]["server"] == bundle.boot.server
+
+
+def test_several_boots_of_a_time_are_named(read, bundle):
+    bundle.write()
+    said = read(since="2026-11-21T14:00:00Z")
+    assert said.startswith(
+        "2 boots are there, of which none says that it failed: 2026-11-21 14:39:41 UTC server 13651ae0-"
+    )
+    assert f"server {bundle.boot.server}, request {bundle.boot.request}" in said
+    assert said.endswith("-e stackproof_server_id=... or -e stackproof_request_id=...")
+
+
+FAILED = "2026-11-21 14:40:30.100 385 ERROR nova.compute.manager [None req-991f297e-a43f-4cff-b340-19fe3273f7ec u p] {}"
+
+
+def test_of_several_boots_the_one_that_failed_is_taken(read, bundle):
+    key = ("compute1", "nova/nova-compute.log")
+    bundle.lines[key] = [line for line in bundle.lines[key] if "13651ae0" not in line or "Took" not in line]
+    bundle.add(
+        *key, FAILED.format("[instance: 13651ae0-e8ee-44e2-803f-dadb47945905] Instance failed to spawn: ValueError: a")
+    )
+    bundle.write()
+    assert read(since="2026-11-21T14:00:00Z")["boot"]["request"] == "req-991f297e-a43f-4cff-b340-19fe3273f7ec"
+
+
+@pytest.mark.parametrize("since", [{"since": "2026-11-22T00:00Z"}, {"until": "2026-11-20T00:00Z"}])
+def test_a_time_without_a_boot_is_said_with_the_time_of_the_logs(read, bundle, since):
+    bundle.write()
+    said = read(**since)
+    assert said.startswith(
+        "no boot of a server is in that time. The 27 files of compute1, compute2, controller1, network1"
+    )
+    assert "go from 2026-11-21 14:3" in said
+
+
+@pytest.mark.parametrize(("text", "said"), [("yesterday", "'yesterday' is no time that is"), ("25:00", "is no time")])
+def test_a_time_that_is_none_is_said(read, bundle, text, said):
+    bundle.write()
+    assert said in read(since=text)
+
+
+def test_an_id_that_is_nowhere_is_said_with_the_time_of_the_logs(read, bundle):
+    bundle.write()
+    said = read(server_id="00000000-ecde-4bff-b038-2774dcc49b76")
+    assert said.startswith("no line has 00000000-ecde-4bff-b038-2774dcc49b76. The 27 files of compute1,")
+    assert said.endswith("Look whether the logs of that time are there, rotated ones too.")
+
+
+def test_a_request_that_made_no_server_is_said(read, bundle):
+    bundle.write()
+    said = read(request_id="req-c00f9e93-4d51-493e-b32f-1f9e2ada06a8")
+    assert (
+        "is no request for a server: it is known to neutron-dhcp-agent, neutron-l2-agent, neutron-server only" in said
+    )
+
+
+def test_a_server_that_no_worker_names_is_found_by_who_does(read, bundle):
+    bundle.cut("14:43:26.900")
+    bundle.write()
+    found = read()
+    assert (found["boot"]["request"], found["boot"]["server"]) == (bundle.boot.request, bundle.boot.server)
+    assert read.warned == []
+
+
+def test_a_server_that_is_only_polled_is_found_by_the_time_and_that_is_said(read, bundle):
+    bundle.cut("14:43:26.000")
+    bundle.write()
+    found = read()
+    assert found["boot"]["request"] == bundle.boot.request
+    assert [text[:57] for text in read.warned] == ["no line has the request of the server 593bff83-ecde-4bff-"]
+
+
+# Layouts
+
+
+def test_a_tree_of_var_log_for_each_host(usual):
+    assert set(usual["hosts"]) == FIVE
+    assert usual["zones"] == {**dict.fromkeys(FIVE, 0), "compute2": 19800}
+    assert usual["hosts"]["compute2"]["addresses"] == ["10.71.16.15"]
+    assert set(sources(usual).values()) == {None}
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "{host}/{name}",
+        "{host}/var/log/kolla/{name}",
+        "{host}/var/log/containers/{name}",
+        "bundle/hosts/{host}/var/log/{name}",
+        "{host}/logs/{base}",
+        "{host}/{base}.1",
+        "sosreport-{host}-2026-11-21-abcdefg/var/log/{name}",
+        "sosreport-{host}-123456-20261121/var/log/{name}",
+    ],
+)
+def test_other_layouts_say_the_same(read, bundle, usual, layout, tmp_path):
+    bundle.top = tmp_path / "other"
+    bundle.write(layout)
+    found = read()
+    assert count(found) == count(usual)
+    assert {name for name, _path in sources(found)} == {name for name, _path in sources(usual)}
+    assert found["keys"] == usual["keys"]
+
+
+def test_one_folder_of_files_is_one_host_that_is_called_as_the_folder(read, bundle):
+    bundle.lines = {key: lines for key, lines in bundle.lines.items() if key[0] == "controller1"}
+    bundle.write("{base}")
+    found = read()
+    assert list(found["hosts"]) == ["bundle"]
+    assert sources(found)["nova-conductor", "nova-conductor.log"] is None
+
+
+def test_names_that_have_the_folder_or_the_host_before_them_are_understood(read, bundle):
+    bundle.lines = {key: lines for key, lines in bundle.lines.items() if key[0] == "controller1"}
+    bundle.write("controller1-{base}")
+    services = {name for name, _path in sources(read())}
+    assert {"nova-conductor", "nova-scheduler", "cinder-volume", "glance-api", "placement"} <= services
+
+
+def test_one_file_of_syslog_is_told_apart_by_its_lines(read, bundle, usual, tmp_path):
+    bundle.top = tmp_path / "syslog"
+    bundle.top.mkdir()
+    bundle.write_syslog()
+    found = read()
+    assert set(found["hosts"]) == FIVE
+    assert (found["host"], found["boot"]["request"]) == ("compute2", bundle.boot.request)
+    assert {"nova-compute", "neutron-l2-agent"} <= {name for name, _path in sources(found, "compute2")}
+    # What a web server has written in its own form is older than the line of syslog by no more than a second.
+    wrong = {host: abs(count(found)[host] - many) for host, many in count(usual).items()}
+    assert max(wrong.values()) <= 2
+
+
+def test_a_report_of_sos_names_its_host_and_its_zone(read, bundle, usual, tmp_path):
+    bundle.top = tmp_path / "reports"
+    bundle.write("sosreport-{host}-2026-11-21-abcdefg/var/log/{name}")
+    report = bundle.top / "sosreport-compute2-2026-11-21-abcdefg"
+    for part in ("sos_commands/host", "sos_commands/networking", "etc"):
+        (report / part).mkdir(parents=True)
+    (report / "sos_commands/host/hostname").write_text("compute2.example.org\n")
+    (report / "sos_commands/networking/ip_-o_addr").write_text("2: eth0    inet 10.71.16.15/22 brd 10.71.19.255\n")
+    (report / "etc/localtime").symlink_to("../usr/share/zoneinfo/Asia/Kolkata")
+    controller = bundle.top / "sosreport-controller1-2026-11-21-abcdefg/etc"
+    controller.mkdir()
+    (controller / "hosts").write_text(
+        "127.0.0.1 localhost\n10.71.16.12 controller1\n10.71.16.13 network1.example.org x\n"
+    )
+    found = read(server_id=bundle.boot.server, time_zones={})
+    assert found["zones"]["compute2.example.org"] == 19800
+    assert found["host"] == "compute2.example.org"
+    addresses = {host: read["addresses"] for host, read in found["hosts"].items()}
+    assert addresses["compute2.example.org"] == ["10.71.16.15"]
+    assert (addresses["controller1"], addresses["network1"]) == (["10.71.16.12"], ["10.71.16.13"])
+    assert sum(count(found).values()) == sum(count(usual).values())
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("etc/timezone", b"Asia/Kolkata\n"),
+        ("etc/localtime", b"TZif2" + b"\0" * 50 + b"\nIST-5:30\n"),
+        ("sos_commands/systemd/timedatectl", b"      Time zone: Asia/Kolkata (IST, +0530)\n"),
+        ("sos_commands/systemd/timedatectl", b"      Time zone: Mars/Olympus (XYZ, +0530)\n"),
+    ],
+)
+def test_the_zone_of_a_host_is_read_where_it_is(read, bundle, part, text):
+    bundle.write()
+    path = bundle.top / "compute2" / part
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    assert read(server_id=bundle.boot.server, time_zones={})["zones"]["compute2"] == 19800
+
+
+def test_a_zone_that_is_not_said_is_doubted(read, bundle):
+    bundle.write()
+    found = read(server_id=bundle.boot.server, time_zones={})
+    said = "the lines of compute2 on this boot are 5.5 hours later than those of controller1: if its zone is another, "
+    assert found["doubts"] == read.warned == [said + "say it in stackproof_time_zones"]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "5 hours", "../etc/passwd"])
+def test_a_zone_that_is_none_is_said(read, bundle, zone):
+    bundle.write()
+    assert "is no time zone that is known here" in read(server_id=bundle.boot.server, time_zone=zone)
+
+
+def test_a_log_of_a_service_that_nobody_knows_is_carried_along(read, bundle):
+    line = "2026-11-21 14:43:40.000 7 ERROR watcher.engine [{} req-a u p] gone: watcher.errors.TooLateError: a"
+    bundle.add("network1", "watcher/watcher-engine.log", line.format(bundle.boot.request))
+    bundle.add("network1", "dpkg.log", "2026-11-21 14:43:40 status installed x")
+    bundle.write()
+    found = read()
+    events = [one for one in found["hosts"]["network1"]["events"] if one["service"] == "watcher-engine"]
+    assert [(one["exception"], one["logger"]) for one in events] == [("watcher.errors.TooLateError", "watcher.engine")]
+    assert ("dpkg", "var/log/dpkg.log") not in sources(found)
+
+
+# Odd files
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_and_rotated_logs_are_read(read, bundle, usual, ending, pack, tmp_path):
+    bundle.top = tmp_path / "packed"
+    bundle.write()
+    path = bundle.top / "compute2/var/log/nova/nova-compute.log"
+    path.with_name(f"nova-compute.log.2.{ending}").write_bytes(pack(path.read_bytes()))
+    path.unlink()
+    found = read()
+    assert count(found) == count(usual)
+    assert sources(found)["nova-compute", f"var/log/nova/nova-compute.log.2.{ending}"] is None
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_what_is_cut_off_is_read_as_far_as_it_goes_and_is_not_whole(read, bundle, ending, pack):
+    bundle.write()
+    path = bundle.top / "compute2/var/log/nova/nova-compute.log"
+    path.with_name(f"nova-compute.log.1.{ending}").write_bytes(pack(path.read_bytes())[:-40])
+    found = read()
+    why = sources(found)["nova-compute", f"var/log/nova/nova-compute.log.1.{ending}"]
+    assert why == "it is cut off: what is compressed in it ends too early"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("nova-compute.log.1", b"\x7fELF\0\0\0", "it is binary"),
+        ("nova-compute.log.1.gz", b"no gzip", "it cannot be read: Not a gzipped file (b'no')"),
+        ("nova-compute.log.1.zst", b"\x28\xb5", "it is compressed with zstd: unpack it first"),
+        ("nova-compute.log.1", b"", "the time of its first line is not known"),
+    ],
+)
+def test_a_log_that_is_no_text_is_named_with_the_reason(read, bundle, name, data, why):
+    bundle.write()
+    (bundle.top / "compute2/var/log/nova" / name).write_bytes(data)
+    assert sources(read())["nova-compute", f"var/log/nova/{name}"] == why
+
+
+def test_a_log_that_may_not_be_read_is_named_with_the_reason(read, bundle, monkeypatch):
+    bundle.write()
+    real = os.open
+
+    def refuse(path, *more, **options):
+        if str(path).endswith("compute2/var/log/nova/nova-compute.log"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *more, **options)
+
+    monkeypatch.setattr(_bundle_lines.os, "open", refuse)
+    assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "it cannot be read: Permission denied"
+
+
+def test_a_journal_of_journald_is_named_with_the_way_to_export_it(read, bundle):
+    bundle.lines = {COMPUTE: ["x"]}
+    bundle.write()
+    (bundle.top / "compute2/var/log/system.journal").write_bytes(b"LPKSHHRH" + b"\0" * 100)
+    assert "system.journal: it is a journal: export it with journalctl --file=... -o short-iso-precise" in read()
+
+
+def test_a_line_of_a_megabyte_and_one_without_an_end_do_no_harm(read, bundle, usual, tmp_path):
+    bundle.top = tmp_path / "long"
+    long = f"2026-11-21 20:13:40.000 7 INFO nova [{bundle.boot.request} u p] " + "x" * 3_000_000
+    bundle.lines[COMPUTE] = ["y" * 1_000_000, *bundle.lines[COMPUTE], long]
+    bundle.write()
+    found = read()
+    assert count(found) == count(usual)
+    assert sources(found)["nova-compute", "var/log/nova/nova-compute.log"] is None
+
+
+def test_bytes_that_are_no_text_do_no_harm(read, bundle, usual, tmp_path):
+    bundle.top = tmp_path / "bytes"
+    bundle.lines[COMPUTE] = [f"{line} \udcff\udc80" for line in bundle.lines[COMPUTE]]
+    bundle.write()
+    assert count(read())["compute2"] == count(usual)["compute2"]
+
+
+def test_a_flood_is_not_whole(read, bundle, monkeypatch):
+    monkeypatch.setattr(_bundle_lines, "MOST", 30)
+    bundle.write()
+    assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "more than 30 lines were found in it"
+
+
+def test_links_out_of_the_directory_are_not_followed_and_are_named(read, bundle, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "nova-compute.log").write_text("\n".join(bundle.lines.pop(COMPUTE)))
+    bundle.write()
+    (bundle.top / "compute2/var/log/nova").symlink_to(outside)
+    (bundle.top / "compute2/var/log/own.log").symlink_to(outside / "nova-compute.log")
+    (bundle.top / "compute2/var/log/inside.log").symlink_to("neutron/neutron-openvswitch-agent.log")
+    (bundle.top / "compute2/var/log/nothing.log").symlink_to("/nowhere/at/all")
+    found = read()
+    assert "nova-compute" not in {name for name, _path in sources(found, "compute2")}
+    assert [text for text in found["doubts"] if "link" in text] == [
+        "compute2/var/log/nova leads out of the directory: it is a link, and is not followed",
+        "compute2/var/log/own.log leads out of the directory: it is a link, and is not followed",
+    ]
+
+
+def test_a_whole_host_that_is_a_link_is_not_followed(read, bundle, tmp_path):
+    bundle.write("../elsewhere/{host}/var/log/{name}")
+    (bundle.top / "compute1").symlink_to(tmp_path / "elsewhere/compute1")
+    assert read().startswith(f"there is no log in {bundle.top}")
+
+
+def test_a_pipe_is_passed_over(read, bundle):
+    bundle.write()
+    os.mkfifo(bundle.top / "compute2/var/log/pipe.log")
+    assert read()["boot"]["server"] == bundle.boot.server
+
+
+def test_an_empty_directory_is_said(read, bundle):
+    said = read()
+    assert said.startswith(f"there is no log in {bundle.top}. Give a directory with a log of each service")
+
+
+def test_a_directory_that_is_not_there_is_said(read, tmp_path):
+    assert read(tmp_path / "nowhere") == f"there is no {tmp_path}/nowhere. Give the directory that has the logs."
+
+
+def test_an_archive_is_said_with_the_command_that_unpacks_it(read, bundle, tmp_path):
+    bundle.write()
+    with tarfile.open(tmp_path / "logs.tar.xz", "w:xz") as archive:
+        archive.add(bundle.top, "logs")
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        archive.writestr("a", "b")
+    (tmp_path / "one.log").write_text("a\n")
+    said = read(tmp_path / "logs.tar.xz")
+    assert said.startswith(f"{tmp_path}/logs.tar.xz is an archive, and no directory of logs. Unpack it first")
+    assert said.endswith(f"mkdir bundle && tar -xf {tmp_path}/logs.tar.xz -C bundle")
+    assert "unzip" in read(tmp_path / "logs.zip")
+    assert "is a file, and no directory of logs. Give the directory that it lies in." in read(tmp_path / "one.log")
+
+
+def test_only_one_id_can_be_given(call, bundle, bundle_options):
+    result = call(module, **bundle_options(bundle.write(), request_id="req-a", server_id="b"))
+    assert "mutually exclusive" in result["msg"]
+
+
+def test_a_missing_library_is_said(read, monkeypatch):
+    monkeypatch.setattr(_flow, "HAS_LIBRARIES", False)
+    assert "jmespath" in read()
+
+
+def test_nothing_of_a_line_is_returned_that_could_be_secret(read, bundle):
+    secret = "gAAAAABsecret0token1value2"
+    bundle.lines = {key: [f"{line} X-Auth-Token: {secret}" for line in lines] for key, lines in bundle.lines.items()}
+    bundle.write()
+    found = read()
+    assert sum(count(found).values()) > 200
+    assert secret not in json.dumps(found)
+    assert "planted-secret" not in json.dumps(found)
+
+
+def test_nothing_is_written(read, bundle):
+    bundle.write()
+    before = {path: path.stat().st_mtime_ns for path in Path(bundle.top).rglob("*")}
+    read()
+    assert {path: path.stat().st_mtime_ns for path in Path(bundle.top).rglob("*")} == before
