@@ -111,7 +111,8 @@ def ceph(suspects, record, _stage):
 
 
 def errors(suspects, record, _stage):
-    """Errors in the logs: of this run, or of anybody while it ran."""
+    """Errors in the logs: of this run, or of anybody while it ran. Many of one component weigh no more than one."""
+    weighed = set()
     for error in record.get("errors") or []:
         component = WRITERS.get(error["service"], error["service"])
         kind = error["exception"] or ""
@@ -121,7 +122,10 @@ def errors(suspects, record, _stage):
             suspects.point("rabbitmq", None, 2, f"cannot be reached by {component} on {error['host']}")
             continue
         if not any(word in kind for word in VICTIM):
-            suspects.point(component, error["host"], KEYED_ERROR if error["keyed"] else ERROR, what)
+            who = (component, error["host"], error["keyed"])
+            weight = KEYED_ERROR if error["keyed"] else ERROR
+            suspects.point(component, error["host"], 0 if who in weighed else weight, what)
+            weighed.add(who)
         for word, other, weight in HINTS:
             if word in kind:
                 where = error["host"] if other in ("libvirt", "neutron-l2-agent") else None

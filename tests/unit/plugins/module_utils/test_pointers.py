@@ -170,6 +170,11 @@ def test_errors_in_logs(one, said):
     assert errors(one) == said
 
 
+def test_many_errors_of_one_component_weigh_no_more_than_one():
+    many = [error(None), error("a.SomeError"), error(None, keyed=False), error(None, "keystone"), error("b.OtherError")]
+    assert [weight for _component, _host, weight in errors(*many)] == [4, 0, 1, 4, 0]
+
+
 def test_a_directory_that_is_down_is_what_keystone_failed_at():
     assert ("ldap", None, 5) in errors(error("ldap.SERVER_DOWN", "keystone"))
 
