@@ -19,10 +19,11 @@ REPOSITORY = Path(__file__).parents[4]
 SCHEMA = json.loads((REPOSITORY / "roles/flow/files/flow.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 FLOWS = sorted((REPOSITORY / "roles/flow/files/flows").glob("*.yml"))
-# What docs/flows.md shows to its readers
+DOCUMENT = (REPOSITORY / "docs/flows.md").read_text()
+# What it shows to its readers
 EXAMPLE = next(
     yaml.safe_load(block)
-    for block in re.findall(r"```yaml\n(.*?)```", (REPOSITORY / "docs/flows.md").read_text(), re.DOTALL)
+    for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.DOTALL)
     if block.startswith("schema:")
 )
 EXTENSION = {
@@ -75,6 +76,10 @@ def test_it_knows_the_same_names_as_the_code():
     assert set(SCHEMA["$defs"]["step"]["properties"]) == _flow.STEP_KEYS
     rule = SCHEMA["$defs"]["rule"]["properties"]
     assert set(rule) == _flow.RULE_KEYS
+    # What docs/flows.md names in its table of a rule's keys
+    for name in ("source", "kind"):
+        row = next(line for line in DOCUMENT.splitlines() if line.startswith(f"| `{name}`"))
+        assert set(rule[name]["enum"]) == set(re.findall(r"`(\w+)`", row)) - {name}
     assert (tuple(rule["level"]["enum"]), tuple(rule["tier"]["enum"])) == (_flow.LEVELS, _flow.TIERS)
 
 

@@ -131,6 +131,14 @@ def test_of_the_host_that_broke_it_nothing_can_be_read(name):
         assert found["next"] == f"make {', '.join(sorted(truth['hosts']))} readable"
 
 
+@pytest.mark.parametrize("name", FAILED)
+def test_who_complains_a_lot_is_not_blamed_for_it(name):
+    record, truth = run_of(name), FAILED[name]["truth"]
+    error = {"service": "nova-api", "host": "controller1", "exception": None, "keyed": False, "count": 9}
+    record["errors"] += [{**error, "logger": f"a.logger{number}"} for number in range(50)]
+    assert _verdict.judge(record)["component"] in truth["components"]
+
+
 # What is said, and what is not judged
 
 

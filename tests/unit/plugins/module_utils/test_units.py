@@ -35,7 +35,7 @@ def read(replay):
     """Return a function that reads the services of a host by what its commands print."""
 
     def of(show, services=NOVA, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
-        return _units.read(replay(None, {"find": "", "systemctl": show, "ps": ps, "uptime": uptime}), services)
+        return _units.read(replay(None, {"systemctl": show, "ps": ps, "uptime": uptime}), services)
 
     return of
 
@@ -183,6 +183,14 @@ def test_a_pattern_that_nothing_matches_has_no_services(read):
 def test_a_unit_that_is_nobodys_is_passed_over(read, unit):
     assert _units.component_of(unit, NOVA) is None
     assert read(block(Id=unit)) == []
+
+
+def test_a_unit_of_a_template_that_is_stopped_is_told(replay):
+    stopped = block(Id="ceph-osd@0.service", ActiveState="inactive", SubState="dead")
+    host = replay(None, {"systemctl": stopped, "ps": "", "uptime": "1.0 1.0"})
+    assert [(one["unit"], one["state"]) for one in _units.read(host, OSD)] == [("ceph-osd@0.service", "stopped")]
+    # Without this option systemctl leaves out what is stopped where it is asked with a pattern.
+    assert " --all " in host.execute.asked[0]
 
 
 def test_values_may_hold_what_separates_them():
