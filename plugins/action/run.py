@@ -90,6 +90,11 @@ class Follower(threading.Thread):
         self.join()
 
 
+def in_short(target, verdict):
+    """How one run of many ended."""
+    return clean(f"  {target}: {verdict['result'].upper()}: {verdict['reason']}")
+
+
 class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
@@ -104,7 +109,9 @@ class ActionModule(ActionBase):
         controller = os.getppid()
         if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
             args["_controller"] = controller  # the process that the run's watch waits for
-        directory = args.get("run_dir")
+        # Many runs at once would write over each other: each of them says only how it ended.
+        target = (task_vars or {}).get("stackproof_target")
+        directory = None if target else args.get("run_dir")
         follower = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller)) if directory else None
         if follower:
             follower.start()
@@ -113,12 +120,12 @@ class ActionModule(ActionBase):
         finally:
             if follower:
                 follower.end()
-        if result.get("watched"):
+        if result.get("watched") and not target:
             kept = args.get("keep", "never") != "never"
             promise = "what it made stays" if kept else "what it made is removed all the same"
             display.display(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         if result.get("summary"):
-            display.display("\n".join(result["summary"]))
+            display.display("\n".join([in_short(target, result["verdict"])] if target else result["summary"]))
             if result.get("failed"):
                 del result["summary"]  # what is printed need not be printed once more as data
         return result

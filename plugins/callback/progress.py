@@ -85,6 +85,13 @@ def details(result, verbosity):
     return lines + (as_lines(trace) if verbosity > 2 and "Traceback" in trace else [])
 
 
+def where(result):
+    """The host of a result. A loop that is delegated to many hosts has no other name for them than its template."""
+    name = result.host.get_name()
+    label = CallbackBase.host_label(result)
+    return name if "{{" in label else label
+
+
 class CallbackModule(CallbackBase):
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
@@ -145,10 +152,10 @@ class CallbackModule(CallbackBase):
         self._erase()
         self._handle_warnings(result.result)
         if lines or self._free:
-            self._line(name, outcome, seconds, [self.host_label(result)])
+            self._line(name, outcome, seconds, [where(result)])
         else:
             longest, hosts = self._finished.get((name, outcome), (0, []))
-            self._finished[name, outcome] = (max(longest, seconds), [*hosts, self.host_label(result)])
+            self._finished[name, outcome] = (max(longest, seconds), [*hosts, where(result)])
         for line in lines if "censored" in result.result else items or lines:
             self._say(f"         {line}", COLORS.get(outcome, C.COLOR_WARN))
         self._draw()
@@ -219,7 +226,7 @@ class CallbackModule(CallbackBase):
 
     def v2_on_file_diff(self, result):
         if result.result.get("diff") and result.is_changed():
-            self._say(f"{title(result.task)}, {self.host_label(result)}\n{self._get_diff(result.result['diff'])}")
+            self._say(f"{title(result.task)}, {where(result)}\n{self._get_diff(result.result['diff'])}")
             self._draw()
 
     def v2_playbook_on_stats(self, stats):

@@ -43,6 +43,38 @@ def evidence(hostvars, hosts):
     }
 
 
+def hosts_of(groups, platform, host=None):
+    """The hosts that have to do with an instance on one compute host: that one, and those of the other parts."""
+    others = hosts_with(groups, platform, ["control", "network", "ceph"])
+    computes = hosts_with(groups, platform, ["compute"])
+    # Nova's name of a host may have a domain that the inventory's has not, or the other way round.
+    alike = [one for one in computes if host and one.partition(".")[0] == host.partition(".")[0]]
+    found = dict.fromkeys([*(alike or computes), *others])
+    return [one for one in found if one not in NOBODY] or NOBODY
+
+
+def by_item(result):
+    """The results of a task that looped, by what it looped over."""
+    return {one["item"]: one for one in (result or {}).get("results", [])}
+
+
+def evidence_by_item(hostvars, hosts, platform, clocks, reads):
+    """As evidence, where each host was read from the control node by tasks that loop."""
+    if hosts == NOBODY:
+        return {}
+    clocks, reads = by_item(clocks), by_item(reads)
+    return {
+        host: {
+            "groups": hostvars[host].get("group_names", []),
+            "parts": parts_of(hostvars[host].get("group_names", []), platform),
+            "clock": clocks.get(host),
+            "read": reads.get(host),
+            "before": hostvars[host].get("stackproof_ceph_before"),
+        }
+        for host in hosts
+    }
+
+
 def registered(hostvars, hosts, name):
     """What a task has registered on each of the hosts."""
     return {} if hosts == NOBODY else {host: hostvars[host].get(name) for host in hosts}
@@ -54,6 +86,9 @@ class FilterModule:
             "parts_of": parts_of,
             "hosts_with": hosts_with,
             "first_with": first_with,
+            "hosts_of": hosts_of,
             "evidence": evidence,
+            "evidence_by_item": evidence_by_item,
             "registered": registered,
+            "by_item": by_item,
         }

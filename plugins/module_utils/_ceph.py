@@ -27,7 +27,7 @@ def read(host, images, users):
     return {
         "user": user,
         "health": host.attempt("the health of Ceph", health_of, user),
-        "osds": host.attempt("the OSDs", osds_of, user) if images else None,
+        "osds": host.attempt("the OSDs", osds_of, user),
         "images": images_of(host, user, images),
     }
 

@@ -444,6 +444,8 @@ def words_of(one, known):
         return f"{one.get('method') or 'request'} {one['path']}: {one.get('status') or 'begun'}{asked}"
     if one["kind"] == "rpc":
         return " ".join(str(part) for part in (one["action"], one.get("method"), one.get("topic")) if part)
+    if one["kind"] == "error":
+        return f"an error of {one['logger']}" + (f": {one['exception']}" if one["exception"] else "")
     return ""
 
 

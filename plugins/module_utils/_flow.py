@@ -33,7 +33,7 @@ TIERS = (0, 1, 2, 3)
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"observe", "cached", "absent", "otherwise", "after", "before", "covers"}
+STEP_KEYS |= {"follows", "leads_to", "owed_by", "observe", "cached", "absent", "otherwise", "after", "before", "covers"}
 RULE_KEYS = {
     "source",
     "service",
@@ -91,7 +91,11 @@ def extended(base, more):
     for step in steps:
         ids = [str(one.get("id")) for one in merged]
         near = str(step.get("after", step.get("before")))
-        merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), step)
+        merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), dict(step))
+    for step in steps:
+        for one in merged:
+            if str(one.get("id")) in map(str, step.get("leads_to") or ()):
+                one["follows"] = [*(one.get("follows") or ()), step.get("id")]
     return {**base, **more, "lifelines": lifelines, "steps": merged}
 
 
@@ -123,6 +127,18 @@ def check(path, flow):
                 raise FlowError(path, f"{where}: {part} is no list of rules")
             for rule in rules:
                 check_rule(path, where, rule, ids)
+    check_order(path, flow["steps"])
+
+
+def check_order(path, steps):
+    """What follows itself, by whatever way, would never be owed."""
+    left = {str(step["id"]): {str(one) for one in step.get("follows") or ()} for step in steps}
+    while left:
+        ready = [one for one, before in left.items() if not before & left.keys()]
+        if not ready:
+            raise FlowError(path, f"the steps {', '.join(left)} follow each other in a circle")
+        for one in ready:
+            del left[one]
 
 
 def check_step(path, where, step, flow, ids):
@@ -130,13 +146,20 @@ def check_step(path, where, step, flow, ids):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
     if set(step) - STEP_KEYS:
         raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
-    for end in ("source", "target"):
-        if step[end] not in flow["lifelines"]:
+    for name in ("follows", "leads_to", "covers"):
+        if not isinstance(step.get(name) or [], list):
+            raise FlowError(path, f"{where}: {name} is no list")
+    for end in ("source", "target", "owed_by"):
+        if end in step and step[end] not in flow["lifelines"]:
             raise FlowError(path, f"{where}: {step[end]} is no lifeline")
     known = {str(one["id"]) for one in flow["base"]["steps"]} if "base" in flow else ids
     unknown = {str(one) for one in step.get("covers") or ()} - known
     if unknown:
         raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
+    for name in ("follows", "leads_to"):
+        unknown = {str(one) for one in step.get(name) or ()} - ids
+        if unknown:
+            raise FlowError(path, f"{where} {name.replace('_', ' ')} {', '.join(sorted(unknown))}, which are no steps")
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
             raise FlowError(path, f"{where} comes {name} {step[name]}, which is no step")

@@ -15,6 +15,10 @@ from datetime import datetime, timezone
 from . import _events, _flow, _match, _status
 from ._clock import now
 from ._instance import is_on
+from ._rivals import own_keys
+
+# Who complains of more than so many things is in a flood.
+MOST_ERRORS = 200
 
 FIELDS = (
     "method",
@@ -29,6 +33,8 @@ FIELDS = (
     "state",
     "fact",
     "step",
+    "logger",
+    "exception",
     "function",
     "verb",
     "table",
@@ -46,6 +52,7 @@ def wanted(record, flows):
         # The validation of a token may have been that long ago.
         "since": began - _flow.TOKEN_CACHE,
         "until": _events.seconds_of(now()),
+        "errors": True,
     }
 
 
@@ -59,6 +66,19 @@ def follow(record, flows, logs, queue=None, spans=None):
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
     matcher = _match.Matcher(events, names_of(record), facts_of(record), sources, began, ended)
     return [as_record(flow, matcher) for flow in flows], events
+
+
+def errors_of(events):
+    """What the logs complain of, each kind of complaint once."""
+    found = {}
+    for one in events:
+        if one["kind"] == "error":
+            keyed = bool(own_keys(one))
+            what = (one["service"], one["host"], one["logger"], one["exception"], keyed)
+            first = found.setdefault(what, {"at": written(one["at"]), "count": 0})
+            first["count"] += 1
+    names = ("service", "host", "logger", "exception", "keyed")
+    return [{**dict(zip(names, what)), **rest} for what, rest in list(found.items())[:MOST_ERRORS]]
 
 
 def logs_read(logs):
@@ -160,7 +180,7 @@ def written(at):
 
 def of_run(events):
     """What carries no id may be anybody's, and is not kept; where it counts as evidence, the flow has it."""
-    return [one for one in events if one["keys"] or one["source"] == "api"]
+    return [one for one in events if one["keys"] or one["source"] == "api" or one["kind"] == "error"]
 
 
 def lines(events):

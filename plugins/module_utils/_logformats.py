@@ -22,7 +22,7 @@ LONGEST = 16384
 # oslo.log: time, process, level, logger, [global and local request id, user, project ...], message
 OSLO = re.compile(
     r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6})\s+)?(?:(?P<pid>\d+)\s+)?"
-    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]+)\s+\[(?P<context>[^]]*)\]\s?"
+    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]{1,120})\s+\[(?P<context>[^]]*)\]\s?"
 )
 REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
@@ -67,6 +67,24 @@ RPC = [
     ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
     ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
 ]
+# Beside an exception's usual endings, those that OpenStack's own have. Its name is letters only: a token is not.
+RAISED = (
+    r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
+    r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
+    r"|Conflict|NoValidHost|DeadlinePassed|Undeliverable|SERVER_DOWN))"
+    # What another service has raised and sent back
+    r"(?:_Remote)?(?=[:>(.]|$)"
+)
+EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
+# The last line of a traceback: those before are indented, or are words.
+LAST_LINE = re.compile("^" + RAISED)
+# A line of a traceback names no request.
+TRACEBACK = re.compile(
+    r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6})\s+)?(?:(?P<pid>\d+)\s+)?"
+    r"(?:ERROR|CRITICAL)\s+(?P<logger>[\w.-]{1,120}) (?!\[)"
+)
+QUEUE_UNREACHABLE = "the queue is unreachable"
+UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # A word of a query that may be told: a name, not a secret
@@ -80,7 +98,14 @@ def parse(line, near, zone):
     """
     line = COLOURS.sub("", line[:LONGEST])
     try:
-        return oslo(line, zone) or uwsgi(line, near, zone) or apache(line) or json_line(line) or dated(line, near, zone)
+        return (
+            oslo(line, zone)
+            or traceback(line, zone)
+            or uwsgi(line, near, zone)
+            or apache(line)
+            or json_line(line)
+            or dated(line, near, zone)
+        )
     except (ValueError, OverflowError):
         return None  # it looks like a time and is none, such as a leap second
 
@@ -97,11 +122,41 @@ def oslo(line, zone):
         "at": at,
         "resolution_s": 0.001,
         "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
+        "failed": match["level"] in ("ERROR", "CRITICAL"),
+        "logger": match["logger"],
         "requests": REQUEST.findall(match["context"]),
         "process": match["pid"],
         "text": line[match.end() :],
         **spoken(line[match.end() :], messaging),
     }
+
+
+def traceback(line, zone):
+    match = TRACEBACK.match(line)
+    if not match:
+        return None
+    at = match["time"] and local_time(match["time"].replace(",", ".").replace("T", " "), zone)
+    raised = LAST_LINE.match(line[match.end() :])
+    return {
+        "at": at,
+        "resolution_s": 0.001,
+        "level": "info",
+        "failed": True,
+        "logger": match["logger"],
+        "requests": [],
+        "process": match["pid"],
+        "kind": "line",
+        # Source code and values are of no use here.
+        "text": raised[1] if raised else "",
+    }
+
+
+def exception_in(message):
+    """The class of the exception that an error names: of what it says there leaves no more a line than that."""
+    if UNREACHABLE.search(message):
+        return QUEUE_UNREACHABLE
+    found = EXCEPTION.findall(message)
+    return found[-1] if found else None
 
 
 def spoken(message, messaging):

@@ -24,6 +24,10 @@ MOST = 20000
 EDGE = 100
 # A value that a phrase may take out of a line
 SAFE = re.compile(r"^[\w.:@-]{1,80}$")
+# What oslo.log writes of an error, each line of a traceback like the first
+ERRORS = (" ERROR ", " CRITICAL ")
+# Lines of one process so close together are one error.
+ONE_ERROR = 0.1
 
 
 def read(host, services, wanted):
@@ -179,9 +183,11 @@ class Scan:
             self.windows.setdefault(window["service"], []).append(window["text"])
         self.events = []
         self.methods = {}
+        self.errors = {}
 
     def window_texts(self):
-        return sorted({text for texts in self.windows.values() for text in texts})
+        texts = {text for texts in self.windows.values() for text in texts}
+        return sorted(texts.union(ERRORS if self.wanted.get("errors") else ()))
 
     def file(self, service, path, changed, lines, edges):
         """The events of a file; what is returned says whether it was there for the whole time."""
@@ -236,6 +242,8 @@ class Scan:
             event = self.event(service, parsed, line[: _logformats.LONGEST])
             if event:
                 self.events.append(event)
+            if parsed.get("failed") and self.wanted.get("errors"):
+                self.error(service, parsed, line[: _logformats.LONGEST])
 
     def event(self, service, parsed, line):
         slack = parsed["resolution_s"] + 1
@@ -263,6 +271,30 @@ class Scan:
             "said": said,
             "window": window,
         }
+
+    def error(self, service, parsed, line):
+        """An error, of which the logger and the exception's class may be told; a traceback ends with the class."""
+        if not self.wanted["began"] - 1 <= parsed["at"] <= self.wanted["until"] + 1:
+            return
+        thread, keys = (service, parsed.get("process")), self.keys_in(line)
+        before = self.errors.get(thread)
+        if before and parsed["at"] - before["at"] <= ONE_ERROR and parsed["logger"] == before["logger"]:
+            before["exception"] = _logformats.exception_in(parsed["text"]) or before["exception"]
+            before["keys"] = {**before["keys"], **keys}
+            return
+        self.errors[thread] = {
+            "at": parsed["at"],
+            "resolution_s": parsed["resolution_s"],
+            "service": service,
+            "kind": "error",
+            "level": "info",
+            "logger": parsed["logger"],
+            "exception": _logformats.exception_in(parsed["text"]),
+            "keys": keys,
+            "said": [],
+            "window": [],
+        }
+        self.events.append(self.errors[thread])
 
     def keys_in(self, line):
         found = {}

@@ -12,10 +12,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+from . import _order
 from ._flow import LEVELS, TOKEN_CACHE, agrees, compiled, search
 from ._rivals import own_keys, rivals_in
 from ._status import status_of
 
+# The services whose logs lie on the host of the instance, and on all hosts like it
+BESIDE = ("nova-compute", "neutron-l2-agent", "openvswitch")
 # Some rules need the times of steps that others have shown: they have their turn later.
 TURNS = 4
 # The access that a source takes, where a rule says nothing else
@@ -27,6 +30,10 @@ def turn_of(rule, part):
     if part == "absent":
         return TURNS - 1
     return 2 if "window" in rule else 1 if "within" in rule else 0
+
+
+def rules_in(step):
+    return step.get("observe") or []
 
 
 def once(events):
@@ -55,7 +62,9 @@ class Matcher:
         self.began, self.ended = began, ended
         self.index = defaultdict(list)
         for one in events:
-            self.index[one["source"], one["service"]].append(one)
+            # An error is no step of any flow; the judge has them.
+            if one["kind"] != "error":
+                self.index[one["source"], one["service"]].append(one)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
         # Nova's web server may have a log of its own; either tells each request.
         asked = [source for source in sources if source["service"] == "nova-api"]
@@ -88,7 +97,42 @@ class Matcher:
                 choose(step)
         for step, rules in zip(steps, flow["steps"]):
             settle(step, rules, self)
+        self.miss(steps, flow["steps"], by_id)
         return steps
+
+    def miss(self, steps, rules_of_steps, by_id):
+        """Find what is missing: owed, as all before it happened, not proved by what comes after it, and looked for."""
+        happened = _order.happened(steps)
+        for step, rules in zip(steps, rules_of_steps):
+            # What may be proved not to happen, or be answered out of a cache, is owed by nobody; and what has no id of
+            # ours where it is logged may be there and not be known for ours.
+            certain = not (
+                rules.get("cached") or rules.get("absent") or any("window" in one for one in rules_in(rules))
+            )
+            if step["status"] == "unseen" and step["id"] not in happened and certain:
+                where = [place for rule in rules_in(rules) for place in self.owed(rule, by_id)]
+                if where:
+                    step.update(status="missing", reason=f"it is not in {' and '.join(dict.fromkeys(where))}")
+        owed = {path[-1]["id"] for path in _order.paths(steps)}
+        for step in steps:
+            if step["status"] == "missing" and step["id"] not in owed:
+                step.update(status="unseen", reason="a step that it follows did not happen")
+
+    def owed(self, rule, steps):
+        """What was read to its end and would have shown it: a step that nothing after it proves is missing then."""
+        if rule["source"] == "api" and rule.get("kind") in ("http", "state"):
+            return ["what the run itself saw"]  # it knows all its own requests, and looked at the state to the end
+        sources = [source for source in self.sources if source["service"] == rule["service"]]
+        here = [source for source in sources if source["host"] == self.names.get("host")]
+        # Beside the instance there is one of each; what those of other hosts say does not matter.
+        sources = here if here and rule["service"] in BESIDE else sources
+        if rule["source"] != "log" or not sources or not all(source["whole"] for source in sources):
+            return []
+        if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
+            return []
+        if self.span(rule, steps) is None or self.candidates(rule, steps, sure=False):
+            return []
+        return [f"the log of {rule['service']} on {', '.join(sorted({source['host'] for source in sources}))}"]
 
     def others(self, explained):
         """Exchanges between services that no step of the flow just matched has shown, with what explains them."""
@@ -123,6 +167,8 @@ class Matcher:
             "target": step["target"],
             "message": step["message"],
             "kind": step["kind"],
+            "owed_by": step.get("owed_by", step["source"]),
+            "follows": [str(one) for one in step.get("follows") or ()],
             "numbers": step.get("numbers") or {},
             "became": step.get("became"),
             "today": step.get("today"),
@@ -266,6 +312,8 @@ def retold_step(step, covered):
         **{name: step.get(name) for name in ("phase", "source", "target", "message", "kind", "became", "today")},
         "id": str(step["id"]),
         "numbers": step.get("numbers") or {},
+        "owed_by": step["source"],
+        "follows": [],
         "covers": [str(one) for one in step["covers"]],
         "status": status,
         "reason": f"of its steps {lacking}" if lacking else None,

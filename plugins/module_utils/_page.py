@@ -10,7 +10,6 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections import Counter
 from datetime import datetime
@@ -24,7 +23,7 @@ except ImportError:
 
 from . import _plot
 from ._clock import seconds_between
-from ._render import STATUSES, clean, slowest_calls
+from ._render import STATUSES, alternative, clean, slowest_calls
 
 SLOWEST = 10
 MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
@@ -151,7 +150,9 @@ def verdict(record):
         "started": f"{started:%Y-%m-%d %H:%M:%S} UTC",
         "started_iso": record["started"],
         "duration": "not finished" if record["duration_s"] is None else span(record["duration_s"]),
-        "alternatives": [one if isinstance(one, str) else json.dumps(one) for one in said["alternatives"]],
+        "evidence": said.get("evidence") or [],
+        "next": said.get("next"),
+        "alternatives": [alternative(one) for one in said["alternatives"]],
         "error": error_view(failed["error"], said["reason"]) if failed and failed["error"] else [],
         "limits": [(limit["ok"], limit["said"]) for limit in record["thresholds"]],
         "account": account(record),

@@ -63,11 +63,19 @@ def summary(record, directory):
     lines += [
         "",
         f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
+        *(f"    because it {why}" for why in record["verdict"].get("evidence") or []),
+        *(f"    or {alternative(one)}" for one in record["verdict"]["alternatives"]),
         f"  files: {directory}",
     ]
     page = os.path.join(directory, PAGE)
     lines += [f"  page: {page}", ""] if os.path.exists(page) else [""]
     return [clean(line) for line in lines]
+
+
+def alternative(one):
+    """Another suspect, in words."""
+    where = f" on {one['host']}" if one["host"] else ""
+    return f"{one['component']}{where} (weight {one['weight']:g}), which {', '.join(one['why'])}"
 
 
 def host_lines(record):

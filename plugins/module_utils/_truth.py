@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from . import _ceph, _dnsmasq, _libvirt, _metadata_proxy, _ovs
+from . import _ceph, _dnsmasq, _libvirt, _metadata_proxy, _ovs, _units
 from ._host import UnreadError
 from ._loglines import zone_of
 
@@ -42,14 +42,22 @@ def pool_images(instance, platform):
 
 
 def read(host, parts, instance, platform):
-    """What the named parts of a host know of an instance. Keys are the parts; what is not there is no key."""
-    server = instance["server"]
-    since = datetime.fromisoformat(server["created"].replace("Z", "+00:00")).timestamp()
+    """What the named parts of a host know of an instance. Keys are the parts; what is not there is no key.
+
+    Without an instance, as where a stage before it failed, what a host says of itself alone.
+    """
     facts = {
         "names": host.attempt("the host's name", names_of, default=[]),
         "addresses": host.attempt("the host's addresses", addresses_of, default=[]),
         "zone_s": host.attempt("the host's time zone", zone_of, default=None),
+        "services": host.attempt("the host's services", _units.read, platform.get("units") or [], default=[]),
     }
+    if not instance:
+        if "ceph" in parts:
+            facts["ceph"] = _ceph.read(host, [], platform["ceph_users"])
+        return facts
+    server = instance["server"]
+    since = datetime.fromisoformat(server["created"].replace("Z", "+00:00")).timestamp()
     if "compute" in parts:
         facts.update(_libvirt.read(host, server["id"]))
         facts["interfaces"] = {port["id"]: _ovs.read(host, port["id"])["interface"] for port in instance["ports"]}

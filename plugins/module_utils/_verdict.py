@@ -9,6 +9,8 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+from ._events import seconds_of
+from ._judge import finding
 from ._run import STAGES
 
 
@@ -43,6 +45,9 @@ def verdict(result, stage, reason):
         "component": None,
         "host": None,
         "reason": reason,
+        "last_seen": None,
+        "evidence": [],
+        "next": None,
         "alternatives": [],
     }
 
@@ -64,10 +69,7 @@ def judge(record, broke_off=False):
     if failed and failed["error"]["kind"] == "interrupted":
         return verdict("incomplete", failed["stage"], f"The run broke off in the stage {failed['stage']}.")
     if failed:
-        error = failed["error"]
-        return verdict(
-            "fail", failed["stage"], f"{failed['stage']}: {error['message'].rstrip('.')}. {error['hint']}".strip()
-        )
+        return failure(record, failed)
     missing = [name for name in STAGES if name not in stages or stages[name]["started"] is None]
     if missing:
         return verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
@@ -86,8 +88,36 @@ def judge(record, broke_off=False):
         names = ", ".join(f"{one['name']} ({one['why']})" for one in record["leftovers"])
         return verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
     seconds = next((wait["seconds"] for wait in stages["boot"]["waits"]), stages["boot"]["duration_s"])
-    said = f"The cloud provisions an instance: active after {seconds:.1f} s, and the guest has its metadata."
+    guest = (
+        "but its guest was not asked" if stages["metadata"]["status"] == "skipped" else "and the guest has its metadata"
+    )
+    said = f"The cloud provisions an instance: active after {seconds:.1f} s, {guest}."
     return verdict("pass", None, said + what_the_hosts_said(record))
+
+
+def failure(record, stage):
+    """A stage has failed: what it said, and what is known of who broke it."""
+    error, found = stage["error"], finding(record)
+    said = f"{error['message'].rstrip('.')}."
+    if found is None or found["said"] is None:
+        reason = f"{stage['stage']}: {said} {error['hint']}".strip()
+        return {**verdict("fail", stage["stage"], reason), **rest_of(found)}
+    where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
+    parts = [f"{where}: {found['said']}.", last_seen(found["last_seen"], record), said]
+    if found["next"]:
+        parts.append(f"Next: {found['next']}.")
+    return {**verdict("fail", stage["stage"], " ".join(part for part in parts if part)), **rest_of(found)}
+
+
+def rest_of(found):
+    return {name: value for name, value in (found or {}).items() if name != "said"}
+
+
+def last_seen(step, record):
+    if step is None:
+        return ""
+    after = seconds_of(step["at"]) - seconds_of(record["started"])
+    return f"Last seen: step {step['id']} ({step['message']}), {after:.1f} s after the start."
 
 
 def what_the_hosts_said(record):

@@ -94,7 +94,8 @@ def main():
             run = _run.Run(directory)
             with run.alone():
                 run.record["hosts"] = hosts
-                run.record["evidence"] = {"started": run.record["instance"]["asked"], "finished": _clock.now()}
+                asked = (run.record["instance"] or {}).get("asked") or _clock.now()
+                run.record["evidence"] = {"started": asked, "finished": _clock.now()}
                 run.save()
     except (StageError, OSError) as exc:
         error = explain(exc, f"filing the evidence in {directory}")

@@ -16,9 +16,10 @@ description:
     M(stackproof.provision.metadata_proxy_info) and M(stackproof.provision.rbd_info).
 options:
   instance:
-    description: The instance, as M(stackproof.provision.instance_info) returns it.
+    description:
+      - The instance, as M(stackproof.provision.instance_info) returns it.
+      - Without it the host says how itself, its services and Ceph are.
     type: dict
-    required: true
   parts:
     description: What is on this host.
     type: list
@@ -50,8 +51,8 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
-    - C(names) of the host, and by parts C(domain) and C(interfaces) (by port), C(dhcp) and C(metadata) (by port),
-      and C(ceph).
+    - C(names) and C(services) of the host, and by parts C(domain) and C(interfaces) (by port), C(dhcp) and C(metadata)
+      (by port), and C(ceph).
   returned: success
   type: dict
 unread:
@@ -67,7 +68,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils import _host_
 def main():
     _host_module.main(
         {
-            "instance": {"type": "dict", "required": True},
+            "instance": {"type": "dict"},
             "parts": {
                 "type": "list",
                 "elements": "str",

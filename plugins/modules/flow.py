@@ -49,7 +49,7 @@ coverage:
   type: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow
+from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow, _judge
 from ansible_collections.stackproof.provision.plugins.module_utils._run import write_whole
 
 
@@ -64,6 +64,7 @@ def main():
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
+                run.record["errors"] = _follow.errors_of(events)
                 run.record["logs"] = _follow.logs_read(module.params["logs"])
                 recorded = {
                     "queue": _follow.recorded(module.params["queue"]),
@@ -71,6 +72,11 @@ def main():
                 }
                 run.record.update({name: told for name, told in recorded.items() if told})
                 run.save()
+                # The verdict comes after the removal of everything; who waits for it is told now.
+                failed = next((stage["stage"] for stage in run.record["stages"] if stage["status"] == "failed"), None)
+                broke = _judge.finding(run.record)
+                if broke and broke["said"]:
+                    run.say(failed, broke["said"])
                 write_whole(
                     run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(_follow.of_run(events)))
                 )

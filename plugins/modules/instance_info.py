@@ -11,6 +11,7 @@ short_description: Reads what the API says of an instance, as far as its hosts m
 version_added: 0.1.0
 description:
   - Tells of a server its ports, networks, volumes and image. Nothing is changed.
+  - Of a run that has failed it also tells an administrator which of the cloud's services and agents are not heard.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.attributes
@@ -43,10 +44,15 @@ instance:
   description: The C(server), its C(ports), C(networks), C(volumes) and C(image); none if the run has no server.
   returned: success
   type: dict
+to_read:
+  description: Whether the hosts have anything to say, which is so of a run that has an instance or has failed.
+  returned: success
+  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _agents,
     _checks,
     _cloud,
     _instance,
@@ -57,19 +63,41 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
+# What is asked of a cloud that has just failed must not keep its user waiting.
+PATIENCE = 10
+
+
+def has_failed(run):
+    return run is not None and any(stage["status"] == "failed" for stage in run.record["stages"])
+
+
+def administrator(params, deadline):
+    theirs = {**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None}
+    return _cloud.connect(theirs, [], [], deadline)
+
 
 def look(params, run):
-    deadline = _waiting.Deadline(params["timeout"])
+    deadline = _waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
     identity = params["server"] or (run.resource("server") or {}).get("id")
     if not identity:
         return None
-    cloud, admin = _cloud.connect(params, [], [], deadline), None
+    cloud = _cloud.connect(params, [], [], deadline)
     if run:
         _wallet.take(run.wallet, cloud.session.auth)
-    if params["admin_cloud"]:
-        theirs = {**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None}
-        admin = _cloud.connect(theirs, [], [], deadline)
-    return _instance.look(cloud, identity, admin)
+    return _instance.look(cloud, identity, administrator(params, deadline) if params["admin_cloud"] else None)
+
+
+def look_at_agents(module, run):
+    """What an administrator is told of the services and agents of a cloud that failed; what is not is a warning."""
+    if not (has_failed(run) and module.params["admin_cloud"]):
+        return []
+    try:
+        agents, unread = _agents.look(administrator(module.params, _waiting.Deadline(PATIENCE)))
+    except (*CLOUD_ERRORS, StageError) as exc:
+        agents, unread = [], [why_not(exc)]
+    for reason in unread:
+        module.warn(reason)
+    return agents
 
 
 def why_not(exc):
@@ -109,13 +137,15 @@ def main():
     try:
         run = _run.Run(params["run_dir"]) if params["run_dir"] else None
         instance = look_or_file_why_not(module, run)
+        agents = look_at_agents(module, run)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance
+                run.record["agents"] = agents
                 run.save()
     except (*CLOUD_ERRORS, StageError, OSError) as exc:
         module.fail_json(msg=why_not(exc))
-    module.exit_json(changed=False, instance=instance)
+    module.exit_json(changed=False, instance=instance, to_read=bool(instance) or has_failed(run))
 
 
 if __name__ == "__main__":

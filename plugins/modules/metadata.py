@@ -18,6 +18,13 @@ extends_documentation_fragment:
   - stackproof.provision._stage.run
   - stackproof.provision._stage.attributes
 options:
+  guest:
+    description:
+      - Whom to ask. With V(none) nobody is asked, and the stage is skipped, as the verdict says. That is for instances
+        without a guest, as some drivers of nova make them.
+    type: str
+    choices: [console, none]
+    default: console
   tcp_port:
     description: The guest's port that a TCP connection is opened to. A refusal by the guest proves the way, too.
     type: int
@@ -112,9 +119,12 @@ def answered(reached, way, outcome):
 
 def act(stage):
     run = stage.run
+    if stage.params["guest"] == "none":
+        stage.details["reason"] = "the guest is not to be asked"
+        return "skipped"
     server, boot = run.resource("server"), run.stage("boot")
     if stage.check:
-        return
+        return None
     if server is None:
         raise StageError("invalid", "there is no server yet", hint="Run the stage boot of this run first.")
     follow_guest(stage, server, _guest.nonces(run.id, run.record["started"]))
@@ -125,10 +135,15 @@ def act(stage):
     address = network["details"].get("floating_ip")
     if address:
         reach(stage, address, stage.params["tcp_port"])
+    return None
 
 
 def main():
-    _stage.main("metadata", act, {"tcp_port": {"type": "int", "default": 22}}, timeout=300)
+    options = {
+        "guest": {"type": "str", "choices": ["console", "none"], "default": "console"},
+        "tcp_port": {"type": "int", "default": 22},
+    }
+    _stage.main("metadata", act, options, timeout=300)
 
 
 if __name__ == "__main__":

@@ -47,14 +47,14 @@ def environment(**more):
     return dict(os.environ, OS_CLIENT_CONFIG_FILE=str(DIRECTORY / "clouds.yaml")) | more
 
 
-def play(playbook, *arguments, env=None, **variables):
+def play(playbook, *arguments, env=None, timeout=LIMIT, **variables):
     done = subprocess.run(
         command(playbook, *arguments, **variables),
         env=environment(**(env or {})),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=LIMIT,
+        timeout=timeout,
         check=False,
     )
     return done.returncode, done.stdout

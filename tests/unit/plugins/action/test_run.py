@@ -194,7 +194,7 @@ def test_a_process_that_is_gone_writes_to_no_terminal():
 def act(screen, monkeypatch):
     """Return a function that runs the action; what the module was given is in the attribute given."""
 
-    def run(module, result, transport="local", **args):
+    def run(module, result, transport="local", variables=None, **args):
         action = object.__new__(plugin.ActionModule)
         action._task = SimpleNamespace(resolved_action=f"stackproof.provision.{module}", action=module, args=args)
         action._connection = SimpleNamespace(transport=transport)
@@ -206,7 +206,7 @@ def act(screen, monkeypatch):
             return dict(result)
 
         action._execute_module = execute
-        return action.run(task_vars={"a": 1})
+        return action.run(task_vars=variables or {"a": 1})
 
     monkeypatch.setattr(plugin.ActionBase, "run", lambda *_args: {})
     assert screen is plugin.display
@@ -255,6 +255,17 @@ def test_the_summary_is_printed(act, screen, run):
     assert screen.shown[-1].text == "one\ntwo"
     assert act("report", {"summary": ["one", "two"], "failed": True}, run_dir=run.directory) == {"failed": True}
     assert screen.shown[-1].text == "one\ntwo"
+
+
+def test_one_run_of_many_says_only_how_it_ended(act, screen, run, monkeypatch):
+    monkeypatch.setattr(plugin.Follower, "start", lambda _follower: pytest.fail("it is followed"))
+    target = {"stackproof_target": "compute1\x1b[2J"}
+    act("boot", {}, variables=target, run_dir=run.directory)
+    act("run", {"run_id": "run-1", "watched": True}, variables=target, runs="runs")
+    assert screen.texts == []
+    verdict = {"result": "fail", "reason": "boot: no valid host"}
+    act("report", {"summary": ["one", "two"], "verdict": verdict}, variables=target, run_dir=run.directory)
+    assert screen.shown[-1].text == "  compute1?[2J: FAIL: boot: no valid host"
 
 
 def test_a_stage_that_says_something_is_followed(act, screen, run, monkeypatch):

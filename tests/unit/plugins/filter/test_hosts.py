@@ -98,7 +98,56 @@ def test_what_one_task_has_registered_is_gathered_by_its_name():
     assert hosts.registered(hostvars, ["c1", "n1"], "logs") == {"c1": {"events": []}, "n1": None}
 
 
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        ("c1", ["c1", "c2", "n1", "s1"]),  # c2 is a network host, too
+        ("c1.example.org", ["c1", "c2", "n1", "s1"]),
+        ("c2", ["c2", "n1", "s1"]),
+        ("unknown", ["c1", "c2", "n1", "s1"]),
+        (None, ["c1", "c2", "n1", "s1"]),
+    ],
+)
+def test_the_hosts_that_have_to_do_with_an_instance(platform, host, found):
+    assert sorted(hosts.hosts_of(GROUPS, platform(), host)) == found
+
+
+def test_of_many_compute_hosts_one_is_read(platform):
+    groups = {"compute": [f"c{number}.example.org" for number in range(100)], "network": ["n1"]}
+    assert hosts.hosts_of(groups, platform(), "c7") == ["c7.example.org", "n1"]
+    assert len(hosts.hosts_of(groups, platform(), "elsewhere")) == 101
+
+
+@pytest.mark.parametrize("groups", [{}, {"all": ["localhost"]}])
+def test_without_such_hosts_nobody_has_to_do_with_it(platform, groups):
+    assert hosts.hosts_of(groups, platform(), "c1") == hosts.NOBODY
+
+
+def test_what_a_loop_has_registered_is_told_by_host(platform):
+    hostvars = {"c1": {"group_names": ["compute"], "stackproof_ceph_before": {"health": {}}}, "n1": {}}
+    clocks = {"results": [{"item": "c1", "offset_s": 0.1}, {"item": "n1", "unreachable": True}]}
+    reads = {"results": [{"item": "c1", "facts": {}}]}
+    assert hosts.evidence_by_item(hostvars, ["c1", "n1"], platform(), clocks, reads) == {
+        "c1": {
+            "groups": ["compute"],
+            "parts": ["compute"],
+            "clock": {"item": "c1", "offset_s": 0.1},
+            "read": {"item": "c1", "facts": {}},
+            "before": {"health": {}},
+        },
+        "n1": {"groups": [], "parts": [], "clock": {"item": "n1", "unreachable": True}, "read": None, "before": None},
+    }
+    assert hosts.evidence_by_item(hostvars, hosts.NOBODY, platform(), clocks, reads) == {}
+
+
+@pytest.mark.parametrize("result", [None, {}, {"skipped": True}])
+def test_a_loop_that_did_not_run_has_no_items(result):
+    assert hosts.by_item(result) == {}
+
+
 def test_the_filters_are_known_by_their_names(platform):
     filters = hosts.FilterModule().filters()
-    assert set(filters) == {"parts_of", "hosts_with", "first_with", "evidence", "registered"}
+    assert set(filters) == {
+        "parts_of", "hosts_with", "first_with", "hosts_of", "evidence", "evidence_by_item", "registered", "by_item",
+    }  # fmt: skip
     assert filters["parts_of"](["storage"], platform()) == ["ceph"]

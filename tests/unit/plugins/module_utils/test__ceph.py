@@ -63,9 +63,9 @@ def test_recorded_images_are_read_wholly(read):
     assert read() == ({"user": "admin", "health": health, "osds": {"0": True}, "images": IMAGES}, [])
 
 
-def test_without_images_only_the_health_is_asked_for(read):
+def test_without_images_the_health_and_the_osds_are_asked_for(read):
     found, unread = read(images=())
-    assert (found["osds"], found["images"], unread) == (None, [], [])
+    assert (found["osds"], found["images"], unread) == ({"0": True}, [], [])
     assert found["health"]["status"] == "HEALTH_OK"
 
 

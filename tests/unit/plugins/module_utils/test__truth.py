@@ -11,18 +11,21 @@ from ansible_collections.stackproof.provision.plugins.module_utils import _truth
 SERVER, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, VOLUME = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
 # What is known of every host
-EVERYWHERE = ("names", "addresses", "zone_s")
+EVERYWHERE = ("names", "addresses", "zone_s", "services")
 COMPUTE1 = {"names": ["compute1"], "addresses": ["10.71.16.14"], "zone_s": 0}
+# The components of a compute host, in the order of their units
+COMPUTE = ["libvirt", "neutron-l2-agent", "nova-compute", "ovsdb", "ovsdb"]
 
 
 @pytest.fixture
 def read(replay, instance, platform):
     """Return a function that reads a host, and says what could not be read."""
 
-    def of(name, *parts, instead=None, how="packages"):
+    def of(name, *parts, instead=None, how="packages", with_instance=True):
         profile = platform(how)
         host = replay(name, instead, profile["prefixes"])
-        return _truth.read(host, parts, instance, profile), [(one["what"], one["kind"]) for one in host.unread]
+        facts = _truth.read(host, parts, instance if with_instance else None, profile)
+        return facts, [(one["what"], one["kind"]) for one in host.unread]
 
     return of
 
@@ -36,8 +39,18 @@ def test_a_recorded_compute_host(read):
 
 
 def test_a_recorded_compute_host_without_the_instance(read):
-    facts = {**COMPUTE1, "domain": None, "interfaces": {PORT: None}}
-    assert read("compute1", "compute") == (facts, [])
+    facts, unread = read("compute1", "compute")
+    services = facts.pop("services")
+    assert (facts, unread) == ({**COMPUTE1, "domain": None, "interfaces": {PORT: None}}, [])
+    assert [(one["component"], one["state"]) for one in services] == [(name, "running") for name in COMPUTE]
+
+
+def test_without_an_instance_a_host_speaks_of_itself(read):
+    facts, unread = read("compute1", "compute", "network", with_instance=False)
+    assert (set(facts), unread) == (set(EVERYWHERE), [])
+    facts, unread = read("storage1", "ceph", with_instance=False)
+    assert (set(facts), unread) == ({*EVERYWHERE, "ceph"}, [])
+    assert (facts["ceph"]["osds"], facts["ceph"]["images"]) == ({"0": True}, [])
 
 
 def test_a_recorded_network_host(read):
@@ -87,8 +100,17 @@ def test_a_host_without_the_containers_names_all_that_was_not_read(read):
     ]
 
 
-def test_a_host_with_no_part_says_its_names_addresses_and_zone_only(read):
-    assert read("compute1") == (COMPUTE1, [])
+def test_a_host_with_no_part_says_its_names_addresses_zone_and_services_only(read):
+    facts, unread = read("compute1")
+    assert ({name: facts[name] for name in COMPUTE1}, unread) == (COMPUTE1, [])
+    assert set(facts) == set(EVERYWHERE)
+
+
+def test_services_are_asked_for_without_sudo_and_what_is_not_said_is_named(read):
+    facts, unread = read("compute1", instead={"systemctl": (127, "", "systemctl: not found")})
+    assert (facts["services"], unread) == ([], [("the host's services", "missing")])
+    assert [one["component"] for one in read("refused")[0]["services"]] == COMPUTE
+    assert read("compute1", how="kolla")[0]["services"] == []
 
 
 def test_a_host_says_its_zone(read):

@@ -41,6 +41,8 @@ def test_a_line_of_oslo_log_with_a_global_request_id_names_both_requests():
         "at": at(2026, 11, 21, 14, 43, 25, 787000),
         "resolution_s": 0.001,
         "level": "debug",
+        "failed": False,
+        "logger": "nova.compute.manager",
         "requests": [BOOT, LOCAL],
         "process": "1914",
         "text": "Starting instance... _do_build /usr/lib/x.py:1",

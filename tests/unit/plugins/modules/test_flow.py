@@ -36,7 +36,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
     result = call(asking, check=True, run_dir=str(directory), flows=FILES)
     assert (result["changed"], result.get("failed")) == (False, None)
     wanted = result["wanted"]
-    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "trace"}
+    assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "errors", "trace"}
     assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
     assert wanted["since"] == wanted["began"] - _flow.TOKEN_CACHE
     assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
@@ -53,6 +53,7 @@ def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
     assert [flow["name"] for flow in filed["flows"]] == ["ops_guide", "http_trace"]
     assert filed["flows"][0]["coverage"] == result["coverage"]["ops_guide"]
     logs = filed.pop("logs")
+    assert filed.pop("errors") == []
     assert {**filed, "flows": []} == followed.record
     assert [one["host"] for one in logs] == sorted(followed.logs)
     assert [one["sources"] for one in logs] == [followed.logs[one["host"]]["sources"] for one in logs]

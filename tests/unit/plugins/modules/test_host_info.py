@@ -78,7 +78,7 @@ def test_logs_may_be_elsewhere(on):
 
 def test_all_that_a_host_knows(on, instance, platform):
     result = on("network1", "evidence_info", instance=instance, parts=["network"], platform=platform())
-    assert set(result["facts"]) == {"names", "addresses", "zone_s", "dhcp", "metadata"}
+    assert set(result["facts"]) == {"names", "addresses", "zone_s", "services", "dhcp", "metadata"}
     assert result["facts"]["names"] == ["network1"]
 
 
@@ -112,6 +112,7 @@ def test_a_real_command_that_is_missing_is_no_crash(call, monkeypatch, tmp_path,
         ("the host's name", "missing"),
         ("the host's addresses", "missing"),
         ("the host's time zone", "missing"),
+        ("the host's services", "missing"),
     ]
     assert result["unread"][0]["why"].startswith("there is no command for: hostname: ")
 
@@ -121,6 +122,6 @@ def test_a_real_command_gets_the_words_and_the_language_of_programs(call, monkey
     (tmp_path / "hostname").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
-    result = call(module, instance=instance, parts=[], platform=platform())
+    result = call(module, instance=instance, parts=[], platform={**platform(), "units": []})
     said = {name: result["facts"][name] for name in ("names", "addresses")}
     assert (said, result["unread"]) == ({"names": ["C", "C--fqdn"], "addresses": ["C--all-ip-addresses"]}, [])

@@ -147,3 +147,11 @@ def test_metadata_before_its_time(error, cloud):
 def test_check_mode_asks_nobody(go, cloud):
     assert go("metadata", check=True)["record"]["status"] == "ok"
     assert cloud.requests == []
+
+
+def test_a_guest_that_is_not_to_be_asked_is_not(go, cloud, booted):
+    assert booted
+    before = len(cloud.requests)
+    record = go("metadata", guest="none")["record"]
+    assert (record["status"], record["details"]["reason"]) == ("skipped", "the guest is not to be asked")
+    assert len(cloud.requests) == before

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The order of a flow's steps: what each follows, and what must have happened because of what was seen.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+# What did not happen, and did not have to: it is as far as the steps before it are.
+PASSED_BY = ("cached", "absent", "skipped")
+
+
+def follows(steps):
+    """Id to the ids of what each step follows. A flow that says nothing of it is one chain."""
+    if any(step["follows"] for step in steps):
+        return {step["id"]: step["follows"] for step in steps}
+    return {step["id"]: [before["id"]] if before else [] for before, step in zip([None, *steps], steps)}
+
+
+def happened(steps):
+    """The ids of steps that were seen, or that something seen proves, as it follows them."""
+    before = follows(steps)
+    found, look = set(), [step["id"] for step in steps if step["status"] == "seen"]
+    while look:
+        one = look.pop()
+        if one not in found:
+            found.add(one)
+            look += before[one]
+    return found
+
+
+def paths(steps):
+    """What comes next after all that happened: lists of steps, each up to the first whose absence is proved.
+
+    Steps that follow nothing are no part of the chain, but for the first.
+    """
+    before, by_id = follows(steps), {step["id"]: step for step in steps}
+    done = happened(steps)
+
+    def is_done(one):
+        step = by_id[one]
+        passed_by = step["status"] in PASSED_BY or step["became"] == "cached"
+        return one in done or (passed_by and all(is_done(other) for other in before[one]))
+
+    done |= {one for one in by_id if is_done(one)}
+    linked = [step for step in steps if before[step["id"]] or step is steps[0]]
+    ready = [step for step in linked if step["id"] not in done and all(one in done for one in before[step["id"]])]
+    found = [path_from(step, before, by_id, done) for step in ready]
+    # What is proved to be lacking says more than what nobody could have seen.
+    return sorted(found, key=lambda path: path[-1]["status"] != "missing")
+
+
+def path_from(first, before, by_id, done):
+    path, reached = [first], done | {first["id"]}
+    while path[-1]["status"] != "missing":
+        later = (
+            step
+            for step in by_id.values()
+            if path[-1]["id"] in before[step["id"]]
+            and step["id"] not in reached
+            # Where it waits for something else as well, it is at the end of another path.
+            and reached.issuperset(before[step["id"]])
+        )
+        following = next(later, None)
+        if following is None:
+            break
+        path.append(following)
+        reached.add(following["id"])
+    return path
+
+
+def after(step, steps):
+    """The steps that follow one directly."""
+    before = follows(steps)
+    return [one for one in steps if step["id"] in before[one["id"]]]
+
+
+def last_seen(steps):
+    """The step of the chain that was seen last, polls apart: they go on whatever happens."""
+    before = follows(steps)
+    timed = [
+        one for one in steps if one["status"] == "seen" and one["at"] and before[one["id"]] and one["phase"] != "poll"
+    ]
+    return max(timed, key=lambda one: one["at"], default=None)

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What speaks against a suspect: each function knows one kind of evidence, and gives it the weight that it deserves.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+from ._logformats import QUEUE_UNREACHABLE
+
+# The component behind each service of the catalogue
+APIS = {
+    "identity": "keystone",
+    "image": "glance-api",
+    "compute": "nova-api",
+    "network": "neutron-server",
+    "volume": "cinder-api",
+    "block-storage": "cinder-api",
+    "placement": "placement-api",
+}
+# The component that writes each log, where it has another name
+WRITERS = {
+    "slapd": "ldap",
+    "nova-metadata": "nova-api-metadata",
+    "placement": "placement-api",
+    "rgw": "ceph-rgw",
+    "openvswitch": "ovsdb",
+}
+STATES = {
+    "stopped": "is stopped",
+    "failed": "has failed, and does not run",
+    "frozen": "is frozen: its processes are stopped by a signal",
+    "activating": "is starting",
+    "deactivating": "is stopping",
+}
+# What an exception's class says of others than who met it
+HINTS = (
+    ("libvirt", "libvirt", 4),
+    ("Hypervisor", "libvirt", 4),
+    ("rados.", "ceph-mon", 3),
+    ("rbd.", "ceph-mon", 3),
+    ("VirtualInterface", "neutron-l2-agent", 2),
+    ("PortBindingFailed", "neutron-l2-agent", 4),
+    ("DBConnection", "database", 4),
+    ("OperationalError", "database", 4),
+    ("ldap.", "ldap", 5),
+    ("SERVER_DOWN", "ldap", 5),
+    ("NoValidHost", "placement-api", 3),
+)
+# Who meets these waited for somebody else.
+VICTIM = ("MessagingTimeout", "DeadlinePassed", "ConnectTimeout", "ReadTimeout", "GatewayTimeout")
+GONE, UNHEARD, NO_ANSWER, SERVER_ERROR, KEYED_ERROR, ERROR = 10, 6, 6, 3, 4, 1
+
+
+def answers(suspects, _record, stage):
+    """What the APIs answered to the stage's own requests."""
+    failed = [call for call in stage["calls"] if call["status"] is None or call["status"] >= 500]
+    for call in failed[-1:]:
+        component = APIS.get(call["service"])
+        if call["status"] is None:
+            suspects.point(component, None, NO_ANSWER, f"did not answer {call['method']} {call['path']}")
+        else:
+            suspects.point(
+                component, None, SERVER_ERROR, f"answered {call['status']} to {call['method']} {call['path']}"
+            )
+
+
+def units(suspects, record, _stage):
+    """Services that do not run where they should."""
+    for host in record["hosts"]:
+        for service in host["facts"].get("services") or []:
+            if service["state"] in STATES:
+                since = f" since {service['for_s']:.0f} s" if service["for_s"] and service["state"] != "frozen" else ""
+                why = f"{STATES[service['state']]}{since} ({service['unit']})"
+                suspects.point(service["component"], host["host"], GONE, why)
+
+
+def agents(suspects, record, _stage):
+    """Services that the cloud itself does not hear any more, or that somebody has disabled."""
+    names = {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+    for agent in record.get("agents") or []:
+        host = names.get(agent["host"], agent["host"])
+        if agent["state"] == "down":
+            suspects.point(agent["component"], host, UNHEARD, f"is not heard by the cloud since {agent['heard']}")
+        elif not agent["enabled"]:
+            suspects.point(agent["component"], host, 2, "is disabled")
+
+
+def ceph(suspects, record, _stage):
+    """What Ceph says of itself, and where it says nothing."""
+    for host in record["hosts"]:
+        facts = host["facts"].get("ceph") or {}
+        down = sorted(number for number, is_up in (facts.get("osds") or {}).items() if not is_up)
+        if down:
+            suspects.point("ceph-osd", None, 8, f"{', '.join(down)} is down, as Ceph says")
+        names = sorted((facts.get("health") or {}).get("checks") or {})
+        for component, found in (
+            ("ceph-mon", [name for name in names if name.startswith("MON")]),
+            ("ceph-osd", [name for name in names if name.startswith(("OSD", "PG", "SLOW"))]),
+        ):
+            if found:
+                suspects.point(component, None, 2, f"is not well, as Ceph says: {', '.join(found)}")
+        for one in host["unread"]:
+            # Before it there may be sudo, and the way into a container.
+            if one["kind"] == "hung" and {"ceph", "rbd"} & set(one["command"].split()):
+                suspects.point("ceph-mon", None, 4, f"does not answer: {one['command']} hangs")
+                suspects.point("ceph-osd", None, 3, f"does not answer: {one['command']} hangs")
+
+
+def errors(suspects, record, _stage):
+    """Errors in the logs: of this run, or of anybody while it ran."""
+    for error in record.get("errors") or []:
+        component = WRITERS.get(error["service"], error["service"])
+        kind = error["exception"] or ""
+        what = f"logged an error of {error['logger']}" + (f": {kind}" if kind else "")
+        if kind == QUEUE_UNREACHABLE:
+            suspects.point(component, error["host"], 3, "cannot reach RabbitMQ")
+            suspects.point("rabbitmq", None, 2, f"cannot be reached by {component} on {error['host']}")
+            continue
+        if not any(word in kind for word in VICTIM):
+            suspects.point(component, error["host"], KEYED_ERROR if error["keyed"] else ERROR, what)
+        for word, other, weight in HINTS:
+            if word in kind:
+                where = error["host"] if other in ("libvirt", "neutron-l2-agent") else None
+                suspects.point(other, where, weight if error["keyed"] else 1, f"is what {component} failed at: {kind}")
+
+
+def faults(suspects, record, stage):
+    """What Nova itself says of the instance."""
+    said = (stage["error"].get("said") or "") + stage["error"]["message"]
+    if "No valid host" in said:
+        suspects.point("placement-api", None, 3, "had no host for the instance")
+        suspects.point("nova-scheduler", None, 1, "found no valid host")
+        for agent in record.get("agents") or []:
+            if agent["component"] == "nova-compute" and (agent["state"] == "down" or not agent["enabled"]):
+                suspects.near("nova-compute", None, 2, "was to take the instance")
+
+
+def guest(suspects, _record, stage):
+    """What the guest wrote, and what it did not."""
+    if stage["stage"] != "metadata":
+        return
+    details = (stage["details"] or {}).get("guest")
+    if details is None:
+        return  # nobody could read the console
+    steps = {one["step"] for one in details.get("steps") or []}
+    if not details.get("lines"):
+        suspects.point("vm-instance", None, 4, "wrote nothing on its console: it may have no kernel")
+    elif "lease" not in steps and "dhcp_start" in steps:
+        suspects.point("data network", suspects.host, 3, "carries no answer to the guest's DHCP requests")
+        suspects.point("dnsmasq", None, 2, "did not answer the guest")

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The suspects of a failed run: components, on hosts, with what speaks against each.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+from . import _order
+
+# Of these there is one beside each instance; any other one of them has nothing to do with it.
+BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb")
+# What does the work of a stage that no flow follows, the first to be asked first
+WORKERS = {
+    "auth": ["keystone", "ldap", "database", "memcached"],
+    "image": ["glance-api", "ceph-rgw", "ceph-mon", "ceph-osd", "keystone", "memcached", "database"],
+    "network": ["neutron-server", "neutron-l3-agent", "rabbitmq", "keystone", "memcached", "database"],
+    "volume": [
+        "cinder-api", "cinder-scheduler", "cinder-volume", "ceph-mon", "ceph-osd", "glance-api", "rabbitmq", "keystone",
+        "memcached", "database",
+    ],
+    "boot": ["nova-api", "rabbitmq", "keystone", "memcached", "database"],
+    "metadata": [
+        "neutron-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent", "rabbitmq", "memcached", "database",
+    ],
+}  # fmt: skip
+# What a message of each kind goes through
+CARRIERS = {
+    "AMQP cast": ["rabbitmq"],
+    "AMQP call": ["rabbitmq"],
+    "AMQP subscribe": ["rabbitmq"],
+    "DB": ["database"],
+    "socket(RADOS)": ["ceph-mon", "ceph-osd"],
+    "libvirt": ["libvirt"],
+    "OVSDB": ["ovsdb"],
+    "DHCP": ["data network"],
+}
+# What each component needs for its work: it may be all that keeps it from it.
+LEANS_ON = {
+    "keystone": ["ldap", "database", "memcached"],
+    "nova-api": ["keystone", "database", "rabbitmq", "glance-api", "neutron-server", "cinder-api", "memcached"],
+    "nova-conductor": ["database", "rabbitmq"],
+    "nova-scheduler": ["placement-api", "database", "rabbitmq"],
+    "nova-compute": [
+        "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server", "cinder-api",
+        "placement-api",
+    ],
+    "placement-api": ["database", "keystone"],
+    "glance-api": ["ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"],
+    "neutron-server": ["database", "rabbitmq", "keystone", "memcached"],
+    "neutron-dhcp-agent": ["dnsmasq", "rabbitmq", "neutron-server"],
+    "neutron-l2-agent": ["ovsdb", "rabbitmq", "neutron-server"],
+    "neutron-metadata-agent": ["nova-api-metadata", "neutron-server", "rabbitmq"],
+    "nova-api-metadata": ["database", "neutron-server", "nova-conductor", "memcached"],
+    "cinder-api": ["cinder-volume", "database", "rabbitmq", "keystone", "memcached"],
+    "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
+    "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
+    "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
+    "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent"],
+}  # fmt: skip
+# A name of a flow that stands for others, or for a process of one of them
+STANDS_FOR = {
+    "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent"],
+    "client": [],
+    "token-store": [],
+}
+# What the order of the steps alone says against who owed the first of them, whose lack is proved, who should have
+# taken it, what it goes through, what who owed it needs, and who does the stage's work somewhere
+OWED, PROVED, TARGET, CARRIER, LEANT_ON, WORKER = 2, 3, 1, 1, 0.5, 0.5
+
+
+class Suspects:
+    def __init__(self, record, stage, paths, steps):
+        self.host = host_of(record)
+        self.places = places_of(record)
+        self.found = {}
+        for place, path in enumerate(paths):
+            for number, step in enumerate(path):
+                near = 1 / (1 + place + number)
+                proof = PROVED if step["status"] == "missing" else 0
+                # A run of before this was told has no other who owed it than the source.
+                who = step.get("owed_by") or step["source"]
+                self.near(who, step, (OWED + proof) * near, "owed what is lacking")
+                for component in LEANS_ON.get(who, ()):
+                    self.near(component, step, LEANT_ON * near, f"is needed by {who}")
+                self.near(step["target"], step, TARGET * near, "was to take what is lacking")
+                for carrier in CARRIERS.get(step["kind"], ()):
+                    self.near(carrier, step, CARRIER * near, "carries what is lacking")
+            for step in _order.after(path[-1], steps):
+                self.near(step["source"], step, WORKER, "was to go on")
+        for component in WORKERS.get(stage["stage"], ()):
+            self.near(component, None, WORKER, f"has a part in the stage {stage['stage']}")
+
+    def near(self, name, step, weight, why):
+        """A component is near what is lacking."""
+        for component in STANDS_FOR.get(name, [name]):
+            one = self.found.setdefault(
+                component, {"component": component, "step": step, "base": 0, "role": why, "hosts": {}}
+            )
+            if weight > one["base"]:
+                one.update(base=weight, role=why, step=step or one["step"])
+
+    def point(self, component, host, weight, why):
+        """Something speaks against a component; what is not near, or beside another instance, is passed over."""
+        one = self.found.get(component)
+        if one is None or (component in BESIDE and self.host and host and host != self.host):
+            return
+        one["hosts"].setdefault(host, []).append((weight, why))
+
+    def place_of(self, component):
+        """Where a component is, if there is only one place where it can have failed this run."""
+        if component in BESIDE:
+            return self.host
+        places = self.places.get(component, ())
+        return next(iter(places)) if len(places) == 1 else None
+
+    def ranked(self):
+        """All suspects, the likeliest first: component, host, step, weight, why."""
+        rows = []
+        for one in self.found.values():
+            for host, pointers in one["hosts"].items() or [(None, [])]:
+                ordered = sorted(pointers, key=lambda pointer: -pointer[0])
+                where = host or self.place_of(one["component"])
+                rows.append(
+                    {
+                        "component": one["component"],
+                        "host": where,
+                        "step": one["step"],
+                        "role": one["role"],
+                        "weight": round(one["base"] + sum(weight for weight, _why in ordered), 2),
+                        "why": list(dict.fromkeys([*(why for _weight, why in ordered), one["role"]])),
+                    }
+                )
+        return sorted(rows, key=lambda row: -row["weight"])
+
+
+def places_of(record):
+    """Component to the hosts that have it."""
+    found = {}
+    for host in record["hosts"]:
+        for service in host["facts"].get("services") or []:
+            found.setdefault(service["component"], set()).add(host["host"])
+    return found
+
+
+def host_of(record):
+    """The inventory's name of the host that Nova chose, as far as anybody says so."""
+    server = (record.get("instance") or {}).get("server") or {}
+    for host in record["hosts"]:
+        names = {host["host"], *(host["facts"].get("names") or [])}
+        if host["facts"].get("domain") or (server.get("host") and server["host"] in names):
+            return host["host"]
+    return None

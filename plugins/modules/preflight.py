@@ -1,0 +1,130 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: preflight
+short_description: Looks before a sweep whether the cloud is well, and on which hosts it provisions
+version_added: 0.1.0
+description:
+  - Services of nova and cinder and agents of neutron must be alive, every endpoint of the catalogue must answer, and
+    quotas must leave room for what will be made at the same time. Nothing is changed.
+  - What is not well is a check that says so, and no failure of the module.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.attributes
+options:
+  admin_cloud:
+    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, where those of O(cloud) do not do.
+    type: str
+  at_once:
+    description: How many instances there will be at most at the same time.
+    type: int
+    default: 4
+  hosts:
+    description: The compute hosts that will be provisioned on. By default all that are found.
+    type: list
+    elements: str
+  values:
+    description: What is varied besides, as for M(stackproof.provision.sweep).
+    type: dict
+    default: {}
+  flavor:
+    description: Name or id of the flavor. By default the smallest one.
+    type: str
+  network:
+    description: The network that will be used, if none is made.
+    type: str
+  volume:
+    description: Where the volume comes from.
+    type: str
+    choices: [empty, image, none]
+    default: empty
+  volume_size:
+    description: Size of the volume in GB.
+    type: int
+    default: 1
+  floating_ip:
+    description: Whether the instance will have a floating IP.
+    type: bool
+    default: false
+  heartbeat:
+    description: How long ago a service may have been heard of, in seconds.
+    type: float
+    default: 90
+  timeout:
+    description: How long all of it may take, in seconds.
+    type: float
+    default: 180
+"""
+
+EXAMPLES = r"""
+- name: Look before
+  stackproof.provision.preflight:
+    cloud: mycloud-admin
+    at_once: 4
+  register: before
+"""
+
+RETURN = r"""
+checks:
+  description:
+    - Each check with C(name), C(status), C(reason), C(host) and C(component).
+    - The status is C(ok), C(failed) or C(unreadable).
+  returned: success
+  type: list
+  elements: dict
+hosts:
+  description: The hosts with a service nova-compute that no operator has disabled.
+  returned: success
+  type: list
+  elements: str
+left_out:
+  description: The other compute hosts, each with its C(host) and the C(reason).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _preflight
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._preflight_look import Look
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            **_cloud.CLOUD_OPTIONS,
+            "admin_cloud": {"type": "str"},
+            "at_once": {"type": "int", "default": 4},
+            "hosts": {"type": "list", "elements": "str"},
+            "values": {"type": "dict", "default": {}},
+            "flavor": {"type": "str"},
+            "network": {"type": "str"},
+            "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
+            "volume_size": {"type": "int", "default": 1},
+            "floating_ip": {"type": "bool", "default": False},
+            "heartbeat": {"type": "float", "default": 90},
+            "timeout": {"type": "float", "default": 180},
+        },
+        supports_check_mode=True,
+    )
+    if not _cloud.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    try:
+        look = Look(module.params)
+        checks = look.all()
+    except (*CLOUD_ERRORS, StageError, OSError) as exc:
+        error = explain(exc, "looking before the sweep")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}".strip())
+    hosts, left_out = _preflight.compute_hosts(look.services)
+    module.exit_json(changed=False, checks=checks, hosts=hosts, left_out=left_out)
+
+
+if __name__ == "__main__":
+    main()

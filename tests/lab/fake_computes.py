@@ -1,0 +1,118 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Many compute services with nova's fake driver, on a host of the lab that has nova and neutron: run there as root.
+
+    fake_computes.py PREFIX NUMBER [AGENT.json]
+
+Each is a process of its own, as on a host of its own, and has its own name. All are forked from one that has loaded
+nova before, so that they share most of their memory. Neutron binds a port only where an agent lives, so one more
+process reports an agent for each of them, like the one that AGENT.json describes. All end with their parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pwd
+import signal
+import sys
+from os import wait
+from pathlib import Path
+from time import sleep
+
+# Nova replaces sleep and wait by those of eventlet as soon as it is loaded; a parent that has used these has what its
+# children must not share. So they are imported by name, before.
+
+# Reports are as rare as nova and neutron allow without taking a host for dead.
+CONFIGURATION = """
+[DEFAULT]
+host = {name}
+compute_driver = fake.FakeDriver
+state_path = {folder}
+lock_path = {folder}
+debug = false
+report_interval = 20
+update_resources_interval = 600
+sync_power_state_interval = 0
+heal_instance_info_cache_interval = 0
+[oslo_concurrency]
+lock_path = {folder}
+"""
+REPORT_S = 30
+PARENT_DEATH = 1  # PR_SET_PDEATHSIG
+
+
+def fork(user, work, *arguments):
+    """Start a child that runs some work as a user, and ends with its parent."""
+    child = os.fork()
+    if child:
+        return child
+    account = pwd.getpwnam(user)
+    os.initgroups(user, account.pw_gid)
+    os.setgid(account.pw_gid)
+    os.setuid(account.pw_uid)
+    os.environ["HOME"] = account.pw_dir
+    ctypes.CDLL(None).prctl(PARENT_DEATH, signal.SIGKILL)
+    status = 1
+    try:
+        status = work(*arguments) or 0
+    finally:
+        os._exit(status)
+
+
+def serve(name, folder):
+    """Be the compute service of a host."""
+    from nova.cmd import compute  # noqa: PLC0415  loaded by the parent
+
+    path = folder / f"{name}.conf"
+    path.write_text(CONFIGURATION.format(name=name, folder=folder))
+    log = ["--log-file", str(folder / "log")]
+    sys.argv = ["nova-compute", "--config-file", "/etc/nova/nova.conf", "--config-file", str(path), *log]
+    compute.main()
+
+
+def report(names, agent):
+    """Say again and again that an agent lives on each of the hosts."""
+    from neutron.agent import rpc  # noqa: PLC0415  only in this child
+    from neutron.common import config  # noqa: PLC0415
+    from neutron_lib import context, topics  # noqa: PLC0415
+
+    config.register_common_config_options()
+    config.init(["--config-file", "/etc/neutron/neutron.conf", "--log-file", "/dev/null"])
+    reporter, who = rpc.PluginReportStateAPI(topics.REPORTS), context.get_admin_context_without_session()
+    state = {name: agent[name] for name in ("binary", "topic", "agent_type", "configurations")}
+    first = True
+    while True:
+        for name in names:
+            reporter.report_state(who, {**state, "host": name, "start_flag": first}, use_call=first)
+        first = False
+        sleep(REPORT_S)
+
+
+def main():
+    prefix, number = sys.argv[1], int(sys.argv[2])
+    names = [f"{prefix}-{one:03d}" for one in range(1, number + 1)]
+    if len(sys.argv) > 3:
+        fork("neutron", report, names, json.loads(Path(sys.argv[3]).read_text()))
+    from nova import cmd  # noqa: F401, PLC0415  patches what it must before the rest is loaded
+    from nova.cmd import compute  # noqa: F401, PLC0415
+    from nova.compute import manager  # noqa: F401, PLC0415
+    from nova.network import neutron  # noqa: F401, PLC0415
+    from nova.virt import fake  # noqa: F401, PLC0415
+
+    owner = pwd.getpwnam("nova")
+    for name in names:
+        folder = Path("/tmp") / prefix / name
+        folder.mkdir(parents=True)
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        fork("nova", serve, name, folder)
+        sleep(0.2)
+    print("started", flush=True)
+    wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sweeps over the compute hosts of the lab: all well, one of them broken, and how the time grows with their number."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from lab_under_test import GROUPS, INVENTORY, until
+from runs_under_test import LIMIT, Outcome, command, environment, play
+from test_verify import assert_sound
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/sweep.schema.json").read_text())
+STAGES = ["auth", "image", "network", "volume", "boot", "metadata"]
+# Time of so many hosts, by that of one, where there is room for all of them at the same time
+MOST = 1.3
+PAIRS = 3
+
+
+class Sweep(NamedTuple):
+    status: int
+    output: str
+    directory: Path
+    record: dict
+
+    def run(self, target):
+        return Outcome(self.status, self.output, (self.directory / target["directory"]).resolve())
+
+
+def sweep(runs, *arguments, timeout=LIMIT, **variables):
+    """Run acceptance to its end, and look at what holds of every sweep."""
+    variables = {"cloud": "lab-admin", "runs": runs, **variables}
+    status, output = play("acceptance", *arguments, timeout=timeout, **variables)
+    directory = max(Path(runs).glob("sweep-*"))
+    record = json.loads((directory / "sweep.json").read_text())
+    jsonschema.validate(record, SCHEMA)
+    assert (status == 0) == (record["verdict"]["result"] == "pass"), output
+    assert "Traceback" not in output
+    assert sorted(path.name for path in directory.iterdir()) == ["junit.xml", "sweep.html", "sweep.json"]
+    found = Sweep(status, output, directory, record)
+    for target in record["targets"]:
+        assert_sound(found.run(target))
+        assert f'href="../{target["run_id"]}/report.html"' in (directory / "sweep.html").read_text()
+    return found
+
+
+def cases(directory):
+    """(class, name) of each case of a sweep's JUnit file, with failed, skipped or ok."""
+    suite = ElementTree.parse(directory / "junit.xml").getroot()[0]
+    ends = {True: "failed", False: "ok"}
+    return {
+        (one.get("classname"), one.get("name")): "skipped" if one.find("skipped") is not None else ends[
+            one.find("failure") is not None
+        ]
+        for one in suite
+    }  # fmt: skip
+
+
+def test_every_compute_host_passes_and_is_judged_with_the_hosts_that_serve_it(runs):
+    done = sweep(runs, "-i", str(INVENTORY))
+    record, hosts = done.record, GROUPS["compute"]
+    assert done.status == 0, done.output
+    assert record["verdict"] == {"result": "pass", "reason": f"All {len(hosts)} targets passed.", "hosts": []}
+    assert [target["host"] for target in record["targets"]] == hosts
+    for target in record["targets"]:
+        assert [(one["stage"], one["status"]) for one in target["stages"]] == [(name, "ok") for name in STAGES]
+        run = done.run(target).record
+        assert done.run(target).stage("boot")["details"]["server"]["host"] == target["host"]
+        assert run["made"] == run["deleted"] > 0
+        # Of the compute hosts only its own is read; a sweep over all would read each of them for each.
+        others = {name for group in ("controller", "network", "storage") for name in GROUPS[group]}
+        assert {one["host"] for one in run["hosts"]} == {target["host"], "localhost"} | others
+        assert "The hosts agree, by" in run["verdict"]["reason"]
+        guide = next(flow for flow in run["flows"] if flow["name"] == "ops_guide")
+        assert sum(step["status"] == "seen" for step in guide["steps"]) > 40
+    assert {check["status"] for check in record["preflight"]} == {"ok"}
+    for name in hosts:
+        assert f"nova-compute on {name} is alive" in {check["name"] for check in record["preflight"]}
+    found = cases(done.directory)
+    assert set(found.values()) == {"ok"}
+    assert {name for of, name in found if of == f"stackproof.{hosts[0]}"} == {*STAGES, "run"}
+    assert "compute[1-2]" in done.output
+
+
+@contextlib.contextmanager
+def without_compute_service(host, name, admin):
+    """A compute host whose service has stopped, from when nova knows it until it is back."""
+
+    def state():
+        found = admin.compute.get("/os-services", params={"binary": "nova-compute", "host": name}).json()
+        return found["services"][0]["state"]
+
+    host.check_output("systemctl stop nova-compute")
+    try:
+        until(f"nova knows that {name} is down", lambda: state() == "down", 90, 2)
+        yield
+    finally:
+        host.check_output("systemctl start nova-compute")
+        until(f"{name} is back", lambda: state() == "up", 90, 2)
+
+
+def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, lab_hosts, admin):
+    good, bad = GROUPS["compute"][:2]
+    with without_compute_service(lab_hosts[bad], bad, admin):
+        done = sweep(runs, volume="none")
+    assert done.status == 2, done.output
+    verdict, targets = done.record["verdict"], {target["host"]: target for target in done.record["targets"]}
+    assert (verdict["result"], verdict["hosts"]) == ("fail", [bad])
+    assert verdict["reason"].startswith(f"1 of 2 targets did not pass. {bad}: boot")
+    assert f"Before the sweep: nova-compute on {bad} is down, it was last heard of " in verdict["reason"]
+    assert (targets[good]["result"], targets[bad]["result"], targets[bad]["stage"]) == ("pass", "fail", "boot")
+    assert "No valid host was found" in targets[bad]["reason"]
+    found = cases(done.directory)
+    assert (found[f"stackproof.{bad}", "boot"], found[f"stackproof.{bad}", "metadata"]) == ("failed", "skipped")
+    assert (found[f"stackproof.{good}", "boot"], found[f"stackproof.{good}", "metadata"]) == ("ok", "ok")
+    assert found["stackproof.before", f"nova-compute on {bad} is alive"] == "failed"
+
+
+def test_without_libvirt_a_host_is_broken_though_its_service_lives(runs, lab_hosts, admin):
+    """nova-compute then takes the host out of service by itself, which is no reason to leave it out."""
+    bad = GROUPS["compute"][0]
+    lab_hosts[bad].check_output("systemctl stop libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd")
+    try:
+        done = sweep(runs, volume="none", boot_timeout=60)
+    finally:
+        lab_hosts[bad].check_output("systemctl start libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd")
+        until(
+            f"{bad} is back in service",
+            lambda: [one.status for one in admin.compute.services(binary="nova-compute", host=bad)] == ["enabled"],
+            180,
+            3,
+        )
+    assert done.status == 2, done.output
+    assert done.record["verdict"]["hosts"] == [bad]
+    assert {target["host"]: target["result"] for target in done.record["targets"]}[GROUPS["compute"][1]] == "pass"
+
+
+def test_one_value_of_something_after_the_other_without_naming_hosts(runs):
+    done = sweep(runs, cloud="lab", targets=[], sweep={"volume_type": ["ceph", "nope"], "zone": ["nova"]})
+    assert done.status == 2, done.output
+    targets = {target["name"]: target for target in done.record["targets"]}
+    assert list(targets) == ["volume type ceph, zone nova", "volume type nope, zone nova"]
+    assert [target["result"] for target in targets.values()] == ["pass", "fail"]
+    assert "the cloud has no volume type nope" in done.record["verdict"]["reason"]
+    assert done.record["verdict"]["hosts"] == ["volume type nope, zone nova"]
+    # A plain user is not told which services there are.
+    unread = [check["reason"] for check in done.record["preflight"] if check["status"] == "unreadable"]
+    assert any("asking for its services" in reason for reason in unread)
+    assert {check["status"] for check in done.record["preflight"]} == {"ok", "unreadable"}
+
+
+def test_check_mode_looks_at_all_and_makes_nothing(runs):
+    status, output = play("acceptance", "--check", cloud="lab-admin", runs=runs)
+    assert status == 0, output
+    assert not list(runs.iterdir())
+    status, output = play("acceptance", "--check", cloud="lab-admin", runs=runs, flavor="lab-test-nope")
+    assert status == 2
+    for host in GROUPS["compute"]:
+        assert f"{host}: boot: the cloud has no flavor lab-test-nope" in output
+    assert not list(runs.iterdir())
+
+
+def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
+    """Of two targets one is in the middle, and one waits for its turn."""
+    process = subprocess.Popen(
+        command("acceptance", cloud="lab-admin", runs=runs, volume="none", at_once=1),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until("a run goes on", lambda: [path for path in runs.glob("*/progress.jsonl") if "boot" in path.read_text()], 90)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=60)
+    records = until("all runs have ended", lambda: ended(runs), 90)
+    assert [(one["verdict"]["result"], one["leftovers"]) for one in records] == [("incomplete", [])]
+    assert records[0]["made"] == records[0]["deleted"] > 0
+    whole = json.loads(next(runs.glob("sweep-*/sweep.json")).read_text())
+    jsonschema.validate(whole, SCHEMA)
+    assert whole["verdict"]["result"] == "incomplete"
+
+
+def ended(runs):
+    """The records of all runs in a folder, once all of them have ended."""
+    records = [json.loads(path.read_text()) for path in runs.glob("*/run.json")]
+    return all(record["finished"] for record in records) and records
+
+
+@pytest.mark.soak
+def test_two_hosts_take_hardly_longer_than_one(runs):
+    hosts, seconds = GROUPS["compute"], {1: [], 2: []}
+    for _pair in range(PAIRS):
+        for number, took in seconds.items():
+            begun = time.monotonic()
+            done = sweep(runs, "-i", str(INVENTORY), targets=hosts[:number])
+            took.append(time.monotonic() - begun)
+            assert done.status == 0, done.output
+            print({one["stage"]: one["median_s"] for one in done.record["stages"]})
+    one, two = (statistics.median(took) for took in seconds.values())
+    print(f"a sweep over one host {one:.1f} s, over two {two:.1f} s: {two / one:.2f} times; {seconds}")
+    assert two <= MOST * one
+
+
+# Hosts without a hypervisor
+
+
+@contextlib.contextmanager
+def fake_computes(controller, admin, number):
+    """So many compute hosts with the fake driver, as soon as nova has them and neutron binds ports there; then none."""
+    prefix = f"fake-{uuid.uuid4().hex[:6]}"
+    agents = admin.network.get("/agents", params={"binary": "neutron-openvswitch-agent"}).json()["agents"]
+    agent = json.dumps([one for one in agents if one["host"] == GROUPS["compute"][0]][0])
+    script = (Path(__file__).parent / "fake_computes.py").read_text()
+    for name, text in ((f"{prefix}.py", script), (f"{prefix}.json", agent)):
+        controller.run_expect([0], "echo %s | base64 -d > %s", base64.b64encode(text.encode()).decode(), f"/tmp/{name}")
+    start = "systemd-run --unit=%s --property=KillMode=control-group python3 /tmp/%s.py %s %s /tmp/%s.json"
+    controller.run_expect([0], start, prefix, prefix, prefix, str(number), prefix)
+
+    def ours(things):
+        return [one for one in things if one["host"].startswith(prefix)]
+
+    def services():
+        return ours(admin.compute.get("/os-services", params={"binary": "nova-compute"}).json()["services"])
+
+    def their_agents():
+        return ours(admin.network.get("/agents").json()["agents"])
+
+    def ready():
+        known = ours([one["service"] for one in admin.compute.get("/os-hypervisors/detail").json()["hypervisors"]])
+        alive = [one for one in their_agents() if one["alive"]]
+        up = [one for one in services() if one["state"] == "up"]
+        return len(up) == len(known) == len(alive) == number
+
+    try:
+        until(f"{number} fake computes are there", ready, 60 + 6 * number, 3)
+        yield sorted(one["host"] for one in services())
+    finally:
+        controller.run("systemctl stop %s; rm -rf /tmp/%s /tmp/%s.py /tmp/%s.json", *[prefix] * 4)
+        for one in services():
+            admin.compute.delete(f"/os-services/{one['id']}")
+        for one in their_agents():
+            admin.network.delete(f"/agents/{one['id']}")
+
+
+@pytest.fixture
+def bare_network(lab_project_admin):
+    """A network whose use costs next to nothing: no DHCP."""
+    neutron = lab_project_admin.network
+    network = neutron.create_network(name=f"lab-test-{uuid.uuid4().hex[:6]}", is_shared=True)
+    neutron.create_subnet(network_id=network.id, ip_version=4, cidr="192.168.94.0/23", is_dhcp_enabled=False)
+    yield network.name
+    neutron.delete_network(network)
+
+
+@pytest.mark.soak
+def test_the_time_for_each_host_does_not_grow_with_their_number(runs, lab_hosts, admin, bare_network):
+    """Nova's fake driver boots at once, so what is measured is the services' time and our own."""
+    number, controller = int(os.environ.get("FAKE_COMPUTES", "100")), lab_hosts[GROUPS["controller"][0]]
+    seconds = {}
+    with fake_computes(controller, admin, number) as hosts:
+        memory = controller.check_output("ps -o pss= -C python3 --sort -pss").split()
+        print(f"{number} fake computes, memory of each (KiB, shared parts shared out): {memory[1:4]} to {memory[-3:]}")
+        for part in (number // 4, number):
+            begun, spent = time.monotonic(), os.times()
+            options = {"volume": "none", "guest": "none", "network": bare_network, "follow": False}
+            done = sweep(runs, "--forks", "8", targets=hosts[:part], at_once=8, timeout=60 + 20 * part, **options)
+            assert done.status == 0, done.output
+            took, now = time.monotonic() - begun, os.times()
+            own = now.children_user + now.children_system - spent.children_user - spent.children_system
+            seconds[part] = took / part
+            print(f"{part} hosts: {took:.1f} s, {took / part:.2f} s and {own / part:.2f} s of the processor for each")
+            assert len(done.output.splitlines()) < 60 + 20 * part
+    assert seconds[number] <= MOST * seconds[number // 4]

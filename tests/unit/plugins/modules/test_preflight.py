@@ -1,0 +1,130 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The look before a sweep, as Ansible asks for it, at a cloud that answers as a real one did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.modules import preflight as module
+
+TOLD = {
+    r"/compute/v2.1/os-services$": "nova services",
+    r"/compute/v2.1/os-hypervisors/detail$": "nova hypervisors",
+    r"/compute/v2.1/limits$": "nova limits",
+    r"/network/v2.0/agents$": "neutron agents",
+    r"/network/v2.0/quotas/": "neutron quota details",
+    r"/volume/v3/.*/os-services$": "cinder services",
+    r"/volume/v3/.*/limits$": "cinder limits",
+}
+REFUSED = {
+    **TOLD,
+    r"/compute/v2.1/os-services$": "nova services refused",
+    r"/compute/v2.1/os-hypervisors/detail$": "nova forbidden",
+    r"/network/v2.0/agents$": "neutron agents of others",
+    r"/volume/v3/.*/os-services$": "cinder services refused",
+}
+pytestmark = pytest.mark.usefixtures("hurry")
+
+
+@pytest.fixture(autouse=True)
+def then(monkeypatch):
+    """The time of the recording."""
+    recorded = datetime.fromisoformat("2026-11-21T17:04:45+00:00").timestamp()
+    monkeypatch.setattr(module.Look, "now", lambda _look: recorded)
+
+
+@pytest.fixture
+def look(call, cloud):
+    def act(told=None, **options):
+        for path, name in (told or TOLD).items():
+            cloud.trouble("GET", path, name, times=9)
+        return call(module, cloud="small", **options)
+
+    return act
+
+
+def wrong(result):
+    return {one["name"]: (one["status"], one["reason"]) for one in result["checks"] if one["status"] != "ok"}
+
+
+def test_a_cloud_that_is_well(look, cloud):
+    result = look()
+    # What the recorded catalogue has beside the services that are played here does not answer.
+    assert {name for name in wrong(result) if "answers at" not in name} == set()
+    assert (result["hosts"], result["left_out"], result["changed"]) == (["compute1", "compute2"], [], False)
+    components = {one["component"] for one in result["checks"]}
+    assert {"nova", "neutron", "cinder", "image", "identity", "compute"} <= components
+    assert {method for method, _path in cloud.asked()} == {"GET", "POST"}
+    assert cloud.asked("POST") == [("POST", "/identity/v3/auth/tokens")]
+
+
+def test_without_a_volume_cinder_is_not_asked(look, cloud):
+    result = look(volume="none")
+    assert not [one for one in result["checks"] if one["component"] == "cinder"]
+    assert cloud.asked(path="/limits") == [("GET", "/compute/v2.1/limits")]
+
+
+def test_a_plain_user_is_told_less_which_is_no_failure(look):
+    result = look(REFUSED)
+    found = {name: how for name, (how, _why) in wrong(result).items() if "answers at" not in name}
+    assert found == {
+        "nova tells its services": "unreadable",
+        "nova tells its hypervisors": "unreadable",
+        "neutron tells its agents": "unreadable",
+        "cinder tells its services": "unreadable",
+    }
+    assert result["hosts"] == []
+
+
+def test_a_service_that_breaks_is_a_failed_check_and_the_others_are_asked(look, cloud):
+    cloud.trouble("GET", r"/network/v2.0/agents$", 500, times=9)
+    result = look()
+    status, reason = wrong(result)["neutron tells its agents"]
+    assert status == "failed"
+    assert "(500)" in reason
+    assert [one for one in result["checks"] if one["component"] == "cinder"]
+
+
+def test_an_endpoint_that_does_not_answer(look, cloud):
+    cloud.trouble("GET", r"/image", 503, times=99)
+    found = {name: how for name, (how, _why) in wrong(look()).items() if name.startswith("image")}
+    assert set(found.values()) == {"failed"}
+
+
+def test_without_a_token_all_is_failed_and_nothing_hangs(look, cloud):
+    cloud.password = "another"
+    result = look()
+    assert {one["status"] for one in result["checks"]} == {"unreadable"}
+    assert (result["hosts"], result.get("failed")) == ([], None)
+
+
+def test_a_quota_that_is_too_small_is_told_before_anything_is_made(look):
+    result = look(at_once=100, values={"zone": [str(number) for number in range(100)]})
+    status, reason = wrong(result)["the quota of instances is enough"]
+    assert (status, reason.partition(";")[0]) == (
+        "failed",
+        "instances: 100 are needed at the same time, but only 60 of 60 are left",
+    )
+    # Two hosts make two runs, however many could be made at once.
+    assert "the quota of instances is enough" not in wrong(look(at_once=100))
+
+
+def test_a_flavor_that_does_not_exist(look):
+    found = wrong(look(flavor="nope"))
+    assert "nope" in found["nova tells the quotas"][1]
+
+
+def test_an_administrators_cloud_is_asked_for_what_only_that_is_told(look, know_cloud, cloud):
+    know_cloud(small=cloud.entry(), other=cloud.entry())
+    look(admin_cloud="other")
+    assert len(cloud.asked("POST", "/auth/tokens")) == 2
+
+
+def test_a_cloud_that_nobody_knows_is_a_failure_of_the_module(call, cloud):
+    result = call(module, cloud="nowhere")
+    assert result["failed"]
+    assert "known are: small" in result["msg"]
+    assert not cloud.requests

@@ -1,0 +1,140 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A sweep's begin and end, as Ansible asks for them, with recorded runs in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ansible_collections.stackproof.provision.plugins.modules import sweep as module
+
+RUNS = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs"
+REPORT = Path(__file__).parents[4] / "roles/report"
+SCHEMA = json.loads((REPORT / "files/sweep.schema.json").read_text())
+PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
+
+
+@pytest.fixture
+def sweep(call, tmp_path):
+    """Return a function that calls the module."""
+
+    def act(state, check=False, **options):
+        return call(module, check=check, state=state, runs=str(tmp_path), cloud="small", **options)
+
+    return act
+
+
+@pytest.fixture
+def begun(sweep):
+    return sweep("begun", hosts=["c1", "c2"], at_once=3)
+
+
+def put(tmp_path, target, recorded):
+    shutil.copytree(RUNS / recorded, tmp_path / target["run_id"])
+
+
+def record_of(result):
+    record = json.loads((Path(result["directory"]) / "sweep.json").read_text())
+    jsonschema.validate(record, SCHEMA)
+    return record
+
+
+def test_a_begun_sweep_says_which_runs_there_are_to_be(begun, tmp_path):
+    assert begun["changed"] is True
+    assert [one["run_id"] for one in begun["targets"]] == [f"{begun['sweep_id']}-c1", f"{begun['sweep_id']}-c2"]
+    assert begun["directory"] == str(tmp_path / f"sweep-{begun['sweep_id']}")
+    record = record_of(begun)
+    assert (record["cloud"], record["at_once"], record["verdict"]["result"]) == ("small", 3, "incomplete")
+    assert not stat.S_IMODE(os.stat(begun["directory"]).st_mode) & 0o077
+
+
+def test_the_same_id_twice_is_refused(sweep):
+    sweep("begun", sweep_id="mine", hosts=["c1"])
+    result = sweep("begun", sweep_id="mine", hosts=["c1"])
+    assert result["failed"]
+    assert "there was a sweep mine before. Choose another id" in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sweep_id": "Mine"}, "is no sweep id"),
+        ({"values": {"flavour": ["a"]}}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(sweep, tmp_path, options, words):
+    result = sweep("begun", **options)
+    assert words in result["msg"]
+    assert os.listdir(tmp_path) == []
+
+
+def test_all_passed(sweep, begun, tmp_path):
+    for target in begun["targets"]:
+        put(tmp_path, target, PASSED)
+    result = sweep("finished", sweep_id=begun["sweep_id"], templates=str(REPORT / "templates"))
+    assert result.get("failed") is None
+    assert result["verdict"] == {"result": "pass", "reason": "All 2 targets passed.", "hosts": []}
+    record = record_of(result)
+    assert [one["directory"] for one in record["targets"]] == [f"../{one['run_id']}" for one in begun["targets"]]
+    for name in ("junit.xml", "sweep.html", "sweep.json"):
+        path = Path(result["directory"]) / name
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077
+    assert any("PASS: All 2 targets passed." in line for line in result["summary"])
+
+
+def test_one_failed(sweep, begun, tmp_path):
+    put(tmp_path, begun["targets"][0], PASSED)
+    put(tmp_path, begun["targets"][1], FAILED)
+    result = sweep("finished", sweep_id=begun["sweep_id"])
+    assert result["failed"]
+    assert result["verdict"]["hosts"] == ["c2"]
+    assert result["msg"] == result["verdict"]["reason"]
+    assert not (Path(result["directory"]) / "sweep.html").exists()
+    assert sweep("finished", sweep_id=begun["sweep_id"], enforce=False).get("failed") is None
+
+
+def test_a_run_that_is_missing_or_broken_is_no_pass(sweep, begun, tmp_path):
+    (tmp_path / begun["targets"][0]["run_id"]).mkdir()
+    (tmp_path / begun["targets"][0]["run_id"] / "run.json").write_text("{")
+    result = sweep("finished", sweep_id=begun["sweep_id"])
+    assert result["verdict"]["result"] == "incomplete"
+    reasons = [one["reason"] for one in record_of(result)["targets"]]
+    assert "cannot be read" in reasons[0]
+    assert reasons[1] == "its run was not begun"
+
+
+def test_a_finished_sweep_keeps_its_verdict(sweep, begun, tmp_path):
+    first = sweep("finished", sweep_id=begun["sweep_id"])
+    before = record_of(first)
+    put(tmp_path, begun["targets"][0], PASSED)
+    second = sweep("finished", sweep_id=begun["sweep_id"])
+    assert (second["changed"], record_of(second)) == (False, before)
+
+
+def test_check_mode_writes_nothing(sweep, tmp_path):
+    result = sweep("begun", check=True, hosts=["c1"])
+    assert [one["name"] for one in result["targets"]] == ["c1"]
+    assert sweep("finished", check=True, sweep_id=result["sweep_id"])["changed"] is False
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_sweep_that_was_never_begun_has_no_end(sweep):
+    assert "No such file" in sweep("finished", sweep_id="never")["msg"]
+
+
+def test_what_was_seen_before_counts(sweep, begun, tmp_path):
+    check = {"name": "x", "status": "failed", "reason": "it is down", "host": "c9", "component": "nova"}
+    left_out = [{"host": "c3", "reason": "disabled: repair"}]
+    other = sweep("begun", hosts=["c1"], checks=[check], left_out=left_out)
+    put(tmp_path, other["targets"][0], PASSED)
+    result = sweep("finished", sweep_id=other["sweep_id"])
+    assert result["msg"] == "The target c1 passed. Before the sweep: it is down."
+    assert record_of(result)["left_out"] == left_out
+    assert other["sweep_id"] != begun["sweep_id"]
