@@ -337,6 +337,20 @@ def test_without_messages_their_level_is_asked_for(followed):
     assert (step["status"], step["reason"]) == ("unseen", f"would be shown by {ways}")
 
 
+def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followed):
+    (taken,) = [
+        one
+        for one in followed.logs["controller1"]["events"]
+        if (one.get("action"), one.get("method")) == ("taken", "dhcp_ready_on_ports") and one["window"]
+    ][-1:]
+    ports = _events.keys_of(followed.record)["port"]
+    call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
+    queue = {"controller1": {"events": [{**call, "service": "rabbitmq", "keys": {"port": ports}}]}}
+    (flow,), _events_of_run = _follow.follow(followed.record, [FLOWS["ops_guide"]], followed.logs, queue)
+    step = next(step for step in flow["steps"] if step["id"] == "33")
+    assert ("log", "messaging", "keyed") in {(one["source"], one["level"], one["grade"]) for one in step["evidence"]}
+
+
 def test_without_any_host_ssh_is_asked_for(followed):
     followed.record["hosts"], followed.logs = [], {}
     flow = follow(followed)
