@@ -72,10 +72,11 @@ soak: lab ## What takes long or is repeated often: many runs at once, many kille
 	$(MAKE) --no-print-directory bench
 
 bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
-bench: lab ## How much longer verify takes than a bare script; how long a million log lines take; what recording the queue costs
+bench: lab ## How much longer verify takes than a bare script, and what log lines, recording the queue and sweeps cost
 	PATH="$(BIN):$$PATH" python tests/bench/pairs.py lab
 	PATH="$(BIN):$$PATH" python tests/bench/log_lines.py
 	PATH="$(BIN):$$PATH" python tests/bench/firehose.py lab $(LAB_DIRECTORY)/inventory.yml controller1 10
+	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
 
 check: ## The fast part of the tests, without a lab
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going sanity sanity-2.19 importer unit unit-2.19 lint docs-lint

@@ -1,7 +1,9 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of a run in a browser: it fits a phone, filters without script, unfolds in print, and fetches nothing.
+"""The pages of a run and of a sweep in a browser: they fit a phone and fetch nothing.
+
+That of a run filters without script and unfolds in print.
 
 Needs chromium (apt-get install chromium), which is driven over a pipe, by its DevTools protocol.
 """
@@ -28,6 +30,7 @@ RUNS = {
     "followed": RECORDED / "pages" / "20261121-152747-af4099",
     "refused": RECORDED / "runs" / "20261121-073057-d8aefd",
 }
+PAGES = (*RUNS, "sweep")
 PATIENCE = 30
 # All that lies to the right of the page, but for what scrolls in a frame of its own
 WIDER = """[...document.querySelectorAll("body *")].filter(one =>
@@ -46,7 +49,7 @@ for name, places in (
         spec.submodule_search_locations = places
         sys.modules[name] = module_from_spec(spec)
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _page, _run
+from ansible_collections.stackproof.provision.plugins.module_utils import _page, _run, _sweep, _sweep_render
 
 
 class Browser:
@@ -137,10 +140,27 @@ def pages(tmp_path_factory):
     for name, directory in RUNS.items():
         text = _page.render(_run.read_record(directory), TEMPLATE.read_text(), diagram, earlier)
         (folder / f"{name}.html").write_text(text)
-    return {name: folder / f"{name}.html" for name in RUNS}
+    (folder / "sweep.html").write_text(page_of_a_sweep())
+    return {name: folder / f"{name}.html" for name in PAGES}
 
 
-@pytest.mark.parametrize("name", RUNS)
+def page_of_a_sweep():
+    """Forty targets, of which one was refused and one slow, and a service that is down."""
+    down = {"name": "nova-compute on a is alive", "status": "failed", "host": "a", "component": "nova"}
+    checks = [{**down, "reason": "nova-compute on a is down"}, {**down, "status": "unreadable", "reason": "not told"}]
+    left_out = [{"host": "b", "reason": "disabled: repair"}]
+    targets = _sweep.targets_of([f"compute-{one:02d}.example.org" for one in range(40)], {}, "20261121-170000-a1b2c3")
+    record = _sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
+    refused, passed = (_run.read_record(RUNS[name]) for name in ("refused", "followed"))
+    outcomes = {one["key"]: _sweep.outcome(passed, f"../{one['run_id']}") for one in targets}
+    outcomes[targets[7]["key"]] = _sweep.outcome(refused, f"../{targets[7]['run_id']}")
+    slow = outcomes[targets[9]["key"]]
+    slow["stages"] = [{**one, "seconds": one["seconds"] * 9} for one in slow["stages"]]
+    record = _sweep.finish(record, outcomes, 3, 5)
+    return _sweep_render.page(record, TEMPLATE.with_name("sweep.html.j2").read_text(), TEMPLATE.read_text())
+
+
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_nothing_is_wider_than_the_page(browser, pages, name, width):
     browser.show(pages[name], width)
@@ -178,7 +198,7 @@ def test_print_unfolds_the_evidence(browser, pages):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", PAGES)
 def test_words_have_contrast(browser, pages, name, scheme):
     """Each word has 4.5 times the light of what is behind it, or the other way round, as WCAG AA asks for."""
     browser.show(pages[name], 1280, scheme)
@@ -209,11 +229,12 @@ CONTRAST = """(() => {
 })()"""
 
 
-def test_nothing_is_fetched_and_nothing_is_against_the_policy(browser, pages):
-    browser.show(pages["followed"], 1280)
+@pytest.mark.parametrize("name", ["followed", "sweep"])
+def test_nothing_is_fetched_and_nothing_is_against_the_policy(browser, pages, name):
+    browser.show(pages[name], 1280)
     browser.ask("Page.captureScreenshot")
     asked = {
         one["params"]["request"]["url"] for one in browser.events if one.get("method") == "Network.requestWillBeSent"
     }
-    assert {url for url in asked if not url.startswith("data:")} == {pages["followed"].as_uri()}
+    assert {url for url in asked if not url.startswith("data:")} == {pages[name].as_uri()}
     assert [one["params"]["entry"]["text"] for one in browser.events if one.get("method") == "Log.entryAdded"] == []
