@@ -122,13 +122,18 @@ def kill_all(process, runs):
 
 def wait_for_progress(runs, stage, limit=120, run="latest"):
     """Wait until a run, by default the newest one, says something of a stage."""
+    wait_for_text(runs, f'"stage": "{stage}"', limit, run)
+
+
+def wait_for_text(runs, text, limit=120, run="latest"):
+    """Wait until the progress of a run, by default the newest one, has this text."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
-            if f'"stage": "{stage}"' in (Path(runs) / run / "progress.jsonl").read_text():
+            if text in (Path(runs) / run / "progress.jsonl").read_text():
                 return
         time.sleep(0.05)
-    raise AssertionError(f"the run did not reach the stage {stage} within {limit} s")
+    raise AssertionError(f"the run did not come to {text} within {limit} s")
 
 
 def wait_for_end(runs, limit=90):

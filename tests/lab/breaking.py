@@ -1,0 +1,201 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a part of the lab is broken for a while: stopped, frozen, cut off, or told something wrong.
+
+Each way is a context manager that puts everything back and waits until the cloud says that what it broke is well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import urllib.error
+import urllib.request
+from datetime import datetime, timezone
+
+from lab_under_test import GROUPS, HOSTS, connect, on_the_lab
+from openstack.exceptions import SDKException
+from test_services import PORTS, SERVICES, SHARED
+
+RECOVERY = 180
+# What is asked while a service is frozen would otherwise be waited for without end.
+PATIENCE = 20
+APIS = [port for port in PORTS["controller"] if port in (5000, 9292, 8778, 8774, 8775, 9696, 8776)]
+# As the cloud names those who report to it; of the others only systemd tells.
+REPORTING = {
+    "nova-conductor",
+    "nova-scheduler",
+    "nova-compute",
+    "cinder-scheduler",
+    "cinder-volume",
+    "neutron-dhcp-agent",
+    "neutron-l3-agent",
+    "neutron-metadata-agent",
+    "neutron-openvswitch-agent",
+}
+
+
+def units_of(host):
+    """The services that the lab promises on a host."""
+    groups = {group for group, members in GROUPS.items() if host in members}
+    own = [unit for group, units in SERVICES.items() if group in groups for unit in units]
+    return own + [unit for homes, units in SHARED.items() if groups & set(homes) for unit in units]
+
+
+class Lab:
+    """The hosts by name, with root's rights, and the cloud as its administrator sees it."""
+
+    def __init__(self, hosts):
+        self.hosts = hosts
+        self.admin = connect("lab-admin")
+        self.admin.session.timeout = PATIENCE
+
+    def run(self, host, command):
+        done = self.hosts[host].run(command)
+        assert done.rc == 0, f"{host}: {command}: {done.stdout} {done.stderr}"
+        return done.stdout
+
+    def reports(self):
+        """Who reports to the cloud: (binary, host) with whether it counts as alive and when it last did."""
+        found = {}
+        for one in answer(self.admin.compute, "/os-services", "services"):
+            up = one["state"] == "up" and one["status"] == "enabled"
+            found[one["binary"], one["host"]] = (up, moment(one["updated_at"]))
+        for one in answer(self.admin.network, "/agents", "agents"):
+            found[one["binary"], one["host"]] = (one["alive"], moment(one["heartbeat_timestamp"]))
+        for one in answer(self.admin.block_storage, "/os-services", "services"):
+            found[one["binary"], one["host"].partition("@")[0]] = (one["state"] == "up", moment(one["updated_at"]))
+        return found
+
+    def ill(self, fresh=(), since=None):
+        """What is not well, in words; those named in fresh must have reported since then."""
+        for host in self.hosts:
+            units = units_of(host)
+            states = self.hosts[host].run("systemctl is-active " + " ".join(units)).stdout.split()
+            yield from (f"{unit} on {host} is {state}" for unit, state in zip(units, states) if state != "active")
+        yield from (f"nothing answers on port {port}" for port in APIS if not answers(port))
+        for group in GROUPS["storage"]:
+            health = self.hosts[group].run("timeout 20 ceph health").stdout
+            if not health.startswith("HEALTH_OK"):
+                yield f"ceph: {health.strip() or 'no answer'}"
+        try:
+            reports = self.reports()
+        except (SDKException, KeyError, ValueError) as error:
+            yield f"the cloud does not say who is up: {error}"
+            return
+        yield from (f"{binary} of {host} is not up" for (binary, host), (up, _at) in reports.items() if not up)
+        for one in fresh:
+            if one not in reports or reports[one][1] < since:
+                yield f"{one[0]} of {one[1]} has not reported since"
+
+    def wait_until_well(self, fresh=(), since=None):
+        deadline = time.monotonic() + RECOVERY
+        while ill := list(self.ill(fresh, since)):
+            assert time.monotonic() < deadline, f"the lab is not well after {RECOVERY} s: {'; '.join(ill)}"
+            time.sleep(2)
+
+
+def answer(service, path, key):
+    response = service.get(path)
+    if response.status_code != 200:
+        raise SDKException(f"{path}: {response.status_code}")
+    return response.json()[key]
+
+
+def moment(text):
+    """A time of the cloud's, which is always UTC, as seconds."""
+    parsed = datetime.fromisoformat(text) if text else datetime.fromtimestamp(0)
+    return parsed.replace(tzinfo=timezone.utc).timestamp()
+
+
+def answers(port):
+    url = f"http://{on_the_lab(HOSTS[GROUPS['controller'][0]]['ansible_host'])}:{port}/"
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+    except urllib.error.HTTPError:
+        return True  # a refusal is an answer
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def recovered(lab, host, units=()):
+    """Wait at the end until the lab is well, and until these units have reported to the cloud again."""
+    try:
+        yield
+    finally:
+        since = time.time()
+        lab.wait_until_well([(unit, host) for unit in units if unit in REPORTING], since)
+
+
+@contextlib.contextmanager
+def undone(lab, host, command, back):
+    lab.run(host, command)
+    try:
+        yield
+    finally:
+        lab.run(host, back)
+
+
+@contextlib.contextmanager
+def stopped(lab, host, *units):
+    """Units that are stopped; a socket that would start its service again has to be named first."""
+    names = " ".join(units)
+    services = " ".join(unit for unit in units if not unit.endswith(".socket"))
+    with recovered(lab, host, units):
+        command = f"systemctl stop {names}"
+        with undone(lab, host, command, f"systemctl reset-failed {services}; systemctl start {names}"):
+            yield
+
+
+@contextlib.contextmanager
+def frozen(lab, host, *units):
+    """Units whose every process, with all children, does nothing; connections to them stay open."""
+    names = " ".join(units)
+    with (
+        recovered(lab, host, units),
+        undone(lab, host, f"systemctl kill --signal=STOP {names}", f"systemctl kill --signal=CONT {names}"),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def killed(lab, host, unit):
+    """A unit that dies once, and that systemd starts again."""
+    with recovered(lab, host, [unit]):
+        lab.run(host, f"systemctl kill --signal=KILL {unit}")
+        yield
+
+
+@contextlib.contextmanager
+def cut_off(lab, host, port, units=()):
+    """Packets between a host and a port of others are lost, without a word to either."""
+    rules = [f"OUTPUT --protocol tcp --dport {port} --jump DROP", f"INPUT --protocol tcp --sport {port} --jump DROP"]
+    make, back = (" && ".join(f"iptables --wait {verb} {rule}" for rule in rules) for verb in ("--insert", "--delete"))
+    with recovered(lab, host, units), undone(lab, host, make, back):
+        yield
+
+
+@contextlib.contextmanager
+def unplugged(lab, host, device):
+    with recovered(lab, host), undone(lab, host, f"ip link set {device} down", f"ip link set {device} up"):
+        yield
+
+
+@contextlib.contextmanager
+def changed(lab, host, path, edit, units=()):
+    """A file that is changed by a command, and read anew by the units; then both are as before."""
+    restart = f"systemctl restart {' '.join(units)}" if units else "true"
+    kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
+    with recovered(lab, host, units):
+        lab.run(host, f"cp --preserve=all {path} {kept}")
+        try:
+            lab.run(host, f"{edit} && {restart}")
+            if units:
+                lab.wait_until_well([(unit, host) for unit in units if unit in REPORTING], time.time() - 5)
+            yield
+        finally:
+            lab.run(host, f"cat {kept} > {path} && rm {kept} && {restart}")

@@ -1,0 +1,236 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of verify with a fault, what the hosts knew while it was on, and how the verdict compares with the truth.
+
+As a program it files such runs, for whoever judges them: python fault_runs.py FOLDER FAULT...
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import yaml
+from breaking import PATIENCE, Lab, units_of
+from faults import FAULTS
+from lab_under_test import HOSTS, INVENTORY, until
+from runs_under_test import LIMIT, Outcome, directories, ids_made, left_of, play, start, verify, wait_for_text
+
+LOOK = Path(__file__).with_name("look_at_units.py")
+FLOWS = Path(__file__).parents[2] / "roles/flow/files/flows"
+WHOLE = ("-i", str(INVENTORY))
+# A boot takes some 15 s on the lab, and the guest then 7 s until it has its metadata. One that hangs need not be waited
+# for; one that goes through may take longer at times.
+SHORT = {
+    "auth_timeout": 15,
+    "image_timeout": 30,
+    "network_timeout": 20,
+    "volume_timeout": 20,
+    "boot_timeout": 60,
+    "metadata_timeout": 25,
+    "cleanup_timeout": 15,
+    "checks_timeout": 60,
+}
+
+
+def run_with(lab, fault, runs, afterwards=lambda _outcome: None):
+    """One run with a fault, which is gone at the end, as is all that the run could not remove because of it."""
+    given = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "volume_type": "ceph", **SHORT}
+    given |= ({"boot_timeout": 30} if fault.stage == "boot" else {}) | fault.variables
+    if "image_file" in given:
+        del given["image"]
+    try:
+        if fault.during:
+            return run_broken_on_its_way(lab, fault, runs, given, afterwards)
+        with fault.make(lab):
+            outcome = verify(runs, *WHOLE, **given)
+            afterwards(outcome)
+            return outcome
+    finally:
+        clean_up(lab, runs, given["cloud"])
+
+
+def run_broken_on_its_way(lab, fault, runs, given, afterwards):
+    process = start(runs, *WHOLE, **given)
+    try:
+        wait_for_text(runs, fault.during)
+        with fault.make(lab):
+            output = process.communicate(timeout=LIMIT)[0]
+            outcome = Outcome(process.returncode, output, (Path(runs) / "latest").resolve())
+            afterwards(outcome)
+            return outcome
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate(timeout=LIMIT)
+
+
+def clean_up(lab, runs, cloud):
+    """What a fault kept a run from removing goes once the fault is gone."""
+    storage = next(host for name, host in lab.hosts.items() if "ceph-mon@a" in units_of(name))
+    found = directories(runs)
+    if not left_of(found, lab.admin, storage):
+        return
+    kept = {one: (one / "run.json").read_text() for one in found}
+    status, output = play("cleanup", cloud=cloud, runs=runs)
+    for one, text in kept.items():
+        (one / "run.json").write_text(text)  # the record of the run itself is what is judged
+    assert status == 0, output
+    drop_orphans(lab, found)
+    until("nothing to be left", lambda: not left_of(found, lab.admin, storage), 60, 2)
+
+
+def drop_orphans(lab, found):
+    """A scheduler that comes back late still claims a host, for a server that is gone."""
+    servers = {one["id"] for one in lab.admin.compute.get("/servers/detail?all_tenants=1").json()["servers"]}
+    for server in ids_made(found).get("server", set()) - servers:
+        lab.admin.placement.delete(f"/allocations/{server}")
+
+
+# What the hosts know
+
+
+def look_at(host, units, ids, begun):
+    script = base64.b64encode(LOOK.read_bytes()).decode()
+    asked = base64.b64encode(json.dumps({"units": units, "ids": ids, "begun": begun}).encode()).decode()
+    return json.loads(host.check_output(f"echo {script} | base64 -d | timeout 60 python3 - {asked}"))
+
+
+def ids_of(record):
+    """The ids by which the services' logs know a run."""
+    found = set()
+    for stage in record["stages"]:
+        found |= {call.get("request_id") for call in stage["calls"]}
+        found |= {one.get("id") for one in stage["resources"] if one.get("kind") in ("server", "port", "volume")}
+    instance = record.get("instance") or {}
+    found |= {port["id"] for port in instance.get("ports") or []}
+    found |= {(instance.get("server") or {}).get("id")}
+    return sorted(one for one in found if one)
+
+
+def hosts_now(lab, record):
+    """Of each host its units and the lines of its logs, and what the cloud says of who reports to it."""
+    looks = {name: look_at(lab.hosts[name], units_of(name), ids_of(record), record["started"]) for name in HOSTS}
+    cloud = {}
+    for service, path in (("compute", "/os-services"), ("network", "/agents"), ("block_storage", "/os-services")):
+        try:
+            cloud[service] = getattr(lab.admin, service).get(path, timeout=PATIENCE).json()
+        except Exception as error:  # whatever it is, it is what the cloud answers with this fault
+            cloud[service] = {"error": f"{type(error).__name__}: {error}"}
+    logs = {name: look.pop("logs") for name, look in looks.items()}
+    return {"hosts": looks, "cloud": cloud}, logs
+
+
+# The verdict against the truth
+
+
+def order_of_steps():
+    order = []
+    for name in ("ops_guide", "modern"):
+        for step in yaml.safe_load((FLOWS / f"{name}.yml").read_text())["steps"]:
+            place = len(order)
+            if "after" in step:
+                place = order.index(step["after"]) + 1
+            elif "before" in step:
+                place = order.index(step["before"])
+            order.insert(place, step["id"])
+    return order
+
+
+def is_near(step, steps, order):
+    places = [order.index(one) for one in steps]
+    return step in order and any(abs(order.index(step) - place) <= 1 for place in places)
+
+
+def compare(fault, verdict):
+    """One row of the table of confusion: what was said, and which parts of it are right."""
+    broken = fault.stage is not None
+    said = {name: verdict.get(name) for name in ("result", "stage", "component", "host", "step")}
+    alike = {
+        "result": said["result"] == ("fail" if broken else "pass"),
+        "stage": said["stage"] == fault.stage,
+        "component": not broken or said["component"] in fault.components,
+        "host": not broken or said["host"] in fault.hosts,
+        "step": not fault.steps or is_near(said["step"], fault.steps, order_of_steps()),
+    }
+    return {"fault": fault.name, "expected": fault.truth, "said": said, "alike": alike, "reason": verdict["reason"]}
+
+
+def note(path, row):
+    """Add a row to the table, in the place of an earlier one of the same fault."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = json.loads(path.read_text()) if path.exists() else []
+    rows = [one for one in rows if one["fault"] != row["fault"]] + [row]
+    path.write_text(json.dumps(rows, indent=1))
+
+
+def as_markdown(rows):
+    lines = ["| fault | component | named | host | named | step | named |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        cells = [row["fault"]]
+        for name, expected in (("component", "components"), ("host", "hosts"), ("step", "steps")):
+            mark = "" if row["alike"][name] else " (wrong)"
+            cells += [", ".join(row["expected"][expected]), f"{row['said'][name] or 'none'}{mark}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    right = sum(all(row["alike"].values()) for row in rows)
+    return "\n".join([*lines, "", f"{right} of {len(rows)} verdicts are right in every part."])
+
+
+# Filing
+
+
+def file_run(lab, fault, folder):
+    """Leave a run with a fault in a folder, together with the truth and what the hosts knew."""
+    place = folder / fault.name
+    shutil.rmtree(place, ignore_errors=True)
+
+    def afterwards(outcome):
+        shutil.copytree(outcome.directory, place, ignore=shutil.ignore_patterns("watched"))
+        (place / "output.txt").write_text(outcome.output)
+        (place / "truth.json").write_text(json.dumps(fault.truth | {"variables": fault.variables}, indent=1))
+        known, logs = hosts_now(lab, outcome.record)
+        (place / "services.json").write_text(json.dumps(known, indent=1))
+        for host, files in logs.items():
+            for path, lines in files.items():
+                target = place / "logs" / host / path.removeprefix("/var/log/").replace("/", "-")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text("".join(lines))
+
+    with tempfile.TemporaryDirectory() as runs:
+        return run_with(lab, fault, Path(runs), afterwards)._replace(directory=place)
+
+
+def main():
+    import testinfra  # noqa: PLC0415
+
+    # Whoever ends this early gets a lab without the fault all the same.
+    signal.signal(signal.SIGTERM, lambda *_signal: sys.exit("ended from outside"))
+    folder = Path(sys.argv[1])
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lab = Lab({name: testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo=True") for name in HOSTS})
+    failed = []
+    for name in sys.argv[2:]:
+        try:
+            outcome = file_run(lab, FAULTS[name], folder)
+            verdict = outcome.record["verdict"]
+            print(f"{name}: {outcome.record['duration_s']} s, {verdict['stage']}: {verdict['reason']}", flush=True)
+        except BaseException:
+            failed.append(name)
+            traceback.print_exc()
+            with contextlib.suppress(OSError):
+                (folder / f"{name}.failed").write_text(traceback.format_exc())
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults that are made on the lab, each with what a verdict on it has to say to be right."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+from breaking import changed, cut_off, frozen, killed, recovered, stopped, undone, unplugged
+from lab_under_test import DIRECTORY, GROUPS
+
+CONTROLLER, NETWORK, STORAGE = (GROUPS[name][0] for name in ("controller", "network", "storage"))
+COMPUTE, OTHER = GROUPS["compute"][0], GROUPS["compute"][-1]
+# Only an administrator may say which host takes the instance.
+HERE = {"cloud": "lab-admin", "host": COMPUTE}
+FRESH = {"image_file": str(DIRECTORY / "probe.raw"), "image_store": "rgw"}
+NO_VOLUME = {"volume": "none"}
+# What a run says of itself when the cloud has answered the request for the server, and later.
+ASKED = '"stage": "boot", "text": "waiting for the server'
+SPAWNING = "BUILD, spawning"
+VOLUME_MADE = '"stage": "volume", "text": "ok'
+IMAGE_MADE = '"stage": "image", "text": "ok'
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is broken and how, and the truth: the stage that fails, who broke, where, and the first step not delivered.
+
+    Steps are ids of the flows; none where the stage that fails lies before the boot. Stage None: the cloud works all
+    the same. During: the text in the run's progress at which the fault is made; before the run where it is empty.
+    """
+
+    name: str
+    make: Callable
+    stage: str | None
+    components: frozenset
+    hosts: frozenset
+    steps: frozenset = frozenset()
+    variables: dict = field(default_factory=dict)
+    during: str = ""
+
+    @property
+    def truth(self):
+        known = {name: value for name, value in asdict(self).items() if name not in ("make", "variables")}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in known.items()}
+
+
+# The same component by its unit, by its log, and in the flows.
+ALSO = [
+    {"slapd", "ldap"},
+    {"nova-metadata", "nova-api-metadata"},
+    {"placement", "placement-api"},
+    {"rgw", "ceph-rgw"},
+    {"openvswitch", "ovsdb"},
+    {"guest", "vm-instance"},
+    {"data-network", "data network"},
+]
+FAULTS = {}
+
+
+def fault(name, make, stage, components, hosts, steps="", /, *, during="", **variables):
+    components, hosts, steps = (frozenset(text.split()) for text in (components, hosts, steps))
+    components = components.union(*(names for names in ALSO if names & components))
+    FAULTS[name] = Fault(name, make, stage, components, hosts, steps, variables, during)
+
+
+def both(name, host, units, /, *truth, **more):
+    """The same service stopped, and frozen."""
+    units = units.split()
+    services = [unit for unit in units if not unit.endswith(".socket")]
+    fault(f"{name}-stopped", lambda lab: stopped(lab, host, *units), *truth, **more)
+    fault(f"{name}-frozen", lambda lab: frozen(lab, host, *services), *truth, **more)
+
+
+# Services that are away before the run, or from its request on. A fresh network has no DHCP agent yet when its first
+# port is made, so Neutron waits for none: the instance starts without, and it is the guest that finds out.
+
+both("conductor", CONTROLLER, "nova-conductor", "boot", "nova-conductor", CONTROLLER, "8 N5 N6 9", **NO_VOLUME)
+both("scheduler", CONTROLLER, "nova-scheduler", "boot", "nova-scheduler", CONTROLLER, "8 9 N5", **NO_VOLUME)
+both("nova-compute", COMPUTE, "nova-compute", "boot", "nova-compute", COMPUTE, "13", **NO_VOLUME, **HERE)
+both("dhcp-agent", NETWORK, "neutron-dhcp-agent", "metadata", "neutron-dhcp-agent", NETWORK, "29 30 31", **NO_VOLUME)
+both(
+    "l2-agent", COMPUTE, "neutron-openvswitch-agent", "boot", "neutron-l2-agent", COMPUTE, "34 35", **NO_VOLUME, **HERE
+)
+both(
+    "metadata-agent",
+    NETWORK,
+    "neutron-metadata-agent",
+    "metadata",
+    "neutron-metadata-agent",
+    NETWORK,
+    "52 53 N17",
+    **NO_VOLUME,
+)
+both("metadata-api", CONTROLLER, "nova-api-metadata", "metadata", "nova-metadata", CONTROLLER, "53 53a", **NO_VOLUME)
+both("glance-api", CONTROLLER, "glance-api", "image", "glance-api", CONTROLLER)
+both("cinder-volume", CONTROLLER, "cinder-volume", "volume", "cinder-volume", CONTROLLER)
+both(
+    "libvirtd",
+    COMPUTE,
+    "libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd",
+    "boot",
+    "libvirt",
+    COMPUTE,
+    "9 11 13 43",
+    **NO_VOLUME,
+    **HERE,
+)
+both(
+    "neutron-rpc-server",
+    CONTROLLER,
+    "neutron-rpc-server",
+    "boot",
+    "neutron-server",
+    CONTROLLER,
+    "29 30 32 33 34 36",
+    **NO_VOLUME,
+)
+both("slapd", CONTROLLER, "slapd", "auth", "slapd", CONTROLLER, cloud="lab-ldap")
+both("memcached", CONTROLLER, "memcached", None, "memcached", CONTROLLER, **NO_VOLUME)
+both("placement", CONTROLLER, "placement-api", "boot", "placement", CONTROLLER, "9 N6 11", **NO_VOLUME)
+both("keystone", CONTROLLER, "keystone", "auth", "keystone", CONTROLLER)
+both("nova-api", CONTROLLER, "nova-api", "boot", "nova-api", CONTROLLER, "4", **NO_VOLUME)
+both("neutron-api", CONTROLLER, "neutron-api", "network", "neutron-server", CONTROLLER)
+both("cinder-api", CONTROLLER, "cinder-api", "volume", "cinder-api", CONTROLLER)
+both("vswitchd", COMPUTE, "ovs-vswitchd", "boot", "openvswitch", COMPUTE, "34 35 44 N12", **NO_VOLUME, **HERE)
+both("rgw", STORAGE, "ceph-radosgw@rgw.a", "image", "rgw", STORAGE, **FRESH)
+both(
+    "glance-api-late",
+    CONTROLLER,
+    "glance-api",
+    "boot",
+    "glance-api",
+    CONTROLLER,
+    "19 20",
+    during=ASKED,
+    **NO_VOLUME,
+    **FRESH,
+)
+both("cinder-volume-late", CONTROLLER, "cinder-volume", "boot", "cinder-volume", CONTROLLER, "39 42 N14", during=ASKED)
+both(
+    "rgw-late", STORAGE, "ceph-radosgw@rgw.a", "boot", "rgw", STORAGE, "23 25 19 20", during=ASKED, **FRESH, **NO_VOLUME
+)
+both(
+    "conductor-late", CONTROLLER, "nova-conductor", "boot", "nova-conductor", CONTROLLER, "8 N5 12 N7 15", during=ASKED
+)
+both(
+    "nova-compute-late",
+    COMPUTE,
+    "nova-compute",
+    "boot",
+    "nova-compute",
+    COMPUTE,
+    "43 19 21 24 39",
+    during=SPAWNING,
+    **NO_VOLUME,
+    **HERE,
+)
+fault(
+    "nova-compute-killed",
+    lambda lab: killed(lab, COMPUTE, "nova-compute"),
+    "boot",
+    "nova-compute",
+    COMPUTE,
+    "43 19 21 24 26 34 38",
+    during=SPAWNING,
+    **NO_VOLUME,
+    **HERE,
+)
+
+
+# Ceph
+
+
+@contextlib.contextmanager
+def dead_osd(lab):
+    with stopped(lab, STORAGE, "ceph-osd@0"):
+        lab.run(STORAGE, "ceph osd down 0")
+        yield
+
+
+@contextlib.contextmanager
+def poor_key(lab):
+    """The key of the computes and of cinder may read images, and write nothing."""
+    caps = json.loads(lab.run(STORAGE, "ceph auth get client.cinder --format json"))[0]["caps"]
+    before = " ".join(f"{kind} '{text}'" for kind, text in caps.items())
+    poor = f"ceph auth caps client.cinder mon '{caps['mon']}' osd 'profile rbd-read-only pool=images'"
+    with recovered(lab, STORAGE), undone(lab, STORAGE, poor, f"ceph auth caps client.cinder {before}"):
+        yield
+
+
+def wrong_key(lab):
+    path = "/etc/ceph/ceph.client.cinder.keyring"
+    return changed(lab, COMPUTE, path, f"sed -i 's/key = .*/key = AQAAAAAAAAAAABAAu7u7u7u7u7u7u7u7u7u7uw==/' {path}")
+
+
+# A nova-compute that waits for Ceph does nothing else: it does not even take Neutron's answer any more.
+fault("osd-stopped", dead_osd, "boot", "ceph-osd ceph", STORAGE, "24 21 26c", **NO_VOLUME, **HERE)
+fault(
+    "osd-frozen",
+    lambda lab: frozen(lab, STORAGE, "ceph-osd@0"),
+    "boot",
+    "ceph-osd ceph",
+    STORAGE,
+    "24 21 26c",
+    **NO_VOLUME,
+    **HERE,
+)
+both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "21 22 26c", **NO_VOLUME, **HERE)
+fault(
+    "rbd-key-poor", poor_key, "boot", "ceph ceph-osd nova-compute", f"{STORAGE} {COMPUTE}", "24 43", **NO_VOLUME, **HERE
+)
+fault("rbd-key-wrong", wrong_key, "boot", "ceph ceph-mon nova-compute", COMPUTE, "21 22 24", **NO_VOLUME, **HERE)
+
+
+# The message queue
+
+
+fault(
+    "rabbitmq-cut-compute",
+    lambda lab: cut_off(lab, COMPUTE, 5672, ["nova-compute", "neutron-openvswitch-agent"]),
+    "boot",
+    "rabbitmq nova-compute",
+    f"{COMPUTE} {CONTROLLER}",
+    "13 14",
+    **NO_VOLUME,
+    **HERE,
+)
+fault(
+    "rabbitmq-cut-network",
+    lambda lab: cut_off(lab, NETWORK, 5672, ["neutron-dhcp-agent", "neutron-openvswitch-agent", "neutron-l3-agent"]),
+    "metadata",
+    "rabbitmq neutron-dhcp-agent",
+    f"{NETWORK} {CONTROLLER}",
+    "29 30 31",
+    **NO_VOLUME,
+)
+
+
+# The network
+
+
+def silent_neutron(lab):
+    path = "/etc/neutron/neutron.conf"
+    edit = f"sed -i 's/^\\(notify_nova_on_port_status_changes\\) = .*/\\1 = false/' {path}"
+    return changed(lab, CONTROLLER, path, edit, ["neutron-api", "neutron-rpc-server"])
+
+
+def broken_dnsmasq(lab):
+    path = "/etc/neutron/dnsmasq-neutron.conf"
+    return changed(lab, NETWORK, path, f"echo no-such-option >> {path}")
+
+
+def wrong_secret(lab):
+    path = "/etc/neutron/metadata_agent.ini"
+    edit = f"sed -i 's/^\\(metadata_proxy_shared_secret\\) = .*/\\1 = wrong/' {path}"
+    return changed(lab, NETWORK, path, edit, ["neutron-metadata-agent"])
+
+
+fault("vif-plugged-lost", silent_neutron, "boot", "neutron-server", CONTROLLER, "38 N9", **NO_VOLUME)
+fault("dnsmasq-broken", broken_dnsmasq, "metadata", "dnsmasq neutron-dhcp-agent", NETWORK, "30 31", **NO_VOLUME)
+fault(
+    "metadata-secret-wrong",
+    wrong_secret,
+    "metadata",
+    "neutron-metadata-agent nova-metadata",
+    f"{NETWORK} {CONTROLLER}",
+    "53 53a 54 N18",
+    **NO_VOLUME,
+)
+fault(
+    "data-network-unplugged",
+    lambda lab: unplugged(lab, COMPUTE, "eth1"),
+    "metadata",
+    "data-network openvswitch neutron-l2-agent",
+    COMPUTE,
+    "N16 52 31",
+    **NO_VOLUME,
+    **HERE,
+)
+
+
+# What the cloud may not or cannot do
+
+
+@contextlib.contextmanager
+def full_quota(lab):
+    project = lab.admin.identity.find_project("lab").id
+    lab.admin.set_compute_quotas(project, instances=0)
+    try:
+        yield
+    finally:
+        lab.admin.delete_compute_quotas(project)
+
+
+@contextlib.contextmanager
+def full_placement(lab):
+    """Every host has given away all its memory, as far as placement knows."""
+    placement = lab.admin.placement
+    paths = [
+        f"/resource_providers/{one['uuid']}/inventories/MEMORY_MB"
+        for one in placement.get("/resource_providers").json()["resource_providers"]
+    ]
+    before = {path: placement.get(path).json() for path in paths}
+    try:
+        for path, inventory in before.items():
+            placement.put(path, json=inventory | {"reserved": inventory["total"]}).raise_for_status()
+        yield
+    finally:
+        for path, inventory in before.items():
+            generation = placement.get(path).json()["resource_provider_generation"]
+            placement.put(path, json=inventory | {"resource_provider_generation": generation})
+
+
+@contextlib.contextmanager
+def no_secret(lab):
+    secret = lab.run(COMPUTE, "virsh secret-list").split()[3]
+    with undone(lab, COMPUTE, f"virsh secret-undefine {secret}", ". /etc/stackproof-lab/ceph-secret.sh"):
+        yield
+
+
+fault("quota-full", full_quota, "boot", "nova-api", CONTROLLER, "4 5 7", **NO_VOLUME)
+fault(
+    "placement-full",
+    full_placement,
+    "boot",
+    "placement nova-scheduler",
+    f"{CONTROLLER} {COMPUTE} {OTHER}",
+    "9 10 11 N6",
+    **NO_VOLUME,
+)
+fault("libvirt-secret-missing", no_secret, "boot", "libvirt", COMPUTE, "43", **NO_VOLUME, **HERE)
+
+
+# The guest
+
+NOTHING = DIRECTORY / "nothing.raw"
+
+
+@contextlib.contextmanager
+def empty_image(_lab):
+    NOTHING.write_bytes(bytes(1 << 20))
+    try:
+        yield
+    finally:
+        NOTHING.unlink()
+
+
+fault(
+    "image-empty",
+    empty_image,
+    "metadata",
+    "guest",
+    f"{COMPUTE} {OTHER}",
+    "N16 52",
+    image_file=str(NOTHING),
+    **NO_VOLUME,
+)

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs on a host of the lab: the state of units and of their processes, and the lines of logs that have certain ids."""
+
+import base64
+import datetime
+import glob
+import json
+import os
+import subprocess
+import sys
+
+SHOWN = (
+    "Id,ActiveState,SubState,MainPID,ActiveEnterTimestamp,InactiveEnterTimestamp,ExecMainStatus,NRestarts,ControlGroup"
+)
+LOGS = ["nova", "neutron", "glance", "cinder", "keystone", "placement", "ceph", "openvswitch"]
+LINES, WIDTH = 200, 4000
+
+
+def processes(group):
+    found = []
+    for path in glob.glob(f"/sys/fs/cgroup{group}/**/cgroup.procs", recursive=True) if group else []:
+        with open(path, encoding="ascii") as file:
+            for pid in file.read().split():
+                try:
+                    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                        before, _, after = stat.read().rpartition(")")
+                except OSError:
+                    continue
+                found.append({"pid": int(pid), "name": before.partition("(")[2], "state": after.split()[0]})
+    return found
+
+
+def unit(name):
+    text = subprocess.run(
+        ["systemctl", "show", "-p", SHOWN, name], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    known = dict(line.split("=", 1) for line in text.splitlines())
+    return {**known, "processes": processes(known.pop("ControlGroup"))}
+
+
+def lines_of(path, ids, begun):
+    given = [part for word in [*ids, " ERROR ", " CRITICAL "] for part in ("-e", word)]
+    found = subprocess.run(["grep", "-aF", *given, path], stdout=subprocess.PIPE, check=False).stdout
+    lines = found.decode(errors="replace").splitlines()
+    kept = [line for line in lines if line[:19] >= begun or any(one in line for one in ids)]
+    return [line[:WIDTH] + "\n" for line in kept[-LINES:]]
+
+
+def main():
+    asked = json.loads(base64.b64decode(sys.argv[1]))
+    # Logs are in the host's own time.
+    begun = datetime.datetime.fromisoformat(asked["begun"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    logs = {}
+    for service in LOGS:
+        for path in sorted(glob.glob(f"/var/log/{service}/*.log")):
+            lines = lines_of(path, asked["ids"], begun)
+            if lines:
+                logs[path] = lines
+    print(json.dumps({"units": [unit(name) for name in asked["units"]], "uptime": os.times().elapsed, "logs": logs}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fault on the lab, and a verdict that names what broke and where; and no such verdict where nothing did."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import time
+
+import pytest
+from breaking import REPORTING, Lab, recovered, undone
+from fault_runs import as_markdown, compare, note, run_with
+from faults import COMPUTE, CONTROLLER, FAULTS, HERE, NETWORK, STORAGE
+from lab_under_test import INVENTORY
+from runs_under_test import verify
+from test_verify import assert_sound
+
+# One of each kind: of the control plane, the queue, the network, the compute host, the storage and the metadata.
+IN_SHORT = {
+    "conductor-late-frozen",
+    "rabbitmq-cut-compute",
+    "dhcp-agent-stopped",
+    "libvirt-secret-missing",
+    "rbd-key-poor",
+    "metadata-secret-wrong",
+}
+CONFUSION = pathlib.Path(__file__).parents[2] / ".cache/confusion.json"
+HEALTHY = 30
+# Restarted just before a healthy run, one after the other.
+RESTARTED = [
+    (CONTROLLER, "nova-conductor"),
+    (CONTROLLER, "nova-scheduler"),
+    (CONTROLLER, "neutron-rpc-server"),
+    (CONTROLLER, "memcached"),
+    (CONTROLLER, "cinder-volume"),
+    (COMPUTE, "nova-compute"),
+    (COMPUTE, "neutron-openvswitch-agent"),
+    (COMPUTE, "libvirtd"),
+    (NETWORK, "neutron-dhcp-agent"),
+    (NETWORK, "neutron-metadata-agent"),
+]
+SLOW = "ceph tell osd.0 config set osd_debug_inject_dispatch_delay"
+PLAIN = {"image": "probe", "volume_type": "ceph", "admin_cloud": "lab-admin"}
+
+
+def cases():
+    return [
+        pytest.param(fault, id=name, marks=[] if name in IN_SHORT else pytest.mark.soak)
+        for name, fault in FAULTS.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def lab(lab_hosts):
+    return Lab(lab_hosts)
+
+
+@pytest.mark.parametrize("fault", cases())
+def test_the_verdict_names_what_broke(fault, lab, runs):
+    outcome = run_with(lab, fault, runs)
+    row = compare(fault, outcome.record["verdict"])
+    note(CONFUSION, row)
+    assert_sound(outcome)
+    assert all(row["alike"].values()), json.dumps(row, indent=1)
+
+
+@pytest.mark.soak
+def test_how_verdicts_and_truth_compare():
+    """Told as a table, out of the runs above and earlier ones."""
+    rows = json.loads(CONFUSION.read_text())
+    print("\n" + as_markdown(sorted(rows, key=lambda row: list(FAULTS).index(row["fault"]))))
+
+
+# Nothing is broken
+
+
+def false_alarms(lab, runs, what, before=None, **variables):
+    """What healthy runs said that they should not have; each has something done before it."""
+    alarms = []
+    for number in range(HEALTHY // 3):
+        if before:
+            before(number)
+        outcome = verify(runs, "-i", str(INVENTORY), **PLAIN, **variables)
+        verdict = outcome.record["verdict"]
+        if verdict["result"] != "pass" or any(verdict[name] for name in ("stage", "component", "host", "step")):
+            alarms.append(verdict)
+        assert_sound(outcome)
+    print(f"\n{HEALTHY // 3} healthy runs {what}: {len(alarms)} false alarms")
+    lab.wait_until_well()
+    return alarms
+
+
+@pytest.mark.soak
+def test_errors_of_another_instance_a_moment_ago_are_no_fault_of_this_one(lab, runs, tmp_path):
+    failed = run_with(lab, FAULTS["libvirt-secret-missing"], tmp_path / "before")
+    assert failed.status == 2, failed.output
+    assert not false_alarms(lab, runs, "after one that failed", **HERE)
+
+
+@pytest.mark.soak
+def test_a_service_that_was_restarted_a_moment_ago_is_well(lab, runs):
+    def restart(number):
+        host, unit = RESTARTED[number % len(RESTARTED)]
+        since = time.time()
+        lab.run(host, f"systemctl restart {unit}")
+        lab.wait_until_well([(unit, host)] if unit in REPORTING else [], since)
+
+    assert not false_alarms(lab, runs, "right after a restart of a service", restart, **HERE)
+
+
+@pytest.mark.soak
+def test_a_slow_disk_is_slow_and_not_broken(lab, runs):
+    slow, usual = (
+        f"{SLOW}_duration {seconds} && {SLOW}_probability {part}" for seconds, part in ((0.3, 0.3), (0.1, 0))
+    )
+    with recovered(lab, STORAGE), undone(lab, STORAGE, slow, usual):
+        assert not false_alarms(lab, runs, "with a slow disk", cloud="lab")
