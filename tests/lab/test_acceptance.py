@@ -131,6 +131,7 @@ def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, 
     assert found["stackproof.before", f"nova-compute on {bad} is alive"] == "failed"
 
 
+@pytest.mark.soak
 def test_without_libvirt_a_host_is_broken_though_its_service_lives(runs, lab_hosts, admin):
     """nova-compute then takes the host out of service by itself, which is no reason to leave it out."""
     bad = GROUPS["compute"][0]
@@ -150,6 +151,7 @@ def test_without_libvirt_a_host_is_broken_though_its_service_lives(runs, lab_hos
     assert {target["host"]: target["result"] for target in done.record["targets"]}[GROUPS["compute"][1]] == "pass"
 
 
+@pytest.mark.soak
 def test_one_value_of_something_after_the_other_without_naming_hosts(runs):
     done = sweep(runs, cloud="lab", targets=[], sweep={"volume_type": ["ceph", "nope"], "zone": ["nova"]})
     assert done.status == 2, done.output
@@ -164,6 +166,7 @@ def test_one_value_of_something_after_the_other_without_naming_hosts(runs):
     assert {check["status"] for check in done.record["preflight"]} == {"ok", "unreadable"}
 
 
+@pytest.mark.soak
 def test_check_mode_looks_at_all_and_makes_nothing(runs):
     status, output = play("acceptance", "--check", cloud="lab-admin", runs=runs)
     assert status == 0, output
@@ -175,6 +178,7 @@ def test_check_mode_looks_at_all_and_makes_nothing(runs):
     assert not list(runs.iterdir())
 
 
+@pytest.mark.soak
 def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
     """Of two targets one is in the middle, and one waits for its turn."""
     process = subprocess.Popen(

@@ -122,6 +122,7 @@ def test_a_killed_verify_leaves_the_broker_as_it_was(folder, broker):
     wait_for_end(runs)
 
 
+@pytest.mark.soak
 def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
     assert firehose("started", "killed-recorder")["changed"]
     assert "tracing" in traces(broker)
@@ -133,6 +134,7 @@ def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
     assert "had ended before" in said["why"]
 
 
+@pytest.mark.soak
 def test_two_recorders_do_not_end_each_other(broker):
     assert firehose("started", "first")["foreign"] is False
     assert firehose("started", "second")["foreign"] is False
@@ -141,6 +143,7 @@ def test_two_recorders_do_not_end_each_other(broker):
     assert firehose("stopped", "second")["changed"]
 
 
+@pytest.mark.soak
 def test_tracing_that_was_on_before_stays_on(broker):
     broker.check_output("rabbitmqctl -q trace_on")
     try:
@@ -151,6 +154,7 @@ def test_tracing_that_was_on_before_stays_on(broker):
         broker.check_output("rabbitmqctl -q trace_off")
 
 
+@pytest.mark.soak
 def test_the_user_of_a_recorder_may_only_record(broker):
     firehose("started", "narrow")
     try:

@@ -50,6 +50,7 @@ def no_cache(lab_hosts):
         restart(controller)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("no_cache")
 def test_validations_that_no_cache_answers_are_seen(runs):
     steps = passed(verify(runs, "-i", str(INVENTORY), **PLAIN)).steps()
