@@ -9,8 +9,6 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
-import re
-
 from . import _events, _follow, _match, _verdict
 from ._clock import now, seconds_between
 from ._flow import LEVELS
@@ -48,11 +46,9 @@ class Matcher(_match.Matcher):
     """Matches the events of logs alone: nobody has asked the API, and no rule of it owes anything."""
 
     def owed(self, rule, steps):
-        where = rule.get("where", "")
-        known = not set(re.findall(r"\{(\w+)\}", where)) - set(self.names)
-        if rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule or not known:
+        if rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule:
             return []
-        return super().owed(rule, steps) if self.caller_known or "caller" not in where else []
+        return super().owed(rule, steps) if self.caller_known or "caller" not in rule.get("where", "") else []
 
 
 def follow(found, flows):

@@ -70,7 +70,7 @@ STOPPED = [
     ("14:43:26.560", "12", "nova-scheduler", "controller1"),
     ("14:43:27.040", "13", "nova-compute", None),
     ("14:43:27.150", "14", "nova-compute", "compute2"),
-    ("14:43:31.250", "26c", "nova-compute", "compute2"),
+    ("14:43:31.250", "19", "nova-compute", "compute2"),
     ("14:43:38.460", "44", "nova-compute", "compute2"),
     ("14:43:41.999", "34", "neutron-l2-agent", "compute2"),
     ("14:43:44.300", "35", "neutron-l2-agent", "compute2"),
