@@ -69,12 +69,12 @@ def fault(name, make, stage, components, hosts, steps="", /, *, during="", **var
     FAULTS[name] = Fault(name, make, stage, components, hosts, steps, variables, during)
 
 
-def both(name, host, units, /, *truth, **more):
+def both(name, place, units, /, *truth, **more):
     """The same service stopped, and frozen."""
     units = units.split()
     services = [unit for unit in units if not unit.endswith(".socket")]
-    fault(f"{name}-stopped", lambda lab: stopped(lab, host, *units), *truth, **more)
-    fault(f"{name}-frozen", lambda lab: frozen(lab, host, *services), *truth, **more)
+    fault(f"{name}-stopped", lambda lab: stopped(lab, place, *units), *truth, **more)
+    fault(f"{name}-frozen", lambda lab: frozen(lab, place, *services), *truth, **more)
 
 
 # Services that are away before the run, or from its request on. A fresh network has no DHCP agent yet when its first

@@ -26,7 +26,7 @@ def processes(group):
             for pid in file.read().split():
                 try:
                     with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-                        before, _, after = stat.read().rpartition(")")
+                        before, _close, after = stat.read().rpartition(")")
                 except OSError:
                     continue
                 found.append({"pid": int(pid), "name": before.partition("(")[2], "state": after.split()[0]})

@@ -34,8 +34,9 @@ def block(**more):
 def read(replay):
     """Return a function that reads the services of a host by what its commands print."""
 
-    def of(show, services=NOVA, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
-        return _units.read(replay(None, {"systemctl": show, "ps": ps, "uptime": uptime}), services)
+    def of(show, services=None, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
+        said = {"systemctl": show, "ps": ps, "uptime": uptime}
+        return _units.read(replay(None, said), NOVA if services is None else services)
 
     return of
 
