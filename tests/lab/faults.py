@@ -214,7 +214,14 @@ fault(
 both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "21 22 26c", **NO_VOLUME, **HERE)
 # Nova looks whether the disk is there before it asks for the image.
 fault(
-    "rbd-key-poor", poor_key, "boot", "ceph ceph-osd nova-compute", f"{STORAGE} {COMPUTE}", "19 24 43", **NO_VOLUME, **HERE
+    "rbd-key-poor",
+    poor_key,
+    "boot",
+    "ceph ceph-osd nova-compute",
+    f"{STORAGE} {COMPUTE}",
+    "19 24 43",
+    **NO_VOLUME,
+    **HERE,
 )
 fault("rbd-key-wrong", wrong_key, "boot", "ceph ceph-mon nova-compute", COMPUTE, "21 22 24", **NO_VOLUME, **HERE)
 
