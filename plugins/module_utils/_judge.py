@@ -32,7 +32,7 @@ def finding(record):
     if stage is None or stage["error"]["kind"] in OWN_WORDS:
         return None
     steps = steps_of(record)
-    paths = _order.paths(steps) if stage["stage"] in ("boot", "metadata") else []
+    paths = _order.paths(steps, stage["stage"]) if stage["stage"] in ("boot", "metadata") else []
     suspects = Suspects(record, stage, paths, steps)
     for point in (
         _pointers.answers,
@@ -42,6 +42,7 @@ def finding(record):
         _pointers.errors,
         _pointers.faults,
         _pointers.guest,
+        _pointers.metadata,
     ):
         suspects.kind = point.__name__
         point(suspects, record, stage)

@@ -34,7 +34,7 @@ def happened(steps):
     return found
 
 
-def paths(steps):
+def paths(steps, stage="boot"):
     """What comes next after all that happened: lists of steps, each up to the first whose absence is proved.
 
     Steps that follow nothing are no part of the chain, but for the first.
@@ -51,8 +51,12 @@ def paths(steps):
     linked = [step for step in steps if before[step["id"]] or step is steps[0]]
     ready = [step for step in linked if step["id"] not in done and all(one in done for one in before[step["id"]])]
     found = [path_from(step, before, by_id, done) for step in ready]
-    # What is proved to be lacking says more than what nobody could have seen.
-    return sorted(found, key=lambda path: path[-1]["status"] != "missing")
+    # What the stage is about comes first, and what is proved to be lacking before what nobody could have seen.
+    return sorted(found, key=lambda path: (not is_of(path[-1], stage), path[-1]["status"] != "missing"))
+
+
+def is_of(step, stage):
+    return (step["phase"] == "metadata") == (stage == "metadata")
 
 
 def path_from(first, before, by_id, done):

@@ -140,6 +140,32 @@ def faults(suspects, record, stage):
                 suspects.near("nova-compute", None, 2, "was to take the instance")
 
 
+# What an answer other than 200 says of who gave it
+METADATA = {
+    401: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
+    403: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
+    404: (("neutron-metadata-agent", 4, "knows no instance with the guest's address"),),
+    500: (("nova-api-metadata", 4, "failed at the guest's request"),),
+    502: (("neutron-metadata-agent", 3, "is not there for its proxy"),),
+    503: (("neutron-metadata-agent", 3, "is not there for its proxy"),),
+    504: (("nova-api-metadata", 3, "let the guest's request wait in vain"),),
+}
+
+
+def metadata(suspects, record, stage):
+    """What the guest was answered when it asked for its metadata."""
+    if stage["stage"] != "metadata":
+        return
+    said = ((stage["details"] or {}).get("guest") or {}).get("steps") or []
+    answers_seen = [one.get("http_status") for one in said if one["step"] == "no_metadata"]
+    for host in record["hosts"]:
+        for proxies in (host["facts"].get("metadata") or {}).values():
+            answers_seen += [request["status"] for proxy in proxies for request in proxy["requests"] or []]
+    for status in dict.fromkeys(answers_seen):
+        for component, weight, why in METADATA.get(status, ()):
+            suspects.point(component, None, weight, f"{why} ({status})")
+
+
 def guest(suspects, _record, stage):
     """What the guest wrote, and what it did not."""
     if stage["stage"] != "metadata":

@@ -145,3 +145,9 @@ def test_the_steps_of_each_flow_follow_each_other(name):
             assert "1" in _order.happened(steps)
     linked = {other for one in steps for other in one["follows"]}
     assert roots & linked == {"1"}
+
+
+def test_what_the_stage_is_about_comes_first():
+    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", phase="metadata")]
+    assert ids(_order.paths(steps, "boot")) == [["2"], ["3"]]
+    assert ids(_order.paths(steps, "metadata")) == [["3"], ["2"]]

@@ -222,3 +222,20 @@ def guest(**more):
 )
 def test_what_the_guest_wrote(stage, components):
     assert [one[0] for one in said_by(_pointers.guest, stage=stage)] == components
+
+
+ANSWERED = {"stage": "metadata", "details": {"guest": {"steps": [{"step": "no_metadata", "http_status": 403}]}}}
+
+
+def test_an_answer_to_the_guest_says_who_refused_it():
+    record = {"hosts": [host()]}
+    (one,) = said_by(_pointers.metadata, record, ANSWERED)
+    assert (one[0], one[2]) == ("nova-api-metadata", 5)
+    assert said_by(_pointers.metadata, record, {**ANSWERED, "stage": "boot"}) == []
+
+
+def test_what_the_proxy_answered_says_the_same():
+    requests = [{"status": 200}, {"status": 404}, {"status": 404}, {"status": 418}]
+    record = {"hosts": [{**host(), "facts": {"metadata": {"port": [{"requests": requests}, {"requests": None}]}}}]}
+    (one,) = said_by(_pointers.metadata, record, {"stage": "metadata", "details": {}})
+    assert (one[0], one[2]) == ("neutron-metadata-agent", 4)
