@@ -31,10 +31,10 @@ STATES = {
 }
 # What an exception's class says of others than who met it
 HINTS = (
-    ("libvirt", "libvirt", 4),
-    ("Hypervisor", "libvirt", 4),
-    ("rados.", "ceph-mon", 3),
-    ("rbd.", "ceph-mon", 3),
+    ("libvirt", "libvirt", 6),
+    ("Hypervisor", "libvirt", 6),
+    ("rados.", "ceph-mon", 4),
+    ("rbd.", "ceph-mon", 4),
     ("VirtualInterface", "neutron-l2-agent", 2),
     ("PortBindingFailed", "neutron-l2-agent", 3),
     ("PortBindingFailed", "neutron-server", 3),
@@ -48,6 +48,10 @@ HINTS = (
 VICTIM = (
     "MessagingTimeout", "DeadlinePassed", "ConnectTimeout", "ReadTimeout", "GatewayTimeout", "VirtualInterfaceCreate",
 )  # fmt: skip
+# These say only that something else had failed before.
+AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException")
+# Who is refused by another one has itself to blame, or who gave it its key.
+REFUSED = ("Permission",)
 GONE, UNHEARD, NO_ANSWER, SERVER_ERROR, KEYED_ERROR, ERROR = 10, 6, 6, 3, 4, 1
 
 
@@ -117,7 +121,10 @@ def errors(suspects, record, _stage):
             suspects.point(component, error["host"], 3, "cannot reach RabbitMQ")
             suspects.point("rabbitmq", None, 2, f"cannot be reached by {component} on {error['host']}")
             continue
-        hints = [(other, weight) for word, other, weight in HINTS if word in kind]
+        if any(word in kind for word in AFTERWARDS):
+            continue
+        refused = any(word in kind for word in REFUSED)
+        hints = [(other, weight) for word, other, weight in HINTS if word in kind and not refused]
         if not any(word in kind for word in VICTIM):
             # Who failed at somebody else is less to blame.
             own = error["keyed"] and all(other == component for other, _weight in hints)

@@ -77,7 +77,7 @@ WRITERS = {
 }
 # What the order of the steps alone says against who owed the first of them, whose lack is proved, who should have
 # taken it, what it goes through, what who owed it needs, and who does the stage's work somewhere
-OWED, PROVED, TARGET, CARRIER, LEANT_ON, WORKER = 2, 3, 1, 1, 0.5, 0.5
+OWED, PROVED, GIVEN_UP, TARGET, CARRIER, LEANT_ON, WORKER = 2, 3, 0.5, 1, 1, 0.5, 0.5
 
 
 class Suspects:
@@ -86,10 +86,12 @@ class Suspects:
         self.places = places_of(record)
         self.found = {}
         self.kind = None
+        # Once Nova has given up, nobody owes what was still under way.
+        given_up = (stage.get("error") or {}).get("kind") == "build_failed"
         for place, path in enumerate(paths):
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)
-                proof = PROVED if step["status"] == "missing" else 0
+                proof = 0 if step["status"] != "missing" else GIVEN_UP if given_up else PROVED
                 # A run of before this was told has no other who owed it than the source.
                 who = step.get("owed_by") or step["source"]
                 self.near(who, step, (OWED + proof) * near, "owed what is lacking")

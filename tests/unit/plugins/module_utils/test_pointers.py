@@ -153,9 +153,9 @@ def errors(*them):
         (error(None, keyed=False), [("nova-compute", "h1", 1)]),
         (error("a.SomeError"), [("nova-compute", "h1", 4)]),
         # Who failed at somebody else is less to blame.
-        (error("libvirt.libvirtError"), [("nova-compute", "h1", 1), ("libvirt", "h1", 4)]),
+        (error("libvirt.libvirtError"), [("nova-compute", "h1", 1), ("libvirt", "h1", 6)]),
         (error("libvirt.libvirtError", keyed=False), [("nova-compute", "h1", 1), ("libvirt", "h1", 1)]),
-        (error("rbd.ImageNotFound"), [("nova-compute", "h1", 1), ("ceph-mon", None, 3)]),
+        (error("rbd.ImageNotFound"), [("nova-compute", "h1", 1), ("ceph-mon", None, 4)]),
         (
             error("nova.exception.PortBindingFailed"),
             [("nova-compute", "h1", 1), ("neutron-l2-agent", "h1", 3), ("neutron-server", None, 3)],
@@ -239,3 +239,12 @@ def test_what_the_proxy_answered_says_the_same():
     record = {"hosts": [{**host(), "facts": {"metadata": {"port": [{"requests": requests}, {"requests": None}]}}}]}
     (one,) = said_by(_pointers.metadata, record, {"stage": "metadata", "details": {}})
     assert (one[0], one[2]) == ("neutron-metadata-agent", 4)
+
+
+@pytest.mark.parametrize("kind", ["nova.exception.MaxRetriesExceeded", "nova.exception.BuildAbortException"])
+def test_what_only_says_that_something_failed_before_says_nothing_of_who(kind):
+    assert errors(error(kind)) == []
+
+
+def test_who_is_refused_has_itself_to_blame():
+    assert errors(error("rbd.PermissionError")) == [("nova-compute", "h1", 4)]

@@ -183,3 +183,18 @@ def test_places_are_by_component():
         "x": {"a"},
         "y": {"a", "b"},
     }
+
+
+def test_once_nova_has_given_up_what_is_missing_weighs_less():
+    path = [[step("1", "nova-compute", "libvirt", "missing", kind="libvirt")]]
+    record = {"hosts": []}
+    stage = {"stage": "boot", "error": {"kind": "build_failed"}}
+    weights = [
+        next(
+            one
+            for one in _suspects.Suspects(record, each, path, path[0]).ranked()
+            if one["component"] == "nova-compute"
+        )
+        for each in (stage, {**stage, "error": {"kind": "deadline"}})
+    ]
+    assert [one["weight"] for one in weights] == [2.5, 5]
