@@ -25,6 +25,9 @@ def look(cloud, server_id, admin=None):
     server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
     ports = listed(everything, "ports", device_id=server_id)
     networks = {port["network_id"]: None for port in ports}
+    held = providers(admin, server_id) if admin else None
+    # Until nova-compute has taken it, only placement knows where it is to go.
+    unplaced = held and not server.get("OS-EXT-SRV-ATTR:host")
     return {
         "asked": now(),
         "server": describe_server(server),
@@ -32,13 +35,18 @@ def look(cloud, server_id, admin=None):
         "networks": [describe_network(everything, network) for network in networks],
         "volumes": [one["id"] for one in server["os-extended-volumes:volumes_attached"]],
         "image": describe_image(cloud, server["image"]["id"]) if server["image"] else None,
-        "allocations": allocations(admin, server_id) if admin else None,
+        "allocations": None if held is None else len(held),
+        "claimed_on": [name_of_provider(admin, one) for one in held] if unplaced else [],
     }
 
 
-def allocations(admin, server_id):
-    """How many resource providers hold something for the server; only administrators may ask placement."""
-    return len(answer_of(admin.placement.get(f"/allocations/{server_id}"))["allocations"])
+def providers(admin, server_id):
+    """The ids of the resource providers that hold something for the server; only administrators may ask placement."""
+    return sorted(answer_of(admin.placement.get(f"/allocations/{server_id}"))["allocations"])
+
+
+def name_of_provider(admin, identity):
+    return answer_of(admin.placement.get(f"/resource_providers/{identity}"))["name"]
 
 
 def listed(cloud, kind, **query):

@@ -169,9 +169,10 @@ def host_of(record):
     """The inventory's name of the host that Nova chose, as far as anybody says so."""
     if record.get("diagnosis"):
         return record["diagnosis"]["host"]
-    server = (record.get("instance") or {}).get("server") or {}
+    instance = record.get("instance") or {}
+    said = {(instance.get("server") or {}).get("host"), *(instance.get("claimed_on") or [])} - {None}
     for host in record["hosts"]:
         names = {host["host"], *(host["facts"].get("names") or [])}
-        if host["facts"].get("domain") or (server.get("host") and server["host"] in names):
+        if host["facts"].get("domain") or said & names:
             return host["host"]
     return None

@@ -214,7 +214,11 @@ class FakeCloud:
         path, method = request.path.rstrip("/"), request.method
         service = path.split("/")[1]
         if service == "placement":
-            held = path.startswith("/placement/allocations/") and request.token in self.tokens
+            if request.token not in self.tokens:
+                return 200, {}, {"versions": [PLACEMENT]}
+            if path.startswith("/placement/resource_providers/"):
+                return 200, {}, {"uuid": path.rpartition("/")[2], "name": "compute2"}
+            held = path.startswith("/placement/allocations/")
             return 200, {}, {"allocations": {str(uuid.uuid4()): HELD}} if held else {"versions": [PLACEMENT]}
         if service not in NAMES:
             return self.recorded("keystone not found")

@@ -59,6 +59,18 @@ def test_what_placement_holds_is_told_to_an_administrator_only(known, connect):
     assert _instance.look(connect(), identity)["allocations"] is None
 
 
+def test_an_instance_that_no_host_has_taken_is_where_placement_holds_something(known, connect, monkeypatch):
+    said = {"id": known("admin"), "OS-EXT-SRV-ATTR:host": None}
+    real = _instance.answer_of
+
+    def answer(response):
+        found = real(response)
+        return {"server": {**found["server"], **said}} if "server" in found else found
+
+    monkeypatch.setattr(_instance, "answer_of", answer)
+    assert _instance.look(connect(), known("admin"), connect())["claimed_on"] == ["compute2"]
+
+
 def test_an_instance_that_boots_from_a_volume_has_no_image(known, connect):
     assert _instance.look(connect(), known(image=""))["image"] is None
 
