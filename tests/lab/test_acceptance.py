@@ -114,6 +114,7 @@ def without_compute_service(host, name, admin):
         until(f"{name} is back", lambda: state() == "up", 90, 2)
 
 
+@pytest.mark.soak
 def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, lab_hosts, admin):
     good, bad = GROUPS["compute"][:2]
     with without_compute_service(lab_hosts[bad], bad, admin):

@@ -111,6 +111,7 @@ def test_no_secret_of_a_message_is_written(instrumented, broker):
     assert not re.search("gAAAA", written)
 
 
+@pytest.mark.soak
 def test_a_killed_verify_leaves_the_broker_as_it_was(folder, broker):
     runs = folder / "killed"
     process = start(runs, "-i", str(INVENTORY), **PLAIN, firehose=True, firehose_deadline=DEADLINE)
