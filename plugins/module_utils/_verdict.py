@@ -103,7 +103,7 @@ def failure(record, stage):
         reason = f"{stage['stage']}: {said} {error['hint']}".strip()
         return {**verdict("fail", stage["stage"], reason), **rest_of(found)}
     where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
-    parts = [f"{where}: {found['said']}.", last_seen(found["last_seen"], record), said]
+    parts = [f"{where}: {found['said']}.", last_seen(found["last_seen"], record), f"The stage said: {said}"]
     if found["next"]:
         parts.append(f"Next: {found['next']}.")
     return {**verdict("fail", stage["stage"], " ".join(part for part in parts if part)), **rest_of(found)}
