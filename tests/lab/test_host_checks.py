@@ -143,7 +143,7 @@ def test_a_run_reads_every_host_and_all_agree(kept):
     record = kept.record
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
     hosts = {one["host"]: one for one in record["hosts"]}
-    expected = {host for group in ("compute", "network", "storage") for host in GROUPS[group]}
+    expected = {host for group in ("controller", "compute", "network", "storage") for host in GROUPS[group]}
     assert set(hosts) == expected | {"localhost"}
     for name in expected:
         assert (hosts[name]["status"], hosts[name]["unread"]) == ("read", [])
@@ -152,7 +152,8 @@ def test_a_run_reads_every_host_and_all_agree(kept):
     took = datetime.fromisoformat(record["evidence"]["finished"]) - datetime.fromisoformat(
         record["evidence"]["started"]
     )
-    assert took.total_seconds() < 15
+    # 15 s for what the hosts know, and 20 for what their logs say of the run
+    assert took.total_seconds() < 35
     made = {check["check"]: check["status"] for one in record["hosts"] for check in one["checks"]}
     assert made == dict.fromkeys([*RUNNING, LISTED], "ok")
     assert "The hosts agree, by" in record["verdict"]["reason"]
