@@ -233,16 +233,7 @@ def uwsgi(line, near, zone):
     match = UWSGI.match(line)
     if not match:
         return None
-    # The time is the one at which the request came, cut to the second.
-    return {
-        "at": yearless(match["time"], near, zone),
-        "resolution_s": 1,
-        "level": "info",
-        "requests": [],
-        "text": line[match.end("time") :],
-        "kind": "http",
-        "http": {**http(match.groupdict()), "began": True},
-    }
+    return logged_by_a_server(yearless(match["time"], near, zone), match, line)
 
 
 def apache(line):
@@ -251,6 +242,11 @@ def apache(line):
         return None
     day, month, rest = match["time"].split("/", 2)
     at = datetime.strptime(f"{day} {month_of(month)} {rest}", "%d %m %Y:%H:%M:%S %z").timestamp()
+    return logged_by_a_server(at, match, line)
+
+
+def logged_by_a_server(at, match, line):
+    """A request as a web server logs it: at the time at which it came, cut to the second."""
     return {
         "at": at,
         "resolution_s": 1,

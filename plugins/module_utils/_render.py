@@ -130,10 +130,15 @@ def junit(record):
     cases += [host_case(host["host"], check) for host in record["hosts"] for check in host["checks"]]
     left = "; ".join(f"{one['name']}: {one['why']}" for one in record["leftovers"])
     cases.append(case("nothing left", 0, failure=left or None))
+    return suite_of(f"stackproof {record['cloud']}", record, cases)
+
+
+def suite_of(name, record, cases):
+    """The text of a test suite."""
     count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
     suite = ElementTree.Element(
         "testsuite",
-        name=clean(f"stackproof {record['cloud']}"),
+        name=clean(name),
         timestamp=record["started"],
         time=f"{record['duration_s'] or 0:.3f}",
         tests=str(len(cases)),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from xml.etree import ElementTree
 
 from . import _page, _render
 from ._run import STAGES
@@ -95,21 +94,7 @@ def junit(record):
     """A case for each target and stage, one for the run of each as a whole, and one for each check before."""
     cases = [one for target in record["targets"] for one in target_cases(target)]
     cases += [in_class(check_case(check), "before") for check in record["preflight"]]
-    count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
-    suite = ElementTree.Element(
-        "testsuite",
-        name=_render.clean(f"stackproof sweep {record['cloud']}"),
-        timestamp=record["started"],
-        time=f"{record['duration_s'] or 0:.3f}",
-        tests=str(len(cases)),
-        failures=str(count["failure"]),
-        skipped=str(count["skipped"]),
-        errors="0",
-    )
-    suite.extend(cases)
-    suites = ElementTree.Element("testsuites")
-    suites.append(suite)
-    return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True).decode() + "\n"
+    return _render.suite_of(f"stackproof sweep {record['cloud']}", record, cases)
 
 
 def target_cases(target):

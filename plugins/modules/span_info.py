@@ -68,6 +68,7 @@ def main():
         },
         supports_check_mode=True,
     )
+    # Brought by the cloud's own packages, and only by those: where they are not, the module says so itself.
     try:
         import osprofiler.drivers  # noqa: F401, PLC0415 - so that they are known
         from oslo_config import cfg  # noqa: PLC0415
