@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from . import _events, _follow, _match, _verdict
 from ._clock import now, seconds_between
+from ._components import is_beside
 from ._flow import LEVELS
 from ._rivals import TOOK
 from ._run import STAGES, new_record
@@ -74,7 +75,7 @@ def levels_of(found, events):
         if one["host"] in its and one["level"]:
             its[one["host"]] = max(its[one["host"]], one["level"], key=LEVELS.index)
     for service, hosts in levels.items():
-        if service in _match.BESIDE and found["host"] in hosts:
+        if is_beside(service) and found["host"] in hosts:
             levels[service] = {found["host"]: hosts[found["host"]]}
     return {service: min(hosts.values(), key=LEVELS.index) for service, hosts in levels.items()}
 

@@ -10,11 +10,12 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import json
+import math
 from datetime import datetime, timezone
 
 from . import _events, _flow, _match, _status
 from ._clock import now
-from ._instance import is_on
+from ._places import host_of
 from ._rivals import own_keys
 
 # Who complains of more than so many things is in a flood.
@@ -64,8 +65,25 @@ def follow(record, flows, logs, queue=None, spans=None):
     sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
     began = _events.seconds_of(record["started"])
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
-    matcher = _match.Matcher(events, names_of(record), facts_of(record), sources, began, ended)
+    told = boots_of(record)
+    matcher = _match.Matcher(events, names_of(record), facts_of(record), sources, began, ended, told)
     return [as_record(flow, matcher) for flow in flows], events
+
+
+def boots_of(record):
+    """Other boots as an administrator was told of them: when that was, and from when to when each was under way."""
+    told = record.get("other_boots")
+    if not told:
+        return None
+    # Nova's times are by the clocks of its hosts, and which of them it was is not said.
+    error = max([abs(host["clock_offset_s"] or 0) for host in record["hosts"]] or [0])
+
+    def last(one):
+        ended = one["ended"] and _events.seconds_of(one["ended"])
+        return ended + _events.WHOLE_SECOND + one["settling_s"] + error if ended else math.inf
+
+    spans = [(_events.seconds_of(one["began"]) - error, last(one)) for one in told["boots"]]
+    return _events.seconds_of(told["asked"]), spans
 
 
 def errors_of(events):
@@ -132,16 +150,6 @@ def names_of(record):
         "user": _events.stage_of(record, "auth")["details"].get("user"),
     }
     return {kind: name for kind, name in names.items() if name}
-
-
-def host_of(record):
-    """The inventory's name of the host that the instance is on."""
-    server = (record.get("instance") or {}).get("server")
-    for host in record["hosts"]:
-        names = {host["host"], *(host["facts"].get("names") or [])}
-        if host["facts"].get("domain") or (server and server["host_id"] and is_on(server, names)):
-            return host["host"]
-    return None
 
 
 def facts_of(record):

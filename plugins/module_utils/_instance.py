@@ -9,11 +9,9 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
-import hashlib
-import uuid
-
 from ._clock import now
 from ._cloud import answer_of
+from ._rivals import of_servers
 
 # Since this version a server shows its flavor's sizes.
 FLAVOR_SINCE = "2.47"
@@ -38,6 +36,14 @@ def look(cloud, server_id, admin=None):
         "allocations": None if held is None else len(held),
         "claimed_on": [name_of_provider(admin, one) for one in held] if unplaced else [],
     }
+
+
+def other_boots(admin, server_id, since):
+    """Which other servers changed since a time, those that are gone among them; only administrators are told."""
+    asked, query = now(), {"all_tenants": 1, "changes-since": since}
+    answer = answer_of(admin.compute.get("/servers/detail", params=query))
+    # There are more than one page of them: who knows a part of the others does not know them.
+    return None if answer.get("servers_links") else {"asked": asked, "boots": of_servers(answer["servers"], server_id)}
 
 
 def providers(admin, server_id):
@@ -115,26 +121,3 @@ def describe_image(cloud, identity):
     # The image may be gone while the instance lives on.
     image = answer.json() if answer.status_code == 200 else {}
     return {"id": identity, "direct_url": image.get("direct_url"), "stores": image.get("stores")}
-
-
-def is_on(server, names):
-    """Whether a host with one of these names is the one that nova means.
-
-    Everybody sees a hash of project and host; only administrators see the host itself.
-    """
-    if server["host"]:
-        return server["host"] in names
-    return any(
-        hashlib.sha224(f"{server['project_id']}{name}".encode()).hexdigest() == server["host_id"] for name in names
-    )
-
-
-def serves_dhcp(network, names):
-    """Whether a host with one of these names has a DHCP port on the network, by the id that its agent gives the port.
-
-    None if no port can be seen.
-    """
-    if not network["dhcp_ports"]:
-        return None
-    ids = {f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network['id']}" for name in names}
-    return any(port in ids for port in network["dhcp_ports"])

@@ -13,12 +13,11 @@ import re
 from collections import defaultdict
 
 from . import _order
+from ._components import is_beside
 from ._flow import LEVELS, TOKEN_CACHE, agrees, compiled, search
 from ._rivals import own_keys, rivals_in
 from ._status import status_of
 
-# The services whose logs lie on the host of the instance, and on all hosts like it
-BESIDE = ("nova-compute", "neutron-l2-agent", "openvswitch")
 # Some rules need the times of steps that others have shown: they have their turn later.
 TURNS = 4
 # The access that a source takes, where a rule says nothing else
@@ -59,10 +58,10 @@ class Matcher:
     """Events of one run, ready to be matched with any flow.
 
     names: what {host}, {server} and so on stand for. facts: what a step's "when" is asked of. sources: what was read,
-    list of host, service, whole.
+    list of host, service, whole. told: what an administrator was told of other boots (see rivals_in).
     """
 
-    def __init__(self, events, names, facts, sources, began, ended):
+    def __init__(self, events, names, facts, sources, began, ended, told=None):
         self.names, self.facts, self.sources = names, facts, sources
         self.began, self.ended = began, ended
         self.index = defaultdict(list)
@@ -70,7 +69,7 @@ class Matcher:
             # An error is no step of any flow; the judge has them.
             if one["kind"] != "error":
                 self.index[one["source"], one["service"]].append(one)
-        self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"])
+        self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"], told)
         # Nova's web server may have a log of its own; either tells each request.
         asked = [source for source in sources if source["service"] == "nova-api"]
         hosts = {source["host"] for source in asked}
@@ -129,7 +128,7 @@ class Matcher:
         sources = [source for source in self.sources if source["service"] == rule["service"]]
         here = [source for source in sources if source["host"] == self.names.get("host")]
         # Beside the instance there is one of each; what those of other hosts say does not matter.
-        sources = here if here and rule["service"] in BESIDE else sources
+        sources = here if here and is_beside(rule["service"]) else sources
         if rule["source"] != "log" or not sources or not all(source["whole"] for source in sources):
             return []
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):

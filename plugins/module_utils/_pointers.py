@@ -9,8 +9,8 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+from ._components import writer_of
 from ._logformats import QUEUE_UNREACHABLE
-from ._suspects import WRITERS
 
 # The component behind each service of the catalogue
 APIS = {
@@ -114,7 +114,7 @@ def errors(suspects, record, _stage):
     """Errors in the logs: of this run, or of anybody while it ran."""
     for error in record.get("errors") or []:
         suspects.kind = "errors"
-        component = WRITERS.get(error["service"], error["service"])
+        component = writer_of(error["service"])
         kind = error["exception"] or ""
         what = f"logged an error of {error['logger']}" + (f": {kind}" if kind else "")
         if kind == QUEUE_UNREACHABLE:

@@ -16,6 +16,8 @@ RIVALS = ('/servers" status: 202', "/servers => generated")
 BUILT = "seconds to build instance"
 TOOK = r"Took (?P<seconds>[\d.]+) seconds to build instance"
 SETTLING = 60
+# So long after a server is gone, or was given up, may still be written of it.
+WINDING_UP = 5
 # An id of a request before the boot, and of something that other boots use as well
 WEAK = {"asked", "shared"}
 
@@ -25,8 +27,25 @@ def own_keys(one):
     return one["keys"].keys() - WEAK
 
 
-def rivals_in(asked, built):
-    """When other boots were under way, as (first, last): from their request until their guest has settled."""
+def of_servers(servers, own):
+    """When others' boots began and ended, as an administrator is told; None where one may still be under way."""
+    return [{"began": one["created"], **end_of_server(one)} for one in servers if one["id"] != own]
+
+
+def end_of_server(server):
+    """The moment that nova knows, and for how long after it something of the boot may still be heard."""
+    launched, gone = server.get("OS-SRV-USG:launched_at"), server.get("OS-SRV-USG:terminated_at")
+    if gone or server["status"] in ("DELETED", "ERROR"):
+        return {"ended": gone or server["updated"], "settling_s": WINDING_UP}
+    return {"ended": launched, "settling_s": SETTLING if launched else None}
+
+
+def rivals_in(asked, built, told=None):
+    """When other boots were under way, as (first, last): from their request until their guest has settled.
+
+    told: what an administrator was told of them, if one was asked: the moment, and (first, last) of each. Of those that
+    were requested later, and of all if none was asked, only the logs know.
+    """
     posts = [one for one in asked if set(RIVALS) & set(one["window"])]
     mine = [one for one in posts if one["keys"]]
     # Nova and its web server both log a request, and the second knows no id: one line of it is our own.
@@ -39,9 +58,10 @@ def rivals_in(asked, built):
         if own and mine and any(abs(own[0]["at"] - my["at"]) <= 1 + own[0]["resolution_s"] for my in mine)
         else []
     )
-    others = [one for one in posts if not one["keys"] and one not in ours]
+    since, known = told or (0, [])
+    others = [one for one in posts if not one["keys"] and one not in ours and one["at"] >= since - 1]
     ends = [one for one in built if BUILT in one["window"] and not one["keys"]]
-    return [(one["at"], end_of(one, ends)) for one in others]
+    return known + [(one["at"], end_of(one, ends)) for one in others]
 
 
 def end_of(post, ends):

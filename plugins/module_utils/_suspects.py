@@ -10,71 +10,9 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 from . import _order
+from ._components import CARRIERS, LEANS_ON, STANDS_FOR, WORKERS, is_beside, writer_of
+from ._places import host_of
 
-# Of these there is one beside each instance; any other one of them has nothing to do with it.
-BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb")
-# What does the work of a stage that no flow follows, the first to be asked first
-WORKERS = {
-    "auth": ["keystone", "ldap", "database", "memcached"],
-    "image": ["glance-api", "ceph-rgw", "ceph-mon", "ceph-osd", "keystone", "memcached", "database"],
-    "network": ["neutron-server", "neutron-l3-agent", "rabbitmq", "keystone", "memcached", "database"],
-    "volume": [
-        "cinder-api", "cinder-scheduler", "cinder-volume", "ceph-mon", "ceph-osd", "glance-api", "rabbitmq", "keystone",
-        "memcached", "database",
-    ],
-    "boot": ["nova-api", "rabbitmq", "keystone", "memcached", "database"],
-    "metadata": [
-        "neutron-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent", "rabbitmq", "memcached", "database",
-    ],
-}  # fmt: skip
-# What a message of each kind goes through
-CARRIERS = {
-    "AMQP cast": ["rabbitmq"],
-    "AMQP call": ["rabbitmq"],
-    "AMQP subscribe": ["rabbitmq"],
-    "DB": ["database"],
-    "socket(RADOS)": ["ceph-mon", "ceph-osd"],
-    "libvirt": ["libvirt"],
-    "OVSDB": ["ovsdb"],
-    "DHCP": ["data network"],
-}
-# What each component needs for its work: it may be all that keeps it from it.
-LEANS_ON = {
-    "keystone": ["ldap", "database", "memcached"],
-    "nova-api": ["keystone", "database", "rabbitmq", "glance-api", "neutron-server", "cinder-api", "memcached"],
-    "nova-conductor": ["database", "rabbitmq"],
-    "nova-scheduler": ["placement-api", "database", "rabbitmq"],
-    "nova-compute": [
-        "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server", "cinder-api",
-        "placement-api", "neutron-l2-agent", "ovsdb",
-    ],
-    "placement-api": ["database", "keystone"],
-    "glance-api": ["ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"],
-    "neutron-server": ["database", "rabbitmq", "keystone", "memcached"],
-    "neutron-dhcp-agent": ["dnsmasq", "rabbitmq", "neutron-server"],
-    "neutron-l2-agent": ["ovsdb", "rabbitmq", "neutron-server"],
-    "neutron-metadata-agent": ["nova-api-metadata", "neutron-server", "rabbitmq"],
-    "nova-api-metadata": ["database", "neutron-server", "nova-conductor", "memcached"],
-    "cinder-api": ["cinder-volume", "database", "rabbitmq", "keystone", "memcached"],
-    "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
-    "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
-    "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
-    "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent"],
-}  # fmt: skip
-# A name of a flow that stands for others, or for a process of one of them
-STANDS_FOR = {
-    "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent"],
-    "client": [],
-    "token-store": [],
-}
-# The component that writes each log, where it has another name
-WRITERS = {
-    "slapd": "ldap",
-    "nova-metadata": "nova-api-metadata",
-    "placement": "placement-api",
-    "rgw": "ceph-rgw",
-    "openvswitch": "ovsdb",
-}
 # What the order of the steps alone says against who owed the first of them, whose lack is proved, who should have
 # taken it, what it goes through, what who owed it needs, and who does the stage's work somewhere
 OWED, PROVED, GIVEN_UP, TARGET, CARRIER, LEANT_ON, WORKER = 2, 3, 0.5, 1, 1, 0.5, 0.5
@@ -117,13 +55,13 @@ class Suspects:
     def point(self, component, host, weight, why):
         """Something speaks against a component; what is not near, or beside another instance, is passed over."""
         one = self.found.get(component)
-        if one is None or (component in BESIDE and self.host and host and host != self.host):
+        if one is None or (is_beside(component) and self.host and host and host != self.host):
             return
         one["hosts"].setdefault(host, []).append((weight, why, self.kind))
 
     def place_of(self, component):
         """Where a component is, if there is only one place where it can have failed this run."""
-        if component in BESIDE:
+        if is_beside(component):
             return self.host
         places = self.places.get(component, ())
         return next(iter(places)) if len(places) == 1 else None
@@ -161,18 +99,5 @@ def places_of(record):
     # Where only logs are known, who logs somewhere is there.
     for host in record["logs"] if record.get("diagnosis") else ():
         for source in host["sources"]:
-            found.setdefault(WRITERS.get(source["service"], source["service"]), set()).add(host["host"])
+            found.setdefault(writer_of(source["service"]), set()).add(host["host"])
     return found
-
-
-def host_of(record):
-    """The inventory's name of the host that Nova chose, as far as anybody says so."""
-    if record.get("diagnosis"):
-        return record["diagnosis"]["host"]
-    instance = record.get("instance") or {}
-    said = {(instance.get("server") or {}).get("host"), *(instance.get("claimed_on") or [])} - {None}
-    for host in record["hosts"]:
-        names = {host["host"], *(host["facts"].get("names") or [])}
-        if host["facts"].get("domain") or said & names:
-            return host["host"]
-    return None

@@ -12,6 +12,7 @@ version_added: 0.1.0
 description:
   - Tells of a server its ports, networks, volumes and image. Nothing is changed.
   - Of a run that has failed it also tells an administrator which of the cloud's services and agents are not heard.
+  - Of a run an administrator is also told when others made instances, as what carries no id may be theirs.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.attributes
@@ -50,12 +51,15 @@ to_read:
   type: bool
 """
 
+from datetime import datetime, timedelta
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils import (
     _agents,
     _checks,
     _cloud,
     _instance,
+    _rivals,
     _run,
     _waiting,
     _wallet,
@@ -100,6 +104,19 @@ def look_at_agents(module, run):
     return agents
 
 
+def look_at_others(module, run):
+    """What an administrator is told of other boots at the time of this one; logs tell less, and will do."""
+    if not (run and run.resource("server") and module.params["admin_cloud"]):
+        return None
+    since = datetime.fromisoformat(run.record["started"]) - timedelta(seconds=_rivals.RIVALRY)
+    try:
+        admin = administrator(module.params, _waiting.Deadline(PATIENCE))
+        return _instance.other_boots(admin, run.resource("server")["id"], since.isoformat())
+    except (*CLOUD_ERRORS, StageError) as exc:
+        module.warn(why_not(exc))
+        return None
+
+
 def why_not(exc):
     error = explain(exc, "asking what the hosts should show")
     return f"{error['message']}. {error['hint']}".strip()
@@ -138,10 +155,12 @@ def main():
         run = _run.Run(params["run_dir"]) if params["run_dir"] else None
         instance = look_or_file_why_not(module, run)
         agents = look_at_agents(module, run)
+        others = look_at_others(module, run)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance
                 run.record["agents"] = agents
+                run.record["other_boots"] = others
                 run.save()
     except (*CLOUD_ERRORS, StageError, OSError) as exc:
         module.fail_json(msg=why_not(exc))

@@ -78,7 +78,6 @@ import json
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible.module_utils.urls import fetch_url
 from ansible_collections.stackproof.provision.plugins.module_utils import (
     _finish,
     _page,
@@ -97,6 +96,9 @@ def check_finished(run):
 
 
 def send(module, record, endpoint):
+    # Most runs send nothing, and it takes its time to load.
+    from ansible.module_utils.urls import fetch_url  # noqa: PLC0415
+
     data = json.dumps(_spans.spans(record))
     headers = {"Content-Type": "application/json"}
     _answer, info = fetch_url(module, endpoint, data=data, headers=headers, method="POST", timeout=10)

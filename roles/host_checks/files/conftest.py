@@ -33,7 +33,7 @@ for name, places in (
     spec.submodule_search_locations = places
     sys.modules[name] = module_from_spec(spec)
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host, _instance, _truth
+from ansible_collections.stackproof.provision.plugins.module_utils import _host, _instance, _places, _truth
 
 PLATFORMS = COLLECTION / "roles/evidence/vars/platforms"
 AT_ONCE = 16
@@ -149,7 +149,7 @@ def here(host, readings):
 @pytest.fixture(scope="session")
 def homes(readings, server):
     """The compute hosts that are the one that nova means: one, if all is well."""
-    return [one for one in readings if "compute" in one.parts and _instance.is_on(server, one.names)]
+    return [one for one in readings if "compute" in one.parts and _places.is_on(server, one.names)]
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is made of the API's answers about an instance, and which hosts they mean."""
+"""What is made of the API's answers about an instance."""
 
 from __future__ import annotations
 
@@ -113,37 +113,3 @@ def test_a_network_with_two_ports_is_described_once(known, connect, cloud):
 def test_a_subnet_says_its_routes(api):
     subnet = {**api["subnets"][0], "host_routes": [{"destination": "10.0.0.0/8", "nexthop": "192.168.222.9"}]}
     assert _instance.describe_subnet(subnet)["routes"] == ["10.0.0.0/8,192.168.222.9"]
-
-
-@pytest.mark.parametrize(
-    ("names", "on"), [(["compute2"], True), (["x", "compute2"], True), (["compute1"], False), ([], False)]
-)
-def test_a_host_is_known_by_the_hash_that_nova_really_made(instance, names, on):
-    assert instance["server"]["host"] is None
-    assert _instance.is_on(instance["server"], names) is on
-
-
-def test_the_hash_is_that_of_the_project_too(instance):
-    assert not _instance.is_on({**instance["server"], "project_id": "0" * 32}, ["compute2"])
-
-
-def test_an_administrator_needs_no_hash(api):
-    server = {**api["seen_by_admin"]["server"], "host_id": ""}
-    assert _instance.is_on(server, ["compute2", "compute2.example.org"])
-    assert not _instance.is_on(server, ["compute1"])
-
-
-@pytest.mark.parametrize(
-    ("names", "serves"),
-    [(["network1"], True), (["network1.example.org"], True), (["compute1", "network1"], True), (["network2"], False)],
-)
-def test_a_dhcp_agent_is_known_by_the_id_that_neutron_really_made(instance, names, serves):
-    assert _instance.serves_dhcp(instance["networks"][0], names) is serves
-
-
-def test_the_id_is_that_of_the_network_too(instance):
-    assert not _instance.serves_dhcp({**instance["networks"][0], "id": "another"}, ["network1"])
-
-
-def test_without_a_port_nobody_knows_who_serves(instance):
-    assert _instance.serves_dhcp({**instance["networks"][0], "dhcp_ports": []}, ["network1"]) is None

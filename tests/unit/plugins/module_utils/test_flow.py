@@ -528,6 +528,45 @@ def test_our_own_request_in_the_web_servers_log_is_no_rival_and_another_in_the_s
     assert len(_rivals.rivals_in([web], [])) == 1
 
 
+def server(status, launched=None, gone=None):
+    times = {"created": "2026-11-21T10:00:00Z", "updated": "2026-11-21T10:00:30Z"}
+    return {"id": "x", "status": status, "OS-SRV-USG:launched_at": launched, "OS-SRV-USG:terminated_at": gone, **times}
+
+
+@pytest.mark.parametrize(
+    ("told", "ended", "settling"),
+    [
+        (server("BUILD"), None, None),
+        (server("ACTIVE", "2026-11-21T10:00:20.000000"), "2026-11-21T10:00:20.000000", 60),
+        (server("ERROR"), "2026-11-21T10:00:30Z", 5),
+        (server("DELETED"), "2026-11-21T10:00:30Z", 5),
+        (server("ACTIVE", "2026-11-21T10:00:20.000000", "2026-11-21T10:00:29.000000"), "2026-11-21T10:00:29.000000", 5),
+    ],
+)
+def test_nova_says_when_another_boot_was_over(told, ended, settling):
+    began = {"began": told["created"]}
+    assert _rivals.of_servers([told], "y") == [{**began, "ended": ended, "settling_s": settling}]
+    assert _rivals.of_servers([told], "x") == []
+
+
+def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
+    """The logs alone would leave it open for three minutes."""
+    began = _events.seconds_of(followed.record["started"])
+    rival(followed, began - 100)
+    boot = {"began": _follow.written(began - 100), "ended": _follow.written(began - 80), "settling_s": 5}
+    followed.record["other_boots"] = {"asked": _follow.written(began + 60), "boots": [boot]}
+    assert follow(followed)["by_id"]["33"]["evidence"][0]["grade"] == "window"
+    boot["ended"] = None
+    assert follow(followed)["by_id"]["33"]["evidence"] == []
+
+
+def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(followed):
+    began = _events.seconds_of(followed.record["started"])
+    followed.record["other_boots"] = {"asked": _follow.written(began - 20), "boots": []}
+    rival(followed, began - 10)
+    assert follow(followed)["by_id"]["33"]["evidence"] == []
+
+
 @pytest.mark.parametrize("change", ["none of it", "of one of two hosts", "no source"])
 def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_read_whole(followed, change):
     sources = followed.logs["controller1"]["sources"]

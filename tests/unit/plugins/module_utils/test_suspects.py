@@ -157,27 +157,6 @@ def test_what_there_is_once_has_its_place_and_what_there_is_twice_has_none():
     assert (found["keystone"], found["memcached"], found["ldap"]) == ("c1", None, None)
 
 
-def server(name):
-    return {"instance": {"server": {"id": "x", "host": name, "host_id": "h"}}}
-
-
-@pytest.mark.parametrize(
-    ("hosts", "record", "found"),
-    [
-        ([], {}, None),
-        ([], server("compute1"), None),
-        ([HERE, THERE], {}, "compute1"),
-        ([THERE], server("compute2"), "compute2"),
-        ([host("c9", names=["n9.example"])], server("n9.example"), "c9"),
-        ([THERE], server(None), None),
-        ([THERE], {"instance": None}, None),
-        ([{"host": "lost", "facts": {}}], server("x"), None),
-    ],
-)
-def test_the_host_of_the_instance_is_known_by_its_domain_or_by_nova(hosts, record, found):
-    assert _suspects.host_of({"hosts": hosts, **record}) == found
-
-
 def test_places_are_by_component():
     assert _suspects.places_of({"hosts": [host("a", "x", "y"), host("b", "y"), {"host": "c", "facts": {}}]}) == {
         "x": {"a"},

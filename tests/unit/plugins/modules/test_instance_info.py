@@ -75,6 +75,23 @@ def test_an_administrator_is_asked_by_the_name_of_the_cloud(way, call, cloud, kn
     assert sorted(users) == ["admin", "lab"]
 
 
+def test_an_administrator_is_told_of_the_other_boots_of_that_time(call, cloud, know_cloud, booted):
+    entry = cloud.entry()
+    know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
+    cloud.put("servers", **{"status": "BUILD", "created": "2026-11-21T10:00:00Z", "OS-SRV-USG:launched_at": None})
+    call(module, cloud="small", run_dir=booted.directory, admin_cloud="boss")
+    told = record(booted)["other_boots"]
+    assert told["boots"] == [{"began": "2026-11-21T10:00:00Z", "ended": None, "settling_s": None}]
+    (asked,) = (one for one in cloud.requests if "changes-since" in dict(one.query))
+    assert dict(asked.query)["all_tenants"] == "1"
+
+
+def test_who_is_no_administrator_is_told_of_no_other_boots(call, cloud, booted):
+    call(module, cloud="small", run_dir=booted.directory)
+    assert record(booted)["other_boots"] is None
+    assert not [one for one in cloud.requests if "changes-since" in dict(one.query)]
+
+
 def test_a_server_that_is_gone_is_said(call, cloud):
     result = call(module, cloud="small", server="00000000-0000-4000-8000-000000000000")
     assert result["failed"]
