@@ -160,8 +160,9 @@ def test_every_host_is_read_whole(alone):
 
 def test_following_takes_little_time(alone):
     """Between the end of the last stage and the begin of the checks lie reading, matching and writing."""
+    # What took no time worth telling has no line.
     parts = [line for line in alone.outcome.output.splitlines() if " flow | " in line]
-    assert len(parts) == 3
+    assert any("Follow the run" in part for part in parts)
     seconds = [float(re.search(r" (\d+\.\d) s ", line)[1]) for line in parts]
     assert sum(seconds) < 20, parts
 
