@@ -51,6 +51,7 @@ to_read:
   type: bool
 """
 
+import functools
 from datetime import datetime, timedelta
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -67,36 +68,47 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
-# What is asked of a cloud that has just failed must not keep its user waiting.
-PATIENCE = 10
+# What is asked of a cloud that has just failed must not keep its user waiting: so long for all together. Each request
+# that comes later has a second, so that one service that hangs does not hide the others.
+PATIENCE = 5
 
 
 def has_failed(run):
     return run is not None and any(stage["status"] == "failed" for stage in run.record["stages"])
 
 
-def administrator(params, deadline):
-    theirs = {**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None}
-    return _cloud.connect(theirs, [], [], deadline)
+class Askers:
+    """The run's user and an administrator, each with one connection, made when it is needed; both within one time."""
+
+    def __init__(self, params, run):
+        self.params, self.run = params, run
+        self.deadline = _waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
+
+    @functools.cached_property
+    def member(self):
+        cloud = _cloud.connect(self.params, [], [], self.deadline)
+        if self.run:
+            _wallet.take(self.run.wallet, cloud.session.auth)
+        return cloud
+
+    @functools.cached_property
+    def admin(self):
+        """None if there is no administrator to ask."""
+        theirs = {**self.params, "cloud": self.params["admin_cloud"], "_cloud": None, "auth": None}
+        return _cloud.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
 
-def look(params, run):
-    deadline = _waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
+def look(askers, params, run):
     identity = params["server"] or (run.resource("server") or {}).get("id")
-    if not identity:
-        return None
-    cloud = _cloud.connect(params, [], [], deadline)
-    if run:
-        _wallet.take(run.wallet, cloud.session.auth)
-    return _instance.look(cloud, identity, administrator(params, deadline) if params["admin_cloud"] else None)
+    return _instance.look(askers.member, identity, askers.admin) if identity else None
 
 
-def look_at_agents(module, run):
+def look_at_agents(askers, module, run):
     """What an administrator is told of the services and agents of a cloud that failed; what is not is a warning."""
     if not (has_failed(run) and module.params["admin_cloud"]):
         return []
     try:
-        agents, unread = _agents.look(administrator(module.params, _waiting.Deadline(PATIENCE)))
+        agents, unread = _agents.look(askers.admin)
     except (*CLOUD_ERRORS, StageError) as exc:
         agents, unread = [], [why_not(exc)]
     for reason in unread:
@@ -104,14 +116,13 @@ def look_at_agents(module, run):
     return agents
 
 
-def look_at_others(module, run):
+def look_at_others(askers, module, run):
     """What an administrator is told of other boots at the time of this one; logs tell less, and will do."""
     if not (run and run.resource("server") and module.params["admin_cloud"]):
         return None
     since = datetime.fromisoformat(run.record["started"]) - timedelta(seconds=_rivals.RIVALRY)
     try:
-        admin = administrator(module.params, _waiting.Deadline(PATIENCE))
-        return _instance.other_boots(admin, run.resource("server")["id"], since.isoformat())
+        return _instance.other_boots(askers.admin, run.resource("server")["id"], since.isoformat())
     except (*CLOUD_ERRORS, StageError) as exc:
         module.warn(why_not(exc))
         return None
@@ -122,10 +133,10 @@ def why_not(exc):
     return f"{error['message']}. {error['hint']}".strip()
 
 
-def look_or_file_why_not(module, run):
+def look_or_file_why_not(askers, module, run):
     """What the API says. A run goes on without it, to its cleanup, but says so."""
     try:
-        return look(module.params, run)
+        return look(askers, module.params, run)
     except (*CLOUD_ERRORS, StageError) as exc:
         if run is None or module.check_mode:
             raise
@@ -153,9 +164,11 @@ def main():
     params = module.params
     try:
         run = _run.Run(params["run_dir"]) if params["run_dir"] else None
-        instance = look_or_file_why_not(module, run)
-        agents = look_at_agents(module, run)
-        others = look_at_others(module, run)
+        askers = Askers(params, run)
+        # A cloud that lets its users wait is best told by its agents: they come first.
+        agents = look_at_agents(askers, module, run)
+        instance = look_or_file_why_not(askers, module, run)
+        others = look_at_others(askers, module, run)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance
