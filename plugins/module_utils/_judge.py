@@ -77,7 +77,8 @@ def told(ranked, steps, paths, record):
 
 
 def said(first, step, sure):
-    owed = f"step {step['id']} ({step['message']}) did not happen" if step else None
+    lacks = "did not happen" if step and step["status"] == "missing" else "was not seen to happen"
+    owed = f"step {step['id']} ({step['message']}) {lacks}" if step else None
     if not sure:
         return owed and f"{owed}, and nothing that could be read says why"
     who = first["component"] + (f" on {first['host']}" if first["host"] else "")

@@ -123,6 +123,8 @@ class Matcher:
         """What was read to its end and would have shown it: a step that nothing after it proves is missing then."""
         if set(re.findall(r"\{(\w+)\}", rule.get("where", ""))) - set(self.names):
             return []  # the run has no such name, and nothing could have been found
+        if rule.get("edge") == "later":
+            return []  # what is only to be seen later may still come
         if rule["source"] == "api" and rule.get("kind") in ("http", "state"):
             return ["what the run itself saw"]  # it knows all its own requests, and looked at the state to the end
         sources = [source for source in self.sources if source["service"] == rule["service"]]

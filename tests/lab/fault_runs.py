@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ import traceback
 from pathlib import Path
 
 import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _follow, _verdict
 from breaking import PATIENCE, Lab, units_of
 from faults import FAULTS
 from lab_under_test import HOSTS, INVENTORY, until
@@ -152,8 +154,9 @@ def is_near(step, steps, order):
     return step in order and any(abs(order.index(step) - place) <= 1 for place in places)
 
 
-def compare(fault, verdict):
+def compare(fault, record):
     """One row of the table of confusion: what was said, and which parts of it are right."""
+    verdict = record["verdict"]
     broken = fault.stage is not None
     said = {name: verdict.get(name) for name in ("result", "stage", "component", "host", "step")}
     alike = {
@@ -163,7 +166,45 @@ def compare(fault, verdict):
         "host": not broken or said["host"] in fault.hosts,
         "step": not fault.steps or is_near(said["step"], fault.steps, order_of_steps()),
     }
-    return {"fault": fault.name, "expected": fault.truth, "said": said, "alike": alike, "reason": verdict["reason"]}
+    less = compare_less(fault, record)
+    return {
+        "fault": fault.name, "expected": fault.truth, "said": said, "alike": alike, "less": less,
+        "reason": verdict["reason"],
+    }  # fmt: skip
+
+
+# What would have been said with less access
+
+
+def with_less(record, tier):
+    """The verdict that the same run gets without a look into the hosts: of a plain user (0) or an administrator (1)."""
+    record = copy.deepcopy(record)
+    record.update(hosts=[], logs=[], errors=[])
+    if tier == 0:
+        record.update(agents=[], other_boots=None)
+        instance = record["instance"]
+        if instance:
+            instance.update(claimed_on=[], allocations=None)
+            instance["server"]["host"] = None
+            for port in instance["ports"]:
+                port["host"] = None
+    flows = [_flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
+    record["flows"] = _follow.follow(record, flows, {})[0]
+    return _verdict.judge(record)
+
+
+def compare_less(fault, record):
+    """Of each tier without the hosts: whether the stage is right, no other host is named, and the culprit is told."""
+    rows = {}
+    for tier in (0, 1):
+        verdict = with_less(record, tier)
+        suspects = {one["component"] for one in verdict.get("alternatives") or []} | {verdict["component"]}
+        rows[f"tier {tier}"] = {
+            "stage": verdict["stage"] == fault.stage,
+            "host": verdict["host"] is None or verdict["host"] in fault.hosts,
+            "suspects": fault.stage is None or bool(suspects & fault.components),
+        }
+    return rows
 
 
 def note(path, row):
@@ -175,15 +216,27 @@ def note(path, row):
 
 
 def as_markdown(rows):
-    lines = ["| fault | component | named | host | named | step | named |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| fault | component | named | host | named | step | named | with less access |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         cells = [row["fault"]]
         for name, expected in (("component", "components"), ("host", "hosts"), ("step", "steps")):
             mark = "" if row["alike"][name] else " (wrong)"
             cells += [", ".join(row["expected"][expected]), f"{row['said'][name] or 'none'}{mark}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    right = sum(all(row["alike"].values()) for row in rows)
-    return "\n".join([*lines, "", f"{right} of {len(rows)} verdicts are right in every part."])
+        wrong = [
+            f"{tier}: {name} wrong" for tier, parts in row["less"].items() for name, right in parts.items() if not right
+        ]
+        lines.append(f"| {' | '.join([*cells, ', '.join(wrong) or 'right'])} |")
+    return "\n".join([*lines, "", *counted(rows)])
+
+
+def counted(rows):
+    """How often each part of a verdict is right."""
+    parts = [f"{name} {sum(row['alike'][name] for row in rows)}" for name in rows[0]["alike"]] if rows else []
+    less = sum(all(all(parts.values()) for parts in row["less"].values()) for row in rows)
+    return [f"Of {len(rows)} verdicts are right: {', '.join(parts)}; with less access {less}."]
 
 
 # Filing

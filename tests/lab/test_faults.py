@@ -61,10 +61,11 @@ def lab(lab_hosts):
 @pytest.mark.parametrize("fault", cases())
 def test_the_verdict_names_what_broke(fault, lab, runs):
     outcome = run_with(lab, fault, runs)
-    row = compare(fault, outcome.record["verdict"])
+    row = compare(fault, outcome.record)
     note(CONFUSION, row)
     assert_sound(outcome)
     assert all(row["alike"].values()), json.dumps(row, indent=1)
+    assert all(all(parts.values()) for parts in row["less"].values()), json.dumps(row, indent=1)
 
 
 @pytest.mark.soak
