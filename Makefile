@@ -18,7 +18,7 @@ OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and what it stands on warn their own developers a lot.
-ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab \
+ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
   -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 # The lab stays, whatever the environment says. Molecule's own place for its state would be that of other clones, too.
 MOLECULE := env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state \
