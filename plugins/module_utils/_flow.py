@@ -33,7 +33,9 @@ TIERS = (0, 1, 2, 3)
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"follows", "leads_to", "owed_by", "observe", "cached", "absent", "otherwise", "after", "before", "covers"}
+STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise"}
+# What is said of another flow's steps
+OF_ANOTHER = {"after", "before", "leads_to", "covers"}
 RULE_KEYS = {
     "source",
     "service",
@@ -144,8 +146,10 @@ def check_order(path, steps):
 def check_step(path, where, step, flow, ids):
     if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
-    if set(step) - STEP_KEYS:
-        raise FlowError(path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS))}, which is not known")
+    if set(step) - STEP_KEYS - OF_ANOTHER:
+        raise FlowError(
+            path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS - OF_ANOTHER))}, which is not known"
+        )
     for name in ("follows", "leads_to", "covers"):
         if not isinstance(step.get(name) or [], list):
             raise FlowError(path, f"{where}: {name} is no list")
@@ -163,6 +167,8 @@ def check_step(path, where, step, flow, ids):
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
             raise FlowError(path, f"{where} comes {name} {step[name]}, which is no step")
+    if set(step) & OF_ANOTHER and not flow.get("extends"):
+        raise FlowError(path, f"{where} has {', '.join(sorted(set(step) & OF_ANOTHER))}, but the flow extends no other")
     check_expression(path, where, step.get("when", "@"))
 
 

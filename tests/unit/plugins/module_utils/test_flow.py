@@ -144,6 +144,8 @@ def rule(**more):
         ({"steps": [{**STEP, "target": "c"}]}, "step 1: c is no lifeline"),
         ({"steps": [{**STEP, "covers": ["1", "9"]}]}, "step 1 covers 9, which are no steps"),
         ({"steps": [{**STEP, "after": "8"}]}, "step 1 comes after 8, which is no step"),
+        ({"steps": [STEP, {**STEP, "id": "2", "after": "1"}]}, "step 2 has after, but the flow extends no other"),
+        ({"steps": [STEP, {**STEP, "id": "2", "leads_to": ["1"]}]}, "step 2 has leads_to, but the flow"),
         ({"steps": [{**STEP, "when": "volumes &&"}]}, "step 1 has an expression that is not understood"),
         ({"steps": [{**STEP, "observe": {"source": "log"}}]}, "step 1: observe is no list of rules"),
         ({"steps": [{**STEP, "absent": ["log"]}]}, "step 1: absent is no list of rules"),

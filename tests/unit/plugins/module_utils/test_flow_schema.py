@@ -73,7 +73,7 @@ def test_it_is_a_schema():
 
 def test_it_knows_the_same_names_as_the_code():
     assert SCHEMA["properties"]["schema"]["const"] == _flow.SCHEMA
-    assert set(SCHEMA["$defs"]["step"]["properties"]) == _flow.STEP_KEYS
+    assert set(SCHEMA["$defs"]["step"]["properties"]) == _flow.STEP_KEYS | _flow.OF_ANOTHER
     rule = SCHEMA["$defs"]["rule"]["properties"]
     assert set(rule) == _flow.RULE_KEYS
     # What docs/flows.md names in its table of a rule's keys
