@@ -35,12 +35,13 @@ def finding(record):
     paths = _order.paths(steps, stage["stage"]) if stage["stage"] in ("boot", "metadata") else []
     suspects = Suspects(record, stage, paths, steps)
     for point in (
+        # What Nova says may make more of them suspects, at whom the others point.
+        _pointers.faults,
         _pointers.answers,
         _pointers.units,
         _pointers.agents,
         _pointers.ceph,
         _pointers.errors,
-        _pointers.faults,
         _pointers.guest,
         _pointers.metadata,
     ):

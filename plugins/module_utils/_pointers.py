@@ -9,7 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
-from ._components import writer_of
+from ._components import LEANS_ON, writer_of
 from ._logformats import QUEUE_UNREACHABLE
 
 # The component behind each service of the catalogue
@@ -53,13 +53,20 @@ AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException
 # Who is refused by another one has itself to blame, or who gave it its key.
 REFUSED = ("Permission",)
 GONE, UNHEARD, NO_ANSWER, SERVER_ERROR, KEYED_ERROR, ERROR = 10, 6, 6, 3, 4, 1
+# Who is not heard may be kept from speaking by what it needs; where its host was not looked at nobody knows.
+UNHEARD_ONLY = 2.5
 
 
 def answers(suspects, _record, stage):
     """What the APIs answered to the stage's own requests."""
-    failed = [call for call in stage["calls"] if call["status"] is None or call["status"] >= 500]
-    for call in failed[-1:]:
+    # Whoever answered later is well again.
+    last = {call["service"]: call for call in stage["calls"]}
+    for call in [call for call in last.values() if call["status"] is None or call["status"] >= 500]:
         component = APIS.get(call["service"])
+        if component is None:
+            continue  # a service that no flow knows
+        # Who was asked is near whatever is lacking.
+        suspects.near(component, None, 0.5, "was asked")
         if call["status"] is None:
             suspects.point(component, None, NO_ANSWER, f"did not answer {call['method']} {call['path']}")
         else:
@@ -81,10 +88,12 @@ def units(suspects, record, _stage):
 def agents(suspects, record, _stage):
     """Services that the cloud itself does not hear any more, or that somebody has disabled."""
     names = {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+    looked_at = {host["host"] for host in record["hosts"]}
     for agent in record.get("agents") or []:
         host = names.get(agent["host"], agent["host"])
         if agent["state"] == "down":
-            suspects.point(agent["component"], host, UNHEARD, f"is not heard by the cloud since {agent['heard']}")
+            weight = UNHEARD if host in looked_at else UNHEARD_ONLY
+            suspects.point(agent["component"], host, weight, f"is not heard by the cloud since {agent['heard']}")
         elif not agent["enabled"]:
             suspects.point(agent["component"], host, 2, "is disabled")
 
@@ -145,6 +154,8 @@ def faults(suspects, record, stage):
         for agent in record.get("agents") or []:
             if agent["component"] == "nova-compute" and (agent["state"] == "down" or not agent["enabled"]):
                 suspects.near("nova-compute", None, 2, "was to take the instance")
+                for component in LEANS_ON["nova-compute"]:
+                    suspects.near(component, None, 0.25, "is needed by nova-compute")
 
 
 # What an answer other than 200 says of who gave it

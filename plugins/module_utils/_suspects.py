@@ -26,10 +26,12 @@ class Suspects:
         self.kind = None
         # Once Nova has given up, nobody owes what was still under way.
         given_up = (stage.get("error") or {}).get("kind") == "build_failed"
+        # What the API alone does not show may have been begun on a host that nobody looked at.
+        proved = PROVED if record["hosts"] or record.get("diagnosis") else GIVEN_UP
         for place, path in enumerate(paths):
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)
-                proof = 0 if step["status"] != "missing" else GIVEN_UP if given_up else PROVED
+                proof = 0 if step["status"] != "missing" else GIVEN_UP if given_up else proved
                 # A run of before this was told has no other who owed it than the source.
                 who = step.get("owed_by") or step["source"]
                 self.near(who, step, (OWED + proof) * near, "owed what is lacking")

@@ -77,7 +77,8 @@ def both(name, place, units, /, *truth, **more):
     fault(f"{name}-frozen", lambda lab: frozen(lab, place, *services), *truth, **more)
 
 
-# Services that are away before the run, or from its request on. A fresh network has no DHCP agent yet when its first
+# Services that are away before the run, or from its request on. The first stage looks at every API that the catalogue
+# names, and finds those that are away. A fresh network has no DHCP agent yet when its first
 # port is made, so Neutron waits for none: the instance starts without, and it is the guest that finds out.
 
 both("conductor", CONTROLLER, "nova-conductor", "boot", "nova-conductor", CONTROLLER, "8 N5 N6 9", **NO_VOLUME)
@@ -98,7 +99,7 @@ both(
     **NO_VOLUME,
 )
 both("metadata-api", CONTROLLER, "nova-api-metadata", "metadata", "nova-metadata", CONTROLLER, "53 53a", **NO_VOLUME)
-both("glance-api", CONTROLLER, "glance-api", "image", "glance-api", CONTROLLER)
+both("glance-api", CONTROLLER, "glance-api", "auth", "glance-api", CONTROLLER)
 both("cinder-volume", CONTROLLER, "cinder-volume", "volume", "cinder-volume", CONTROLLER)
 both(
     "libvirtd",
@@ -125,9 +126,9 @@ both("slapd", CONTROLLER, "slapd", "auth", "slapd", CONTROLLER, cloud="lab-ldap"
 both("memcached", CONTROLLER, "memcached", None, "memcached", CONTROLLER, **NO_VOLUME)
 both("placement", CONTROLLER, "placement-api", "boot", "placement", CONTROLLER, "9 N6 11", **NO_VOLUME)
 both("keystone", CONTROLLER, "keystone", "auth", "keystone", CONTROLLER)
-both("nova-api", CONTROLLER, "nova-api", "boot", "nova-api", CONTROLLER, "4", **NO_VOLUME)
-both("neutron-api", CONTROLLER, "neutron-api", "network", "neutron-server", CONTROLLER)
-both("cinder-api", CONTROLLER, "cinder-api", "volume", "cinder-api", CONTROLLER)
+both("nova-api", CONTROLLER, "nova-api", "auth", "nova-api", CONTROLLER)
+both("neutron-api", CONTROLLER, "neutron-api", "auth", "neutron-server", CONTROLLER)
+both("cinder-api", CONTROLLER, "cinder-api", "auth", "cinder-api", CONTROLLER)
 both("vswitchd", COMPUTE, "ovs-vswitchd", "boot", "openvswitch", COMPUTE, "34 35 44 N12", **NO_VOLUME, **HERE)
 both("rgw", STORAGE, "ceph-radosgw@rgw.a", "image", "rgw", STORAGE, **FRESH)
 both(
@@ -200,18 +201,18 @@ def wrong_key(lab):
 
 
 # A nova-compute that waits for Ceph does nothing else: it does not even take Neutron's answer any more.
-fault("osd-stopped", dead_osd, "boot", "ceph-osd ceph", STORAGE, "24 21 26c", **NO_VOLUME, **HERE)
+fault("osd-stopped", dead_osd, "boot", "ceph-osd ceph", STORAGE, "19 24 21 26c", **NO_VOLUME, **HERE)
 fault(
     "osd-frozen",
     lambda lab: frozen(lab, STORAGE, "ceph-osd@0"),
     "boot",
     "ceph-osd ceph",
     STORAGE,
-    "24 21 26c",
+    "19 24 21 26c",
     **NO_VOLUME,
     **HERE,
 )
-both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "21 22 26c", **NO_VOLUME, **HERE)
+both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "13 21 22 26c", **NO_VOLUME, **HERE)
 # Nova looks whether the disk is there before it asks for the image.
 fault(
     "rbd-key-poor",

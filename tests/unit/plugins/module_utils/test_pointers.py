@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _logformats, _pointers
+from ansible_collections.stackproof.provision.plugins.module_utils import _judge, _logformats, _pointers, _suspects
 
 
 class Noted:
@@ -54,16 +54,23 @@ def call(status, service="compute", path="/v2.1/servers"):
         ([call(200), call(404), call(409)], []),
         ([call(None)], [("nova-api", None, _pointers.NO_ANSWER, "did not answer GET /v2.1/servers")]),
         ([call(503)], [("nova-api", None, _pointers.SERVER_ERROR, "answered 503 to GET /v2.1/servers")]),
-        # The last one is what the stage failed at.
+        # Whoever answered later is well again.
         (
             [call(503), call(None, "volume", "/v3/x"), call(200)],
             [("cinder-api", None, _pointers.NO_ANSWER, "did not answer GET /v3/x")],
         ),
-        ([call(500, "dns")], [(None, None, _pointers.SERVER_ERROR, "answered 500 to GET /v2.1/servers")]),
+        # A service that no flow knows
+        ([call(500, "dns")], []),
     ],
 )
 def test_answers_of_the_apis(calls, said):
     assert said_by(_pointers.answers, stage={"calls": calls}) == said
+
+
+def test_who_was_asked_and_did_not_answer_is_a_suspect_in_any_stage():
+    noted = Noted()
+    _pointers.answers(noted, {}, {"stage": "auth", "calls": [call(None, "image", "/")]})
+    assert [component for component, _weight in noted.nearer] == ["glance-api"]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +97,13 @@ def test_a_service_that_stopped_nobody_knows_when():
 
 def agent(**more):
     return {"component": "nova-compute", "host": "n1", "state": "up", "enabled": True, "heard": "noon", **more}
+
+
+def test_who_is_not_heard_from_a_host_that_nobody_looked_at_may_be_kept_from_speaking():
+    ((component, place, weight, _why),) = said_by(_pointers.agents, {"agents": [agent(state="down")]})
+    assert (component, place, weight) == ("nova-compute", "n1", _pointers.UNHEARD_ONLY)
+    # Not enough to be named, even for who owed the first step.
+    assert weight + _suspects.OWED < _judge.NAMED
 
 
 @pytest.mark.parametrize(
@@ -195,7 +209,8 @@ def test_no_valid_host_points_at_placement_and_brings_the_computes_near():
     noted = Noted()
     _pointers.faults(noted, {"agents": [agent(state="down"), agent(), agent(component="cinder-volume")]}, stage)
     assert [one[:3] for one in noted.said] == [("placement-api", None, 3), ("nova-scheduler", None, 1)]
-    assert noted.nearer == [("nova-compute", 2)]
+    assert noted.nearer[0] == ("nova-compute", 2)
+    assert {"libvirt", "ceph-mon"} <= {component for component, weight in noted.nearer if weight < 1}
 
 
 @pytest.mark.parametrize("said", [None, "", "no end after 44 s"])

@@ -53,19 +53,22 @@ def test_who_owed_the_first_step_comes_before_who_was_to_take_it():
 
 def test_what_is_proved_to_be_missing_weighs_more():
     one = step("1", "nova-compute", "x", "missing")
-    assert weights(suspects([[one]], [one]))["nova-compute"] == _suspects.OWED + _suspects.PROVED
+    assert weights(suspects([[one]], [one], [host("c1")]))["nova-compute"] == _suspects.OWED + _suspects.PROVED
+    # Without a look at any host it may have begun all the same.
+    assert weights(suspects([[one]], [one]))["nova-compute"] < _suspects.OWED + 1
 
 
 def test_another_than_the_source_may_owe_a_step():
     one = step("1", "neutron-server", "x", "missing", owed_by="nova-compute")
-    found = weights(suspects([[one]], [one], stage="none"))
+    found = weights(suspects([[one]], [one], [host("c1")], stage="none"))
     assert found["nova-compute"] == _suspects.OWED + _suspects.PROVED
     assert found["neutron-server"] <= _suspects.LEANT_ON
 
 
 def test_steps_further_on_and_other_paths_weigh_less():
     first, second = step("1", "a", "x"), step("2", "b", "x", "missing")
-    found = weights(suspects([[first, second], [step("3", "c", "x")]], [first, second], stage="none"))
+    paths = [[first, second], [step("3", "c", "x")]]
+    found = weights(suspects(paths, [first, second], [host("c1")], stage="none"))
     assert found["a"] == _suspects.OWED
     assert found["b"] == (_suspects.OWED + _suspects.PROVED) / 2
     assert found["c"] == _suspects.OWED / 2
@@ -166,7 +169,7 @@ def test_places_are_by_component():
 
 def test_once_nova_has_given_up_what_is_missing_weighs_less():
     path = [[step("1", "nova-compute", "libvirt", "missing", kind="libvirt")]]
-    record = {"hosts": []}
+    record = {"hosts": [host("c1")]}
     stage = {"stage": "boot", "error": {"kind": "build_failed"}}
     weights = [
         next(
