@@ -34,10 +34,13 @@ class UnreadError(Exception):
 
 
 class Host:
-    """A host that is asked. execute(words) runs a command there and returns its status, output and errors."""
+    """A host that is asked. execute(words) runs a command there and returns its status, output and errors.
 
-    def __init__(self, execute, prefixes=None):
-        self.execute, self.prefixes = execute, prefixes or {}
+    patience: after how many seconds a command counts as hung.
+    """
+
+    def __init__(self, execute, prefixes=None, patience=PATIENCE):
+        self.execute, self.prefixes, self.patience = execute, prefixes or {}, patience
         self.unread = []
         self._sudo = None
 
@@ -52,11 +55,11 @@ class Host:
         prefix = list(self.prefixes.get(part) or [])
         # To look into a container needs root, whoever may run the command in it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]
-        status, out, errors = self.execute(["timeout", str(PATIENCE), *command])
+        status, out, errors = self.execute(["timeout", str(self.patience), *command])
         if status == 0:
             return out
         if status == TIMED_OUT:
-            raise UnreadError("hung", command, f"no answer after {PATIENCE} s")
+            raise UnreadError("hung", command, f"no answer after {self.patience} s")
         said = " ".join((errors or out).split())[:300] or f"exit status {status}"
         if REFUSALS.search(said):
             raise UnreadError("refused", command, said)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ._host import Host
+from ._host import PATIENCE, Host
 
 PREFIXES = {"prefixes": {"type": "dict", "default": {}}}
 
@@ -26,7 +26,7 @@ def main(options, read, prefixes_of=lambda params: params["prefixes"]):
         except OSError as exc:
             return 127, "", f"{words[0]}: {exc.strerror}"
 
-    host = Host(execute, prefixes_of(module.params))
+    host = Host(execute, prefixes_of(module.params), module.params.get("patience") or PATIENCE)
     facts = read(host, module.params)
     for one in host.unread:
         module.warn(f"{one['what']}: {one['why']}")

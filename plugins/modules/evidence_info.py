@@ -30,6 +30,9 @@ options:
     description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
+  patience:
+    description: After how many seconds a command on the host counts as hung. By default 15.
+    type: int
 notes:
   - Nothing is changed on the host, and nothing but Python's standard library is needed there.
   - What only root may read is asked through C(sudo -n).
@@ -76,6 +79,7 @@ def main():
                 "required": True,
             },
             "platform": {"type": "dict", "required": True},
+            "patience": {"type": "int"},
         },
         lambda host, params: {"facts": _truth.read(host, params["parts"], params["instance"], params["platform"])},
         lambda params: params["platform"].get("prefixes"),

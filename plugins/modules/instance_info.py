@@ -49,6 +49,10 @@ to_read:
   description: Whether the hosts have anything to say, which is so of a run that has an instance or has failed.
   returned: success
   type: bool
+broken:
+  description: Whether a stage of the run has failed, so that its user waits for who broke it.
+  returned: success
+  type: bool
 """
 
 import functools
@@ -177,7 +181,8 @@ def main():
                 run.save()
     except (*CLOUD_ERRORS, StageError, OSError) as exc:
         module.fail_json(msg=why_not(exc))
-    module.exit_json(changed=False, instance=instance, to_read=bool(instance) or has_failed(run))
+    broken = has_failed(run)
+    module.exit_json(changed=False, instance=instance, to_read=bool(instance) or broken, broken=broken)
 
 
 if __name__ == "__main__":

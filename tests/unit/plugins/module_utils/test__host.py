@@ -164,3 +164,11 @@ def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
             "why": "hangs: sudo -n rbd ls: no answer after 15 s",
         }
     ]
+
+
+def test_who_is_in_a_hurry_waits_less_for_a_command_that_hangs():
+    asked = []
+    host = Host(lambda words: asked.append(words) or (124, "", ""), patience=4)
+    with pytest.raises(UnreadError, match="no answer after 4 s"):
+        host.ask(None, "ceph", "status", root=False)
+    assert asked == [["timeout", "4", "ceph", "status"]]

@@ -48,6 +48,13 @@ def test_the_server_of_a_run_is_filed_in_its_record(call, booted, known):
     assert record(booted)["instance"] == result["instance"]
 
 
+@pytest.mark.parametrize(("status", "broken"), [("ok", False), ("failed", True)])
+def test_it_says_whether_somebody_waits_for_who_broke_the_run(call, booted, status, broken):
+    booted.put_stage({"stage": "metadata", "status": status})
+    result = call(module, cloud="small", run_dir=booted.directory)
+    assert (result["broken"], result["to_read"]) == (broken, True)
+
+
 def test_check_mode_files_nothing(call, booted, known):
     result = call(module, check=True, cloud="small", run_dir=booted.directory)
     assert result["instance"]["server"]["id"] == known
