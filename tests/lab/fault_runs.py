@@ -4,7 +4,8 @@
 
 """Runs of verify with a fault, what the hosts knew while it was on, and how the verdict compares with the truth.
 
-As a program it files such runs, for whoever judges them: python fault_runs.py FOLDER FAULT...
+As a program it files such runs, for whoever judges them:
+PYTHONPATH=.venv/collections python tests/lab/fault_runs.py FOLDER FAULT...
 """
 
 from __future__ import annotations
@@ -277,7 +278,7 @@ def main():
             outcome = file_run(lab, FAULTS[name], folder)
             verdict = outcome.record["verdict"]
             print(f"{name}: {outcome.record['duration_s']} s, {verdict['stage']}: {verdict['reason']}", flush=True)
-        except BaseException:
+        except Exception:
             failed.append(name)
             traceback.print_exc()
             with contextlib.suppress(OSError):
