@@ -49,6 +49,8 @@ coverage:
   type: dict
 """
 
+import json
+
 from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow, _judge
 from ansible_collections.stackproof.provision.plugins.module_utils._run import write_whole
 
@@ -59,6 +61,7 @@ def main():
             {host: read for host, read in module.params[name].items() if read and "events" in read}
             for name in ("logs", "queue")
         )
+        logs = {host: {**read, "events": json.loads(read["events"])} for host, read in logs.items()}
         spans = {host: read for host, read in module.params["spans"].items() if read and "spans" in read}
         found, events = _follow.follow(run.record, flows, logs, queue, spans)
         if not module.check_mode:

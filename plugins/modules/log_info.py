@@ -46,10 +46,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 events:
-  description: The events by this host's own clock, with C(at), C(resolution_s), C(service), C(kind), C(keys) and more.
+  description:
+    - JSON text of a list. Each event has C(at) by this host's own clock, C(resolution_s), C(service), C(kind), C(keys)
+      and more.
+    - They are thousands, and Ansible looks at each value of a structure, which takes longer than to read the logs.
   returned: success
-  type: list
-  elements: dict
+  type: str
 sources:
   description: Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) not.
   returned: success
@@ -67,6 +69,8 @@ unread:
   elements: dict
 """
 
+import json
+
 from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs, _truth
 
 
@@ -74,7 +78,8 @@ def read(host, params):
     wanted, offset = params["wanted"], params["offset_s"]
     there = {**wanted, **{name: wanted[name] + offset for name in ("since", "began", "until")}}
     found = _logs.read(host, params["services"], there)
-    return {**found, "addresses": host.attempt("the host's addresses", _truth.addresses_of, default=[])}
+    addresses = host.attempt("the host's addresses", _truth.addresses_of, default=[])
+    return {**found, "events": json.dumps(found["events"]), "addresses": addresses}
 
 
 def main():

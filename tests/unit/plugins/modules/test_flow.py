@@ -28,6 +28,11 @@ def directory(followed, tmp_path):
     return made
 
 
+def returned(logs):
+    """What was read of the logs, as the module that reads them returns it."""
+    return {host: {**read, "events": json.dumps(read["events"])} for host, read in logs.items()}
+
+
 def record(directory):
     return json.loads((directory / "run.json").read_text())
 
@@ -45,7 +50,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
 
 
 def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
-    result = call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    result = call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     assert (result["changed"], result.get("failed")) == (True, None)
     assert set(result["coverage"]) == {"ops_guide", "http_trace"}
     assert [row["tier"] for row in result["coverage"]["ops_guide"]] == [0, 1, 2, 2, 2, 3, 3, 3]
@@ -65,21 +70,21 @@ def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
 
 
 def test_the_record_of_a_followed_run_is_valid(call, directory, followed):
-    call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     problems = jsonschema.Draft202012Validator(SCHEMA).iter_errors(record(directory))
     assert [f"{list(one.absolute_path)}: {one.message[:200]}" for one in problems if "flows" in one.absolute_path] == []
 
 
 def test_following_again_says_the_same(call, directory, followed):
-    call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     before = [(directory / name).read_text() for name in ("run.json", "events.jsonl")]
-    call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     assert [(directory / name).read_text() for name in ("run.json", "events.jsonl")] == before
 
 
 def test_check_mode_writes_nothing(call, directory, followed):
     before = (directory / "run.json").read_text()
-    result = call(module, check=True, run_dir=str(directory), flows=FILES, logs=followed.logs)
+    result = call(module, check=True, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     assert result["coverage"]["ops_guide"]
     assert (directory / "run.json").read_text() == before
     assert [path.name for path in directory.iterdir()] == ["run.json"]
@@ -87,7 +92,7 @@ def test_check_mode_writes_nothing(call, directory, followed):
 
 @pytest.mark.parametrize("lost", [None, {"unreachable": True, "msg": "ssh: no route"}, {"failed": True, "msg": "no"}])
 def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, followed, lost):
-    logs = {**followed.logs, "controller1": lost}
+    logs = {**returned(followed.logs), "controller1": lost}
     result = call(module, run_dir=str(directory), flows=FILES[:1], logs=logs)
     assert result.get("failed") is None
     steps = {step["id"]: step for step in record(directory)["flows"][0]["steps"]}
@@ -161,6 +166,6 @@ def test_a_missing_library_is_said(call, directory, monkeypatch):
 
 def test_a_run_that_another_process_works_on_is_left_alone(call, directory, followed):
     with _run.Run(str(directory)).alone():
-        result = call(module, run_dir=str(directory), flows=FILES, logs=followed.logs)
+        result = call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     assert "another process works on the run" in result["msg"]
     assert record(directory)["flows"] == []

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
@@ -50,7 +51,7 @@ def read(call, monkeypatch, tmp_path):
         }
         services = [{"service": "nova-compute", "files": [str(path)]}]
         result = call(module, check=check, services=services, wanted=wanted, **options)
-        return {**result, "asked": asked, "warned": warned}
+        return {**result, "events": json.loads(result["events"]), "asked": asked, "warned": warned}
 
     return run
 
