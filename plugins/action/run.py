@@ -10,6 +10,8 @@ import contextlib
 import json
 import os
 import re
+import select
+import stat
 import threading
 import time
 
@@ -31,6 +33,29 @@ def is_terminal(process):
         return os.isatty(number) and os.environ.get("TERM") != "dumb"
     finally:
         os.close(number)
+
+
+def is_read(process):
+    """Whether somebody still reads what a process writes: not where it writes into a pipe whose other end is closed."""
+    output = f"/proc/{process}/fd/1"
+    try:
+        if not stat.S_ISFIFO(os.stat(output).st_mode):
+            return True
+        number = os.open(output, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return True  # not to be known
+    try:
+        poll = select.poll()
+        poll.register(number, 0)
+        return not poll.poll(0)
+    finally:
+        os.close(number)
+
+
+def tell(text, **how):
+    """Display a text, if there is a reader. Ansible waits for ever once it could not display what a worker said."""
+    if is_read(os.getppid()):
+        display.display(text, **how)
 
 
 class Follower(threading.Thread):
@@ -73,17 +98,17 @@ class Follower(threading.Thread):
             # The run's mark in every name tells nobody anything here; a cloud's words fill no second line.
             self._text = clean(self.mark.sub("", text)).replace("\n", " ").replace("\t", " ")
             if not self.live:
-                display.display(f"  {time.monotonic() - self._begun:6.1f} s  {self._text}")
+                tell(f"  {time.monotonic() - self._begun:6.1f} s  {self._text}")
         if self.live and self._text:
             text = f"  {time.monotonic() - self._begun:6.1f} s  {self._text}"[: display.columns - 1]
-            display.display(f"\r\033[K{text}\r", newline=False, screen_only=True)
+            tell(f"\r\033[K{text}\r", newline=False, screen_only=True)
 
     def run(self):
         while not self.ended.wait(LOOK):
             self._show()
         self._show()
         if self.live:
-            display.display("\r\033[K", newline=False, screen_only=True)
+            tell("\r\033[K", newline=False, screen_only=True)
 
     def end(self):
         self.ended.set()
@@ -123,9 +148,9 @@ class ActionModule(ActionBase):
         if result.get("watched") and not target:
             kept = args.get("keep", "never") != "never"
             promise = "what it made stays" if kept else "what it made is removed all the same"
-            display.display(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
+            tell(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         if result.get("summary"):
-            display.display("\n".join([in_short(target, result["verdict"])] if target else result["summary"]))
+            tell("\n".join([in_short(target, result["verdict"])] if target else result["summary"]))
             if result.get("failed"):
                 del result["summary"]  # what is printed need not be printed once more as data
         return result

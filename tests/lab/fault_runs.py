@@ -163,8 +163,8 @@ def compare(fault, record):
     alike = {
         "result": said["result"] == ("fail" if broken else "pass"),
         "stage": said["stage"] == fault.stage,
-        "component": not broken or said["component"] in fault.components,
-        "host": not broken or said["host"] in fault.hosts,
+        "component": not broken or said["component"] in (fault.components or {None}),
+        "host": not broken or said["host"] in (fault.hosts or {None}),
         "step": not fault.steps or is_near(said["step"], fault.steps, order_of_steps()),
     }
     less = compare_less(fault, record)
@@ -203,7 +203,7 @@ def compare_less(fault, record):
         rows[f"tier {tier}"] = {
             "stage": verdict["stage"] == fault.stage,
             "host": verdict["host"] is None or verdict["host"] in fault.hosts,
-            "suspects": fault.stage is None or bool(suspects & fault.components),
+            "suspects": not fault.components or fault.stage is None or bool(suspects & fault.components),
         }
     return rows
 

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -288,3 +289,27 @@ def test_the_follower_ends_with_a_module_that_breaks(act, run, monkeypatch):
     with pytest.raises(RuntimeError):
         act("boot", RuntimeError("broke"), run_dir=run.directory)
     assert not followers[0].is_alive()
+
+
+@pytest.mark.parametrize("output", ["pipe", "closed pipe", "file", "socket", "nothing"])
+def test_nobody_is_told_anything_into_a_pipe_that_nobody_reads(output, tmp_path):
+    """As head leaves one behind: Ansible itself would then wait for ever."""
+    ours, theirs = socket.socketpair() if output == "socket" else (None, None)
+    given = {"file": (tmp_path / "log").open("w"), "socket": theirs, "nothing": subprocess.DEVNULL}
+    process = subprocess.Popen(["sleep", "60"], stdout=given.get(output, subprocess.PIPE))
+    try:
+        if output == "closed pipe":
+            process.stdout.close()
+        assert plugin.is_read(process.pid) is (output != "closed pipe")
+    finally:
+        process.kill()
+        process.wait()
+        for one in (ours, theirs, given["file"]):
+            if one:
+                one.close()
+
+
+def test_of_a_process_that_is_gone_nothing_is_known_and_all_is_said():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert plugin.is_read(process.pid)
