@@ -10,7 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 # Of these there is one beside each instance; any other one of them has nothing to do with it.
-BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb")
+BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "vm-instance")
 # What does the work of a stage that no flow follows, the first to be asked first
 WORKERS = {
     "auth": ["keystone", "ldap", "database", "memcached"],

@@ -184,7 +184,7 @@ def metadata(suspects, record, stage):
             suspects.point(component, None, weight, f"{why} ({status})")
 
 
-def guest(suspects, _record, stage):
+def guest(suspects, record, stage):
     """What the guest wrote, and what it did not."""
     if stage["stage"] != "metadata":
         return
@@ -194,6 +194,15 @@ def guest(suspects, _record, stage):
     steps = {one["step"] for one in details.get("steps") or []}
     if not details.get("lines"):
         suspects.point("vm-instance", None, 4, "wrote nothing on its console: it may have no kernel")
+    elif "lease" not in steps and "dhcp_start" in steps and waits_unheard(record):
+        why = "does not carry the guest's DHCP requests: dnsmasq runs, knows the guest and heard nothing of it"
+        suspects.point("data network", suspects.host, 5, why)
     elif "lease" not in steps and "dhcp_start" in steps:
         suspects.point("data network", suspects.host, 3, "carries no answer to the guest's DHCP requests")
         suspects.point("dnsmasq", None, 2, "did not answer the guest")
+
+
+def waits_unheard(record):
+    """Whether a dnsmasq is there that would have answered, and whose log has nothing of the guest."""
+    known = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
+    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in known)

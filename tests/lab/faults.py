@@ -225,7 +225,7 @@ fault(
     **NO_VOLUME,
     **HERE,
 )
-fault("rbd-key-wrong", wrong_key, "boot", "ceph ceph-mon nova-compute", COMPUTE, "21 22 24", **NO_VOLUME, **HERE)
+fault("rbd-key-wrong", wrong_key, "boot", "ceph ceph-mon nova-compute", COMPUTE, "19 21 22 24", **NO_VOLUME, **HERE)
 
 
 # The message queue
@@ -308,6 +308,10 @@ def full_quota(lab):
         lab.admin.delete_compute_quotas(project)
 
 
+# Since this version of its API placement takes it that all of something is reserved.
+ALL_RESERVED_SINCE = "1.26"
+
+
 @contextlib.contextmanager
 def full_placement(lab):
     """Every host has given away all its memory, as far as placement knows."""
@@ -319,7 +323,8 @@ def full_placement(lab):
     before = {path: placement.get(path).json() for path in paths}
     try:
         for path, inventory in before.items():
-            placement.put(path, json=inventory | {"reserved": inventory["total"]}).raise_for_status()
+            full = inventory | {"reserved": inventory["total"]}
+            placement.put(path, json=full, microversion=ALL_RESERVED_SINCE).raise_for_status()
         yield
     finally:
         for path, inventory in before.items():

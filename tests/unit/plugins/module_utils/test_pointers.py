@@ -263,3 +263,24 @@ def test_what_only_says_that_something_failed_before_says_nothing_of_who(kind):
 
 def test_who_is_refused_has_itself_to_blame():
     assert errors(error("rbd.PermissionError")) == [("nova-compute", "h1", 4)]
+
+
+@pytest.mark.parametrize(
+    ("dnsmasq", "pointed"),
+    [
+        # It is there, knows the guest, and heard nothing: its requests are lost on their way.
+        ({"processes": [1], "hosts": [{"mac": "m"}], "log": []}, ["data network"]),
+        ({"processes": [1], "hosts": [{"mac": "m"}], "log": [{"at": 1}]}, ["data network", "dnsmasq"]),
+        ({"processes": [1], "hosts": [], "log": []}, ["data network", "dnsmasq"]),
+        ({"processes": [], "hosts": None, "log": None}, ["data network", "dnsmasq"]),
+        ({"processes": None, "hosts": None, "log": None}, ["data network", "dnsmasq"]),
+    ],
+)
+def test_a_guest_that_got_no_lease(dnsmasq, pointed):
+    noted = Noted()
+    noted.host = "c1"
+    stage = guest(steps=[{"step": "dhcp_start"}])
+    _pointers.guest(noted, {"hosts": [host(dhcp={"p": dnsmasq}), host(dhcp=None)]}, stage)
+    assert [component for component, _host, _weight, _why in noted.said] == pointed
+    sure = noted.said[0][2] >= _judge.NAMED
+    assert sure is (len(pointed) == 1)
