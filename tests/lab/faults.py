@@ -213,7 +213,7 @@ fault(
     **NO_VOLUME,
     **HERE,
 )
-both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "13 21 22 26c", **NO_VOLUME, **HERE)
+both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "13 19 21 22 26c", **NO_VOLUME, **HERE)
 # Nova looks whether the disk is there before it asks for the image.
 fault(
     "rbd-key-poor",
