@@ -102,8 +102,8 @@ both(
 both("metadata-api", CONTROLLER, "nova-api-metadata", "metadata", "nova-metadata", CONTROLLER, "53 53a", **NO_VOLUME)
 both("glance-api", CONTROLLER, "glance-api", "auth", "glance-api", CONTROLLER)
 both("cinder-volume", CONTROLLER, "cinder-volume", "volume", "cinder-volume", CONTROLLER)
-# Without libvirt nova-compute takes its host out of service, and there is none to be chosen; with one that hangs it waits
-# while it claims what the instance needs, before it asks anybody else for anything.
+# Without libvirt nova-compute takes its host out of service, and there is none to be chosen; with one that hangs it
+# waits while it claims what the instance needs, before it asks anybody else for anything.
 both(
     "libvirtd",
     COMPUTE,
