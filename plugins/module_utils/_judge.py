@@ -19,6 +19,10 @@ from ._suspects import Suspects
 NAMED = 5
 # How many others are told
 OTHERS = 4
+# What helps against slowness
+PATIENCE = (
+    "give the stage more time (-e stackproof_boot_timeout=, -e stackproof_metadata_timeout=), and look at the load"
+)
 # An error of these kinds was said to the run itself, and is about what it asked for.
 OWN_WORDS = (
     "config", "catalog", "files", "tls", "unauthorized", "forbidden", "not_found", "ambiguous", "quota", "invalid",
@@ -47,7 +51,7 @@ def finding(record):
     ):
         suspects.kind = point.__name__
         point(suspects, record, stage)
-    return told(suspects.ranked(), steps, paths, record)
+    return told(suspects.ranked(), steps, paths, record, _order.pause(stage, steps))
 
 
 def steps_of(record):
@@ -57,7 +61,7 @@ def steps_of(record):
     return [step for step in named if "follows" in step]
 
 
-def told(ranked, steps, paths, record):
+def told(ranked, steps, paths, record, pause):
     first = ranked[0] if ranked else None
     sure = first is not None and first["weight"] >= NAMED
     step = (first and first["step"]) or (paths[0][0] if paths else None)
@@ -66,10 +70,10 @@ def told(ranked, steps, paths, record):
         "step": step and step["id"],
         "component": first["component"] if sure else None,
         "host": first["host"] if sure else None,
-        "said": said(first, step, sure),
+        "said": said(first, step, sure, pause),
         "last_seen": last and {name: last[name] for name in ("id", "message", "at", "host")},
         "evidence": first["why"] if sure else [],
-        "next": next_of(first, record) if sure else access(record),
+        "next": next_of(first, record) if sure else PATIENCE if pause is not None else access(record),
         "alternatives": [
             {name: one[name] for name in ("component", "host", "weight", "why")}
             for one in (ranked[1:] if sure else ranked)[: OTHERS if sure else None]
@@ -77,9 +81,11 @@ def told(ranked, steps, paths, record):
     }
 
 
-def said(first, step, sure):
+def said(first, step, sure, pause):
     lacks = "did not happen" if step and step["status"] == "missing" else "was not seen to happen"
     owed = f"step {step['id']} ({step['message']}) {lacks}" if step else None
+    if not sure and pause is not None:
+        return owed and f"{owed} yet, but another one was seen {pause:.1f} s before the end: it may be slow, not broken"
     if not sure:
         return owed and f"{owed}, and nothing that could be read says why"
     who = first["component"] + (f" on {first['host']}" if first["host"] else "")

@@ -9,10 +9,14 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+from ._clock import seconds_between
+
 # What did not happen, and did not have to: it is as far as the steps before it are.
 PASSED_BY = ("cached", "absent", "skipped")
 # Who owes what a cache may answer, or what may be proved not to happen
 NOBODY = "nobody"
+# Between two steps of a boot that goes well there may be so many seconds.
+PAUSE = 10
 
 
 def follows(steps):
@@ -92,6 +96,15 @@ def after(step, steps):
     """The steps that follow one directly."""
     before = follows(steps)
     return [one for one in steps if step["id"] in before[one["id"]]]
+
+
+def pause(stage, steps):
+    """How long before the end of a stage's time something was seen to happen, if so lately that it may only be slow."""
+    last = last_seen(steps)
+    if (stage.get("error") or {}).get("kind") != "deadline" or not (last and stage.get("finished")):
+        return None
+    seconds = seconds_between(last["at"], stage["finished"])
+    return max(seconds, 0) if seconds < PAUSE else None
 
 
 def last_seen(steps):

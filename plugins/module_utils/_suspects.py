@@ -26,8 +26,10 @@ class Suspects:
         self.kind = None
         # Once Nova has given up, nobody owes what was still under way.
         given_up = (stage.get("error") or {}).get("kind") == "build_failed"
-        # What the API alone does not show may have been begun on a host that nobody looked at.
-        proved = PROVED if record["hosts"] or record.get("diagnosis") else GIVEN_UP
+        # What the API alone does not show may have been begun on a host that nobody looked at, and what was still under
+        # way may only be slow.
+        looked_at = record["hosts"] or record.get("diagnosis")
+        proved = PROVED if looked_at and _order.pause(stage, steps) is None else GIVEN_UP
         for place, path in enumerate(paths):
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)

@@ -166,6 +166,22 @@ def test_a_finding_says_what_was_seen_last_and_where_to_look(frozen):
     assert found["reason"].endswith(f"Next: {found['next']}.")
 
 
+def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody():
+    record = run_of("scheduler-stopped")
+    for host in record["hosts"]:
+        host["facts"]["services"] = []
+    record.update(agents=[], errors=[])
+    stage = next(one for one in record["stages"] if one["status"] == "failed")
+    assert stage["error"]["kind"] == "deadline"
+    last = _judge.finding(record)["last_seen"]["at"]
+    stage["finished"] = last
+    found = _verdict.judge(record)
+    assert (found["component"], found["host"]) == (None, None)
+    assert "yet, but another one was seen 0.0 s before the end: it may be slow, not broken" in found["reason"]
+    assert "-e stackproof_boot_timeout=" in found["next"]
+    assert found["alternatives"]
+
+
 def test_alternatives_are_others_and_not_too_many(frozen):
     found = _verdict.judge(frozen)
     assert 0 < len(found["alternatives"]) <= _judge.OTHERS

@@ -151,3 +151,26 @@ def test_what_the_stage_is_about_comes_first():
     steps = [step("1", status="seen"), step("2", "1"), step("3", "1", phase="metadata")]
     assert ids(_order.paths(steps, "boot")) == [["2"], ["3"]]
     assert ids(_order.paths(steps, "metadata")) == [["3"], ["2"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "finished", "pause"),
+    [
+        ("deadline", "2026-11-21T10:00:06+00:00", 4.0),
+        # Seen by a log after the stage's time was over
+        ("deadline", "2026-11-21T10:00:01+00:00", 0),
+        ("deadline", "2026-11-21T10:00:12+00:00", None),
+        ("build_failed", "2026-11-21T10:00:06+00:00", None),
+        ("deadline", None, None),
+    ],
+)
+def test_what_was_seen_shortly_before_the_end_may_go_on(kind, finished, pause):
+    last = step("1", status="seen", at="2026-11-21T10:00:02+00:00")
+    steps = [last, step("2", "1")]
+    last["follows"] = ["0"]
+    assert _order.pause({"error": {"kind": kind}, "finished": finished}, [step("0"), *steps]) == pause
+
+
+def test_where_nothing_was_seen_nothing_went_on():
+    stage = {"error": {"kind": "deadline"}, "finished": "2026-11-21T10:00:06+00:00"}
+    assert _order.pause(stage, chain("unseen", "unseen")) is None
