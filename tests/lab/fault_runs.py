@@ -22,6 +22,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
+import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _follow, _verdict
 from breaking import PATIENCE, Lab, units_of
@@ -278,7 +279,7 @@ def main():
             outcome = file_run(lab, FAULTS[name], folder)
             verdict = outcome.record["verdict"]
             print(f"{name}: {outcome.record['duration_s']} s, {verdict['stage']}: {verdict['reason']}", flush=True)
-        except Exception:
+        except (Exception, pytest.fail.Exception):  # what was waited for in vain is no Exception
             failed.append(name)
             traceback.print_exc()
             with contextlib.suppress(OSError):

@@ -79,8 +79,8 @@ def both(name, place, units, /, *truth, **more):
 
 
 # Services that are away before the run, or from its request on. The first stage looks at every API that the catalogue
-# names, and finds those that are away. A fresh network has no DHCP agent yet when its first
-# port is made, so Neutron waits for none: the instance starts without, and it is the guest that finds out.
+# names, and finds those that are away. A fresh network has no DHCP agent yet when its first port is made, so Neutron
+# waits for none: the instance starts without, and it is the guest that finds out.
 
 both("conductor", CONTROLLER, "nova-conductor", "boot", "nova-conductor", CONTROLLER, "8 N5 N6 9", **NO_VOLUME)
 both("scheduler", CONTROLLER, "nova-scheduler", "boot", "nova-scheduler", CONTROLLER, "8 9 N5", **NO_VOLUME)
