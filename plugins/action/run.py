@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module of a stage, and meanwhile says what it waits for; prints the summary that a report returns."""
+"""Runs the modules that work where the playbook does.
+
+Meanwhile it says what a stage waits for; it prints the summary that a report returns.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,17 @@ import os
 import re
 import select
 import stat
+import sys
 import threading
 import time
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+
+# Loaded where it is not used: Ansible's first process loads this file, and the forks that do the work then have the SDK.
+from ansible_collections.stackproof.provision.plugins.module_utils import _stage  # noqa: F401
 from ansible_collections.stackproof.provision.plugins.module_utils._render import clean
+from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 
 display = Display()
 LOOK = 0.2
@@ -120,6 +128,12 @@ def in_short(target, verdict):
     return clean(f"  {target}: {verdict['result'].upper()}: {verdict['reason']}")
 
 
+def is_ours(task, connection, interpreter):
+    """Whether a fork of Ansible's process is what a task asks for: no other host, user, interpreter or environment."""
+    same = connection.transport == "local" and not connection.become and interpreter == sys.executable
+    return same and not task.async_val and not any(task.environment or [])
+
+
 class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
@@ -138,10 +152,18 @@ class ActionModule(ActionBase):
         target = (task_vars or {}).get("stackproof_target")
         directory = None if target else args.get("run_dir")
         follower = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller)) if directory else None
+        interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
+        forked = None
+        if is_ours(self._task, self._connection, interpreter):
+            self._update_module_args(module, args, task_vars)
+            forked = Forked(module, args)
         if follower:
             follower.start()
         try:
-            result = self._execute_module(module_name=module, module_args=args, task_vars=task_vars)
+            if forked:
+                result = forked.result()
+            else:
+                result = self._execute_module(module_name=module, module_args=args, task_vars=task_vars)
         finally:
             if follower:
                 follower.end()

@@ -11,6 +11,7 @@ import pty
 import re
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -197,8 +198,11 @@ def act(screen, monkeypatch):
 
     def run(module, result, transport="local", variables=None, **args):
         action = object.__new__(plugin.ActionModule)
-        action._task = SimpleNamespace(resolved_action=f"stackproof.provision.{module}", action=module, args=args)
-        action._connection = SimpleNamespace(transport=transport)
+        name = f"stackproof.provision.{module}"
+        action._task = SimpleNamespace(resolved_action=name, action=module, args=args, async_val=0, environment=[])
+        action._connection = SimpleNamespace(transport=transport, become=None)
+        action._templar = SimpleNamespace(template=lambda value: value)
+        action._update_module_args = lambda _name, args, _variables: args.update(_ansible_check_mode=True)
 
         def execute(module_name, module_args, task_vars):
             run.given = (module_name, module_args, task_vars)
@@ -218,6 +222,34 @@ def test_the_module_gets_its_own_options(act, run):
     result = act("boot", {"changed": True}, run_dir=run.directory, flavor="m1")
     assert act.given == ("stackproof.provision.boot", {"run_dir": run.directory, "flavor": "m1"}, {"a": 1})
     assert result == {"changed": True}
+
+
+def test_where_ansible_runs_a_module_is_a_fork_of_it(act, tmp_path):
+    variables = {"ansible_python_interpreter": sys.executable}
+    result = act("run", AssertionError("another process"), variables=variables, runs=str(tmp_path), run_id="one")
+    assert result["directory"] == str(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"transport": "ssh"},
+        {"become": object()},
+        {"interpreter": "/usr/bin/python3.9"},
+        {"interpreter": None},
+        {"async_val": 5},
+        {"environment": [None, {"no_proxy": "*"}]},
+    ],
+)
+def test_elsewhere_ansible_starts_a_module_as_it_starts_any(other):
+    here = {"transport": "local", "become": None, "async_val": 0, "environment": [None, {}]}
+
+    def is_ours(interpreter=sys.executable, **values):
+        given = SimpleNamespace(**values)
+        return plugin.is_ours(given, given, interpreter)
+
+    assert is_ours(**here)
+    assert not is_ours(**{**here, **other})
 
 
 @pytest.mark.parametrize(

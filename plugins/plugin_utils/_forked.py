@@ -1,0 +1,85 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs a module of this collection in a fork of Ansible's process.
+
+Ansible packs a module with all that it imports, starts an interpreter, and has it unpack and import all of that: a
+second or so for each. A fork of a process that has the SDK loaded needs none of it. It is a process of its own all the
+same, so that a module may change signals, may be killed, and leaves nothing behind.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+import os
+import signal
+import sys
+import traceback
+
+from ansible.module_utils.common.json import Direction, get_module_decoder
+from ansible.module_utils.testing import patch_module_args
+
+PROFILE = "legacy"  # the one that patch_module_args gives a module
+
+
+class Forked:
+    """A module at work. Its result is waited for once."""
+
+    def __init__(self, module, args):
+        self._module = module
+        reading, writing = os.pipe()
+        self._process = os.fork()
+        if not self._process:
+            work(module, args, writing)
+        os.close(writing)
+        self._output = os.fdopen(reading, "rb")
+
+    def result(self):
+        try:
+            with self._output:
+                said = self._output.read()
+        except BaseException:  # the task's own time is over, say
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process, signal.SIGTERM)
+            raise
+        finally:
+            code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        try:
+            return json.loads(said, cls=get_module_decoder(PROFILE, Direction.MODULE_TO_CONTROLLER))
+        except ValueError:
+            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "ended without a result"
+            return {"failed": True, "msg": f"the process of {self._module} {how}"}
+
+
+def work(module, args, output):
+    """Be the process of a module: what it prints goes to the output. Never returns."""
+    try:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        logging.root.handlers.clear()  # what the SDK logs is not meant for Ansible's log
+        os.dup2(output, 1)
+        os.close(output)
+        with os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape") as sys.stdout:
+            try:
+                with patch_module_args(args):
+                    load(module).main()
+            except SystemExit:
+                pass  # how a module ends
+            except BaseException as exc:
+                failed = {"failed": True, "msg": f"{module}: {exc!r}", "exception": traceback.format_exc()}
+                print(json.dumps(failed))
+    finally:
+        os._exit(0)
+
+
+def load(module):
+    """The Python module behind the full name of a module."""
+    namespace, collection, name = module.split(".")
+    return importlib.import_module(f"ansible_collections.{namespace}.{collection}.plugins.modules.{name}")
