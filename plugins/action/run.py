@@ -22,7 +22,7 @@ import time
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-# Loaded where it is not used: Ansible's first process loads this file, and the forks that do the work then have the SDK.
+# Loaded here, not used: Ansible's first process loads this file, and the forks that do the work then have the SDK.
 from ansible_collections.stackproof.provision.plugins.module_utils import _stage  # noqa: F401
 from ansible_collections.stackproof.provision.plugins.module_utils._render import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
@@ -118,6 +118,12 @@ class Follower(threading.Thread):
         if self.live:
             tell("\r\033[K", newline=False, screen_only=True)
 
+    def __enter__(self):
+        self.start()
+
+    def __exit__(self, *_error):
+        self.end()
+
     def end(self):
         self.ended.set()
         self.join()
@@ -146,27 +152,25 @@ class ActionModule(ActionBase):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
         controller = os.getppid()
+        interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
+        forks = is_ours(self._task, self._connection, interpreter)
         if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
             args["_controller"] = controller  # the process that the run's watch waits for
+            forks = False  # who kills every process of this playbook's name must not kill the watch
         # Many runs at once would write over each other: each of them says only how it ended.
         target = (task_vars or {}).get("stackproof_target")
         directory = None if target else args.get("run_dir")
-        follower = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller)) if directory else None
-        interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
-        forked = None
-        if is_ours(self._task, self._connection, interpreter):
+        following = contextlib.nullcontext()
+        if directory:
+            following = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller))
+        if forks:
             self._update_module_args(module, args, task_vars)
             forked = Forked(module, args)
-        if follower:
-            follower.start()
-        try:
-            if forked:
+            with following:
                 result = forked.result()
-            else:
+        else:
+            with following:
                 result = self._execute_module(module_name=module, module_args=args, task_vars=task_vars)
-        finally:
-            if follower:
-                follower.end()
         if result.get("watched") and not target:
             kept = args.get("keep", "never") != "never"
             promise = "what it made stays" if kept else "what it made is removed all the same"

@@ -50,9 +50,6 @@ def watch(run, params, controller):
             os.dup2(nothing, number)
         if os.fork():
             os._exit(0)
-        # What Ansible has open is not for a process that outlives it.
-        os.closerange(3, tell)
-        os.closerange(tell + 1, os.sysconf("SC_OPEN_MAX"))
         # The working directory stays: clouds.yaml may name files by their place in it.
         with open(run.path("watched"), "a", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -61,6 +58,7 @@ def watch(run, params, controller):
             lock.flush()
             os.write(tell, b"1")
             os.close(tell)
+            os.close(ready)
             stand_by(run.directory, params, controller)
     finally:
         os._exit(0)

@@ -202,7 +202,7 @@ def act(screen, monkeypatch):
         action._task = SimpleNamespace(resolved_action=name, action=module, args=args, async_val=0, environment=[])
         action._connection = SimpleNamespace(transport=transport, become=None)
         action._templar = SimpleNamespace(template=lambda value: value)
-        action._update_module_args = lambda _name, args, _variables: args.update(_ansible_check_mode=True)
+        action._update_module_args = lambda _name, args, _variables: args.update(_ansible_verbosity=0)
 
         def execute(module_name, module_args, task_vars):
             run.given = (module_name, module_args, task_vars)
@@ -224,10 +224,11 @@ def test_the_module_gets_its_own_options(act, run):
     assert result == {"changed": True}
 
 
-def test_where_ansible_runs_a_module_is_a_fork_of_it(act, tmp_path):
-    variables = {"ansible_python_interpreter": sys.executable}
-    result = act("run", AssertionError("another process"), variables=variables, runs=str(tmp_path), run_id="one")
-    assert result["directory"] == str(tmp_path / "one")
+def test_where_ansible_runs_a_module_is_a_fork_of_it_but_for_the_one_that_starts_the_watch(act, tmp_path):
+    variables, nowhere = {"ansible_python_interpreter": sys.executable}, str(tmp_path / "none")
+    result = act("auth", AssertionError("another process"), variables=variables, run_dir=nowhere)
+    assert f"{nowhere} is no run's directory" in result["msg"]
+    assert act("run", {"run_id": "one"}, variables=variables, runs=nowhere) == {"run_id": "one"}
 
 
 @pytest.mark.parametrize(
