@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit \
-  unit-2.19 browser importer clean
+  unit-2.19 matrix browser importer clean
 
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
 export LAB_NAME ?= lab
@@ -100,6 +100,9 @@ unit: $(VENV)/ready ## Unit tests with the newest ansible-core
 
 unit-2.19: $(OLD)/ready ## Unit tests with the oldest ansible-core
 	$(OLD)/bin/pytest tests/unit
+
+matrix: ## Unit tests with each supported ansible-core, Python and SDK
+	tools/matrix $(CURDIR)/.cache/matrix
 
 browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
 	@command -v chromium >/dev/null && command -v npm >/dev/null || { apt-get --quiet update && apt-get --quiet --yes install chromium npm; }

@@ -21,9 +21,6 @@ import time
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-
-# Loaded here, not used: Ansible's first process loads this file, and the forks that do the work then have the SDK.
-from ansible_collections.stackproof.provision.plugins.module_utils import _stage  # noqa: F401
 from ansible_collections.stackproof.provision.plugins.module_utils._render import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 

@@ -29,20 +29,22 @@ def module_of(monkeypatch):
     return start
 
 
-def has_no_child():
+def is_gone(module):
     try:
-        return os.waitpid(-1, os.WNOHANG)[0] == 0
+        os.waitpid(module._process, os.WNOHANG)
     except ChildProcessError:
         return True
+    return False
 
 
 def test_a_module_gets_its_arguments_and_its_result_comes_back(tmp_path):
     args = {"runs": str(tmp_path), "run_id": "one", "cloud": "x", "_ansible_check_mode": True}
-    result = forked.Forked(RUN, args).result()
+    module = forked.Forked(RUN, args)
+    result = module.result()
     assert (result["directory"], result["changed"]) == (str(tmp_path / "one"), True)
     assert "failed" not in result
     assert not list(tmp_path.iterdir())
-    assert has_no_child()
+    assert is_gone(module)
 
 
 def test_an_option_that_is_none_is_refused_as_ever(tmp_path):
@@ -109,4 +111,4 @@ def test_a_task_whose_time_is_over_ends_its_module(module_of):
     finally:
         signal.signal(signal.SIGALRM, before)
     assert time.monotonic() - begun < 20
-    assert has_no_child()
+    assert is_gone(module)
