@@ -49,42 +49,26 @@ def read(host, services, wanted):
         for path, (service, changed) in sorted(files.items()):
             lines = None if found is None or path.endswith(COMPRESSED) else found.get(path, [])
             sources.append(scan.file(service, path, changed, lines, edges.get(path) or ([], [])))
-    for service in services:
-        for name in service.get("journals") or []:
-            entries = host.attempt(f"the journal of {name}", journal, name, wanted)
-            if entries is not None:
-                sources.append(scan.journal(service["service"], name, entries))
+    names = {name: service["service"] for service in services for name in service.get("journals") or []}
+    if names:
+        for name, entries in host.attempt("the journal", journals_of, names, wanted, default={}).items():
+            sources.append(scan.journal(names[name], name, entries))
     return {"events": scan.events, "sources": [one for one in sources if one]}
 
 
 def files_of(host, services, since):
     """Path to (service, time of its last change) of the logs written since then, rotated ones too."""
     roots = sorted({root_of(pattern) for service in services for pattern in service.get("files") or []})
+    if not roots:
+        return {}
+    # One command for all: who may not be root has each of them looked at by sudo.
+    only = ["-maxdepth", "3", "-type", "f", "-newermt", f"@{since:.0f}", "-printf", r"%T@ %p\n"]
     found = {}
-    for root in roots:
-        try:
-            said = host.ask(
-                "logs",
-                "find",
-                root,
-                "-maxdepth",
-                "3",
-                "-type",
-                "f",
-                "-newermt",
-                f"@{since:.0f}",
-                "-printf",
-                r"%T@ %p\n",
-            )
-        except UnreadError as exc:
-            if exc.kind == "failed" and "No such file" in exc.said:
-                continue
-            raise
-        for line in said.splitlines():
-            changed, _space, path = line.partition(" ")
-            service = service_of(path, services)
-            if service:
-                found[path] = (service, float(changed))
+    for line in host.ask("logs", "find", *roots, *only, despite="No such file").splitlines():
+        changed, _space, path = line.partition(" ")
+        service = service_of(path, services)
+        if service:
+            found[path] = (service, float(changed))
     return found
 
 
@@ -156,16 +140,35 @@ def grep(host, paths, keys, texts, times):
     return {path: [lines[number] for number in sorted(lines)] for path, lines in found.items()}
 
 
-def journal(host, name, wanted):
-    """(time, message) of a unit's or an identifier's entries; None if it never had any."""
-    kind = "--unit" if name.endswith(".service") else "--identifier"
-    of_it = ["journalctl", "--output=json", "--no-pager", "--quiet", "--output-fields=MESSAGE", f"{kind}={name}"]
-    said = host.ask(None, *of_it, f"--since=@{wanted['since']:.0f}", f"--until=@{wanted['until'] + 1:.0f}")
+def journals_of(host, names, wanted):
+    """Name to (time, message) of the entries of a unit or an identifier, for those that ever wrote to the journal."""
+    fields = {name: "_SYSTEMD_UNIT" if name.endswith(".service") else "SYSLOG_IDENTIFIER" for name in names}
     # Who never wrote to this journal is not on this host, and its silence proves nothing.
-    if not said and not host.ask(None, *of_it, "--lines=1"):
-        return None
-    entries = (json.loads(line) for line in said.splitlines())
-    return [(int(entry["__REALTIME_TIMESTAMP"]) / 1e6, text_of(entry)) for entry in entries]
+    known = {(field, one) for field in set(fields.values()) for one in values_of(host, field)}
+    fields = {name: field for name, field in fields.items() if (field, name) in known}
+    if not fields:
+        return {}
+    either = " + ".join(f"{field}={name}" for name, field in sorted(fields.items())).split(" ")
+    said = host.ask(
+        None,
+        *("journalctl", "--output=json", "--no-pager", "--quiet"),
+        "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT",
+        f"--since=@{wanted['since']:.0f}",
+        f"--until=@{wanted['until'] + 1:.0f}",
+        *either,
+    )
+    found = {name: [] for name in fields}
+    for line in said.splitlines():
+        entry = json.loads(line)
+        for name, field in fields.items():
+            if entry.get(field) == name:
+                found[name].append((int(entry["__REALTIME_TIMESTAMP"]) / 1e6, text_of(entry)))
+    return found
+
+
+def values_of(host, field):
+    """All that this journal has in a field."""
+    return host.ask(None, "journalctl", "--no-pager", "--quiet", f"--field={field}").splitlines()
 
 
 class Scan:

@@ -38,6 +38,18 @@ def test_a_command_in_a_container_gets_its_words_and_root(replay):
     assert host.execute.asked == ["id -u", "sudo -n docker exec switch ls", "ls"]
 
 
+@pytest.mark.parametrize("errors", ["find: '/a': No such file\nfind: '/b': No such file\n", ""])
+def test_what_a_command_printed_counts_despite_errors_that_may_be(replay, errors):
+    host = replay(None, {**SUDO, "find": (1 if errors else 0, "a\n", errors)})
+    assert host.ask(None, "find", despite="No such file") == "a\n"
+
+
+@pytest.mark.parametrize("errors", ["find: '/a': No such file\nfind: '/b': Permission denied\n", "", "\n"])
+def test_it_does_not_count_with_other_errors_or_none(replay, errors):
+    host = replay(None, {**SUDO, "find": (1, "a\n", errors)})
+    assert asking(host, "find", despite="No such file").kind == "failed"
+
+
 @pytest.mark.parametrize(
     "said",
     [

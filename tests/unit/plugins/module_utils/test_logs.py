@@ -54,12 +54,23 @@ class Local:
     def entries(self, words):
         if self.journal is None:
             return 127, "", "journalctl: No such file or directory"
-        name = next(word.partition("=")[2] for word in words if word.startswith(("--unit=", "--identifier=")))
-        between = [float(word.partition("=@")[2]) for word in words if word.startswith(("--since", "--until"))]
-        found = self.journal.get(name, [])
-        if between:
-            found = [one for one in found if between[0] <= int(one["__REALTIME_TIMESTAMP"]) / 1e6 <= between[1]]
-        return 0, "".join(json.dumps(one) + "\n" for one in found[: 1 if not between else None]), ""
+        field = next((word.partition("=")[2] for word in words if word.startswith("--field=")), None)
+        if field:
+            return 0, "".join(f"{name}\n" for name in self.journal if field_of(name) == field), ""
+        since, until = (float(word.partition("=@")[2]) for word in words if word.startswith(("--since", "--until")))
+        asked = words[words.index(next(word for word in words if word.startswith("--until"))) + 1 :]
+        assert asked[1::2] == ["+"] * (len(asked) // 2)
+        found = [
+            {**one, field_of(name): name}
+            for name, entries in self.journal.items()
+            for one in entries
+            if f"{field_of(name)}={name}" in asked[::2] and since <= int(one["__REALTIME_TIMESTAMP"]) / 1e6 <= until
+        ]
+        return 0, "".join(json.dumps(one) + "\n" for one in found), ""
+
+
+def field_of(name):
+    return "_SYSTEMD_UNIT" if name.endswith(".service") else "SYSLOG_IDENTIFIER"
 
 
 @pytest.fixture
@@ -387,14 +398,35 @@ def test_a_journal_that_was_silent_is_whole_and_one_that_was_never_there_is_none
     logs.execute = Local(journal={"slapd": JOURNAL["slapd"][:1]})
     found = logs.read()
     assert (found["events"], [one["from"] for one in found["sources"]]) == ([], ["journal of slapd"])
-    kinds = [words[5] for words in logs.execute.asked if words[0] == "journalctl"]
-    assert kinds == ["--identifier=slapd", "--identifier=slapd", "--unit=never.service", "--unit=never.service"]
+    asked = [words[-1] for words in logs.execute.asked if words[0] == "journalctl"]
+    assert sorted(asked) == ["--field=SYSLOG_IDENTIFIER", "--field=_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER=slapd"]
+
+
+def test_several_journals_are_read_at_once_and_told_apart(logs):
+    logs.services = [
+        {"service": "slapd", "journals": ["slapd"]},
+        {"service": "nova-compute", "journals": ["devstack@n-cpu.service"]},
+    ]
+    logs.wanted["windows"] = [
+        {"service": "slapd", "text": "BIND dn="},
+        {"service": "nova-compute", "text": BUILT},
+    ]
+    stamp = str(int((BEGAN.timestamp() + 7) * 1e6))
+    compute = [{"__REALTIME_TIMESTAMP": stamp, "MESSAGE": line(7, f"Took 3 {BUILT} BIND dn=", "-")}]
+    logs.execute = Local(journal={**JOURNAL, "devstack@n-cpu.service": compute, "other": compute})
+    found = logs.read()
+    assert [(one["service"], one["window"]) for one in found["events"]] == [
+        ("slapd", ["BIND dn="]),
+        ("nova-compute", [BUILT]),
+    ]
+    assert len(found["sources"]) == 2
+    assert len([words for words in logs.execute.asked if words[0] == "journalctl"]) == 3
 
 
 def test_a_journal_that_cannot_be_read_is_unread(logs):
     logs.services = [{"service": "slapd", "journals": ["slapd"]}]
     assert logs.read() == {"events": [], "sources": []}
-    assert [(one["what"], one["kind"]) for one in logs.host.unread] == [("the journal of slapd", "missing")]
+    assert [(one["what"], one["kind"]) for one in logs.host.unread] == [("the journal", "missing")]
 
 
 def test_a_line_of_a_devstack_journal_has_its_time_from_there(logs):
