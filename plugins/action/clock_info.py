@@ -10,7 +10,7 @@ import time
 
 from ansible.plugins.action import ActionBase
 
-LOOKS = 5
+LOOKS = 3
 
 
 def difference(before, there, after):

@@ -93,3 +93,7 @@ def processes(host, part, pattern):
         raise
     lines = [line.partition(" ") for line in found.splitlines()]
     return [(int(number), words.split()) for number, _space, words in lines if "pgrep" not in words.split(" ", 1)[0]]
+
+
+def addresses_of(host):
+    return host.ask(None, "hostname", "--all-ip-addresses", root=False).split()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from . import _ceph, _dnsmasq, _libvirt, _metadata_proxy, _ovs, _units
-from ._host import UnreadError
+from ._host import UnreadError, addresses_of
 from ._loglines import zone_of
 
 
@@ -23,10 +23,6 @@ def names_of(host):
         return sorted({short, host.ask(None, "hostname", "--fqdn", root=False).strip()})
     except UnreadError:
         return [short]  # a name that no resolver knows
-
-
-def addresses_of(host):
-    return host.ask(None, "hostname", "--all-ip-addresses", root=False).split()
 
 
 def parts_of(groups, platform):

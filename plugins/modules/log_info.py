@@ -71,14 +71,14 @@ unread:
 
 import json
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs, _truth
+from ansible_collections.stackproof.provision.plugins.module_utils import _host, _host_module, _logs
 
 
 def read(host, params):
     wanted, offset = params["wanted"], params["offset_s"]
     there = {**wanted, **{name: wanted[name] + offset for name in ("since", "began", "until")}}
     found = _logs.read(host, params["services"], there)
-    addresses = host.attempt("the host's addresses", _truth.addresses_of, default=[])
+    addresses = host.attempt("the host's addresses", _host.addresses_of, default=[])
     return {**found, "events": json.dumps(found["events"]), "addresses": addresses}
 
 

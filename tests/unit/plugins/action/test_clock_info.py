@@ -46,8 +46,8 @@ def measure(monkeypatch):
 
 
 def test_the_answer_that_came_back_soonest_counts(measure):
-    answers = [(f"{there}\n", "") for there in ("1.0", "12.0", "23.00000049", "34.0", "40.0")]
-    times = [0, 5, 10, 12, 20, 21, 30, 36, 40, 49]
+    answers = [(f"{there}\n", "") for there in ("1.0", "12.0", "23.00000049")]
+    times = [0, 5, 10, 12, 20, 21]
     assert measure(answers, times) == {"changed": False, "offset_s": 2.5, "error_s": 0.5}
 
 
