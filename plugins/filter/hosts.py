@@ -27,20 +27,30 @@ def first_with(groups, platform, part):
     return next((groups[name][:1] for name in platform["groups"].get(part, []) if groups.get(name)), NOBODY)
 
 
-def evidence(hostvars, hosts):
-    """What the role evidence has registered on each host."""
+def evidence(hostvars, hosts, platform, clocks, reads):
+    """What there is to file of each host. clocks, reads: host to what the role evidence has registered of it."""
     if hosts == NOBODY:
         return {}
     return {
         host: {
             "groups": hostvars[host].get("group_names", []),
-            "parts": hostvars[host].get("stackproof_parts", []),
-            "clock": hostvars[host].get("stackproof_clock"),
-            "read": hostvars[host].get("stackproof_evidence"),
+            "parts": parts_of(hostvars[host].get("group_names", []), platform),
+            "clock": clocks.get(host),
+            "read": without_logs(reads.get(host)),
             "before": hostvars[host].get("stackproof_ceph_before"),
         }
         for host in hosts
     }
+
+
+def without_logs(read):
+    """They are many, and filed elsewhere."""
+    return read and {name: value for name, value in read.items() if name != "logs"}
+
+
+def logs_in(reads):
+    """Host to what was read of its logs, or to the result that says why the host was not read."""
+    return {host: read["logs"] if "logs" in (read or {}) else read for host, read in reads.items()}
 
 
 def hosts_of(groups, platform, host=None):
@@ -58,23 +68,6 @@ def by_item(result):
     return {one["item"]: one for one in (result or {}).get("results", [])}
 
 
-def evidence_by_item(hostvars, hosts, platform, clocks, reads):
-    """As evidence, where each host was read from the control node by tasks that loop."""
-    if hosts == NOBODY:
-        return {}
-    clocks, reads = by_item(clocks), by_item(reads)
-    return {
-        host: {
-            "groups": hostvars[host].get("group_names", []),
-            "parts": parts_of(hostvars[host].get("group_names", []), platform),
-            "clock": clocks.get(host),
-            "read": reads.get(host),
-            "before": hostvars[host].get("stackproof_ceph_before"),
-        }
-        for host in hosts
-    }
-
-
 def registered(hostvars, hosts, name):
     """What a task has registered on each of the hosts."""
     return {} if hosts == NOBODY else {host: hostvars[host].get(name) for host in hosts}
@@ -88,7 +81,7 @@ class FilterModule:
             "first_with": first_with,
             "hosts_of": hosts_of,
             "evidence": evidence,
-            "evidence_by_item": evidence_by_item,
+            "logs_in": logs_in,
             "registered": registered,
             "by_item": by_item,
         }

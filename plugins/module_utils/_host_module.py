@@ -28,6 +28,6 @@ def main(options, read, prefixes_of=lambda params: params["prefixes"]):
 
     host = Host(execute, prefixes_of(module.params), module.params.get("patience") or PATIENCE)
     facts = read(host, module.params)
-    for one in host.unread:
+    for one in [*host.unread, *(facts.get("logs") or {}).get("unread", [])]:
         module.warn(f"{one['what']}: {one['why']}")
     module.exit_json(changed=False, unread=host.unread, **facts)

@@ -13,7 +13,7 @@ description:
   - Reads each part of the cloud that the inventory's groups say is on this host, once.
   - What each part tells is described with the modules M(stackproof.provision.domain_info),
     M(stackproof.provision.ovs_port_info), M(stackproof.provision.dhcp_lease_info),
-    M(stackproof.provision.metadata_proxy_info) and M(stackproof.provision.rbd_info).
+    M(stackproof.provision.metadata_proxy_info), M(stackproof.provision.rbd_info) and M(stackproof.provision.log_info).
 options:
   instance:
     description:
@@ -30,8 +30,17 @@ options:
     description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
+  wanted:
+    description:
+      - What to look for in the host's logs, as M(stackproof.provision.flow_info) returns it.
+      - Without it no log is read.
+    type: dict
+  offset_s:
+    description: How far this host's clock is ahead of the control node's.
+    type: float
+    default: 0
   patience:
-    description: After how many seconds a command on the host counts as hung. By default 15.
+    description: After how many seconds a command on the host counts as hung, unless it reads logs. By default 15.
     type: int
 notes:
   - Nothing is changed on the host, and nothing but Python's standard library is needed there.
@@ -58,6 +67,10 @@ facts:
       (by port), and C(ceph).
   returned: success
   type: dict
+logs:
+  description: What M(stackproof.provision.log_info) returns, where logs were asked for.
+  returned: success
+  type: dict
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
@@ -65,7 +78,19 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _truth
+from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs, _truth
+from ansible_collections.stackproof.provision.plugins.module_utils._host import Host
+
+
+def read(host, params):
+    platform, wanted = params["platform"], params["wanted"]
+    found = {"facts": _truth.read(host, params["parts"], params["instance"], platform)}
+    if wanted:
+        # A long log takes longer than anybody waits for a command that only asks a service.
+        patient = Host(host.execute, host.prefixes)
+        found["logs"] = _logs.told(patient, platform.get("logs") or [], wanted, params["offset_s"])
+        found["logs"]["unread"] = patient.unread
+    return found
 
 
 def main():
@@ -79,9 +104,11 @@ def main():
                 "required": True,
             },
             "platform": {"type": "dict", "required": True},
+            "wanted": {"type": "dict"},
+            "offset_s": {"type": "float", "default": 0},
             "patience": {"type": "int"},
         },
-        lambda host, params: {"facts": _truth.read(host, params["parts"], params["instance"], params["platform"])},
+        read,
         lambda params: params["platform"].get("prefixes"),
     )
 

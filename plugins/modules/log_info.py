@@ -69,17 +69,7 @@ unread:
   elements: dict
 """
 
-import json
-
-from ansible_collections.stackproof.provision.plugins.module_utils import _host, _host_module, _logs
-
-
-def read(host, params):
-    wanted, offset = params["wanted"], params["offset_s"]
-    there = {**wanted, **{name: wanted[name] + offset for name in ("since", "began", "until")}}
-    found = _logs.read(host, params["services"], there)
-    addresses = host.attempt("the host's addresses", _host.addresses_of, default=[])
-    return {**found, "events": json.dumps(found["events"]), "addresses": addresses}
+from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs
 
 
 def main():
@@ -90,7 +80,7 @@ def main():
             "wanted": {"type": "dict", "required": True},
             "offset_s": {"type": "float", "default": 0},
         },
-        read,
+        lambda host, params: _logs.told(host, params["services"], params["wanted"], params["offset_s"]),
     )
 
 

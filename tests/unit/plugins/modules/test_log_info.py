@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _host_module
+from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from ansible_collections.stackproof.provision.plugins.modules import log_info as module
 
 SERVER, BEGAN = "593bff83-ecde-4bff-b038-2774dcc49b76", 1795272180.0  # 2026-11-21 14:43 UTC
@@ -36,7 +37,7 @@ def read(call, monkeypatch, tmp_path):
     monkeypatch.setattr(_host_module.AnsibleModule, "run_command", run_command)
     monkeypatch.setattr(_host_module.AnsibleModule, "warn", lambda _self, text: warned.append(text))
 
-    def run(*lines, answers=None, check=False, **options):
+    def run(*lines, answers=None, check=False, whole=False, **options):
         instead.update(answers or {})
         path = tmp_path / "nova-compute.log"
         path.write_text("\n".join(lines) + "\n", errors="surrogateescape")
@@ -50,6 +51,10 @@ def read(call, monkeypatch, tmp_path):
             "until": BEGAN + 90,
         }
         services = [{"service": "nova-compute", "files": [str(path)]}]
+        if whole:
+            platform = {"groups": {}, "logs": services}
+            options.update(parts=[], platform=platform)
+            return {**call(evidence_info, check=check, wanted=wanted, **options), "warned": warned}
         result = call(module, check=check, services=services, wanted=wanted, **options)
         return {**result, "events": json.loads(result["events"]), "asked": asked, "warned": warned}
 
@@ -101,6 +106,29 @@ def test_commands_are_run_in_the_container_that_has_the_logs(read, tmp_path):
     result = read(FIRST, STARTING, prefixes={"logs": [str(script)]})
     assert len(result["events"]) == 1
     assert {words[0] for words in result["asked"]} == {"date", "id", "hostname", str(script)}
+
+
+def test_who_reads_all_of_a_host_reads_its_logs_too(read):
+    alone, result = read(FIRST, STARTING, offset_s=0.5), read(FIRST, STARTING, whole=True, offset_s=0.5)
+    assert json.loads(result["logs"]["events"]) == alone["events"] != []
+    assert result["logs"]["sources"] == alone["sources"]
+    assert (result["unread"], result["logs"]["unread"]) == ([], [])
+    assert result["facts"]["addresses"] == alone["addresses"]
+
+
+def test_of_logs_that_cannot_be_read_all_else_says_nothing(read):
+    result = read(FIRST, STARTING, whole=True, answers={"find": (1, "", "sudo: a password is required")})
+    assert result["unread"] == []
+    (unread,) = result["logs"]["unread"]
+    assert (unread["what"], unread["kind"]) == ("the list of logs", "refused")
+    assert result["warned"] == [f"the list of logs: {unread['why']}"]
+
+
+def test_a_log_is_waited_for_longer_than_a_command(read):
+    hangs = {"find": (124, "", ""), "hostname": (124, "", "")}
+    result = read(FIRST, STARTING, whole=True, answers=hangs, patience=4)
+    assert {one["why"].rpartition(": ")[2] for one in result["unread"]} == {"no answer after 4 s"}
+    assert {one["why"].rpartition(": ")[2] for one in result["logs"]["unread"]} == {"no answer after 15 s"}
 
 
 def test_services_and_what_is_wanted_are_needed(call):
