@@ -224,6 +224,7 @@ def test_the_module_gets_its_own_options(act, run):
     assert result == {"changed": True}
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_where_ansible_runs_a_module_is_a_fork_of_it_but_for_the_one_that_starts_the_watch(act, tmp_path):
     variables, nowhere = {"ansible_python_interpreter": sys.executable}, str(tmp_path / "none")
     result = act("auth", AssertionError("another process"), variables=variables, run_dir=nowhere)

@@ -16,6 +16,8 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _forked as forked
 
 RUN = "stackproof.provision.run"
+# Other tests may have left threads; where a task is run there are none.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
 
 @pytest.fixture
