@@ -131,7 +131,7 @@ def in_short(target, verdict):
     return clean(f"  {target}: {verdict['result'].upper()}: {verdict['reason']}")
 
 
-def is_ours(task, connection, interpreter):
+def can_fork(task, connection, interpreter):
     """Whether a fork of Ansible's process is what a task asks for: no other host, user, interpreter or environment."""
     same = connection.transport == "local" and not connection.become and interpreter == sys.executable
     return same and not task.async_val and not any(task.environment or [])
@@ -150,7 +150,7 @@ class ActionModule(ActionBase):
             args["_cloud"] = args.pop("cloud")
         controller = os.getppid()
         interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
-        forks = is_ours(self._task, self._connection, interpreter)
+        forks = can_fork(self._task, self._connection, interpreter)
         if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
             args["_controller"] = controller  # the process that the run's watch waits for
             forks = False  # who kills every process of this playbook's name must not kill the watch

@@ -44,6 +44,12 @@ class Host:
         self.unread = []
         self._sudo = None
 
+    def patient(self):
+        """This host for what may take long, such as to read its logs. What that could not read is told apart."""
+        host = Host(self.execute, self.prefixes)
+        host._sudo = self._sudo
+        return host
+
     @property
     def sudo(self):
         if self._sudo is None:

@@ -79,15 +79,13 @@ unread:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs, _truth
-from ansible_collections.stackproof.provision.plugins.module_utils._host import Host
 
 
 def read(host, params):
     platform, wanted = params["platform"], params["wanted"]
     found = {"facts": _truth.read(host, params["parts"], params["instance"], platform)}
     if wanted:
-        # A long log takes longer than anybody waits for a command that only asks a service.
-        patient = Host(host.execute, host.prefixes)
+        patient = host.patient()
         found["logs"] = _logs.told(patient, platform.get("logs") or [], wanted, params["offset_s"])
         found["logs"]["unread"] = patient.unread
     return found

@@ -246,12 +246,12 @@ def test_where_ansible_runs_a_module_is_a_fork_of_it_but_for_the_one_that_starts
 def test_elsewhere_ansible_starts_a_module_as_it_starts_any(other):
     here = {"transport": "local", "become": None, "async_val": 0, "environment": [None, {}]}
 
-    def is_ours(interpreter=sys.executable, **values):
+    def can_fork(interpreter=sys.executable, **values):
         given = SimpleNamespace(**values)
-        return plugin.is_ours(given, given, interpreter)
+        return plugin.can_fork(given, given, interpreter)
 
-    assert is_ours(**here)
-    assert not is_ours(**{**here, **other})
+    assert can_fork(**here)
+    assert not can_fork(**{**here, **other})
 
 
 @pytest.mark.parametrize(

@@ -184,3 +184,16 @@ def test_who_is_in_a_hurry_waits_less_for_a_command_that_hangs():
     with pytest.raises(UnreadError, match="no answer after 4 s"):
         host.ask(None, "ceph", "status", root=False)
     assert asked == [["timeout", "4", "ceph", "status"]]
+
+
+def test_what_takes_long_is_waited_for_and_told_apart():
+    asked = []
+    host = Host(
+        lambda words: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")), patience=4
+    )
+    host.attempt("the status", lambda one: one.ask("ceph", "ceph", "status"))
+    patient = host.patient()
+    patient.attempt("the logs", lambda one: one.ask("logs", "find", "/var/log"))
+    assert [words[1] for words in asked if words[0] == "timeout"] == ["4", "15"]
+    assert asked.count(["id", "-u"]) == 1
+    assert [[one["what"] for one in each.unread] for each in (host, patient)] == [["the status"], ["the logs"]]
