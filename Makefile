@@ -79,7 +79,7 @@ bench: lab ## How much longer verify takes than a bare script, and what log line
 	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
 
 check: ## The fast part of the tests, without a lab
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer lint docs-lint
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer lint docs-lint
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
