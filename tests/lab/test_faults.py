@@ -114,8 +114,6 @@ def test_a_service_that_was_restarted_a_moment_ago_is_well(lab, runs):
 
 @pytest.mark.soak
 def test_a_slow_disk_is_slow_and_not_broken(lab, runs):
-    slow, usual = (
-        f"{SLOW}_duration {seconds} && {SLOW}_probability {part}" for seconds, part in ((0.3, 0.3), (0.1, 0))
-    )
+    slow, usual = (f"{SLOW}_duration 0.1 && {SLOW}_probability {part}" for part in (0.1, 0))
     with recovered(lab, STORAGE), undone(lab, STORAGE, slow, usual):
         assert not false_alarms(lab, runs, "with a slow disk", cloud="lab")
