@@ -31,6 +31,19 @@ def connect(cloud, **auth):
     return openstack.connection.Connection(config=known.get_one(cloud=cloud, auth=auth))
 
 
+def playbook(name, *arguments, before=(), **environment):
+    """Run a playbook of the lab as make does; the output keeps its order. before: words before the command."""
+    return subprocess.run(
+        [*before, "ansible-playbook", f"stackproof.provision.{name}", *arguments],
+        env=dict(os.environ, LAB_NAME=NAME, LAB_DIRECTORY=str(DIRECTORY)) | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
 def on_the_lab(address):
     """Nothing is sent to an address that is not reached over the lab's own wires."""
     answer = subprocess.run(["ip", "-j", "route", "get", str(address)], capture_output=True, text=True, check=True)

@@ -114,7 +114,11 @@ def wait_for_watcher(directory, limit=10):
 def kill_all(process, runs):
     """The machine's end, as far as a test may bring it about: nothing of a run lives on."""
     watcher = watcher_of(runs)
-    for one in [*([watcher] if watcher else []), *reversed(descendants(process.pid))]:
+    kill_tree(process, [watcher] if watcher else [])
+
+
+def kill_tree(process, others=()):
+    for one in [*others, *reversed(descendants(process.pid))]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)
     process.wait()

@@ -8,24 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import os
 import stat
 import subprocess
 
-from lab_under_test import DIRECTORY, GROUPS, HOSTS, NAME, until
-
-
-def playbook(name, *arguments, **environment):
-    """Run a playbook of the collection as make does; the output keeps its order."""
-    return subprocess.run(
-        ["ansible-playbook", f"stackproof.provision.{name}", *arguments],
-        env=dict(os.environ, LAB_NAME=NAME, LAB_DIRECTORY=str(DIRECTORY)) | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=400,
-        check=False,
-    )
+from lab_under_test import DIRECTORY, GROUPS, HOSTS, NAME, playbook, until
 
 
 def test_a_second_build_changes_nothing_and_says_so():
