@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -132,9 +134,30 @@ def server(instance):
 
 
 @pytest.fixture(scope="session")
-def readings(request, instance, platform):
+def hosts(request):
+    """All hosts that a check is about, by name, each with one connection for all that it is asked."""
+    found = {name_of(host): host for host in map(host_of, request.session.items) if host}
+    with tempfile.TemporaryDirectory(prefix="stackproof-") as folder:
+        shared = [path for number, host in enumerate(found.values()) if (path := share(host, f"{folder}/{number}"))]
+        yield found
+        for path in filter(os.path.exists, shared):
+            # The path says which one; the name of a host has to be there all the same.
+            end = ["ssh", "-O", "exit", "-o", f"ControlPath={path}", "there"]
+            subprocess.run(end, capture_output=True, check=False)
+
+
+def share(host, path):
+    """Have all commands of a host use one connection; testinfra makes one for each unless Ansible is told where."""
+    way = host.backend.ansible_runner.get_host(host.backend.host)
+    if not way or way.backend.NAME != "ssh" or way.backend.controlpath:
+        return None
+    way.backend.controlpath = path
+    return path
+
+
+@pytest.fixture(scope="session")
+def readings(hosts, instance, platform):
     """All hosts, read at the same time."""
-    hosts = {name_of(host): host for host in map(host_of, request.session.items) if host}
     chosen = [Reading(host, platform) for host in hosts.values()]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(lambda reading: reading.read(instance, platform), chosen))
