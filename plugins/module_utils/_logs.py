@@ -127,7 +127,8 @@ def minutes(wanted, zone):
 def grep(host, paths, keys, texts, times):
     """Path to lines, in the file's order, that hold a key, or one of the texts at one of the times."""
     options = ["--text", "--with-filename", "--null", "--line-number", f"--max-count={MOST}"]
-    fixed = [word for key in keys for word in ("-e", key)]
+    # sudo sees all words as one text: a word of its own behind -e could be said to be the name of a file to read.
+    fixed = [f"--regexp={key}" for key in keys]
     found = {}
     commands = [["grep", *options, "--fixed-strings", *fixed]] if keys else []
     if texts:
@@ -135,7 +136,8 @@ def grep(host, paths, keys, texts, times):
         when = "|".join(re.escape(text) for text in times)
         # GNU grep knows no backslash before what needs none.
         pattern = re.sub(r"\\([^\\.\[\]{}()*+?^$|])", r"\1", f"({when}).*({either})|({either}).*({when})")
-        commands.append(["grep", *options, "--extended-regexp", "-e", pattern])
+        # No word has a blank in it, for the same reason: whatever stands in its place is found, and passed over later.
+        commands.append(["grep", *options, "--extended-regexp", f"--regexp={pattern.replace(' ', '.')}"])
     for command in commands:
         try:
             said = host.ask("logs", *command, "--", *paths)
