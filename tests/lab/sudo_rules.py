@@ -69,7 +69,8 @@ DANGEROUS = [
     "journalctl --quiet --field=SYSLOG_IDENTIFIER",
     "journalctl --no-pager --quiet --field=MESSAGE",
     "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=sshd --since=@1",
-    "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=dnsmasq-dhcp --since=@1 --file=/x",
+    "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=dnsmasq-dhcp --since=@1 "
+    "--file=/x",
     "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
     "--until=@2 SYSLOG_IDENTIFIER=slapd + SYSLOG_IDENTIFIER=sudo",
     "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "

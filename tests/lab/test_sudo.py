@@ -1,0 +1,141 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A user with no more rights than the rules for sudo give reads every host as one with all rights does."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+import sudo_rules
+import yaml
+from lab_under_test import GROUPS, HOSTS, INVENTORY
+from runs_under_test import verify
+from sudo_rules import USER, UUID, VIRSH
+
+# Who is in these groups gets these rules; those for logs get all.
+NEEDS = {"compute": "compute", "network": "network", "storage": "ceph"}
+LEFT_OUT = "external_ids:iface-id="
+
+
+def parts_of(name):
+    return ["logs", *(part for group, part in NEEDS.items() if name in GROUPS[group])]
+
+
+def run(host, command):
+    done = host.run(command)
+    assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
+    return done.stdout
+
+
+def put_rules(host, part, text):
+    """As docs/security.md says: looked at before sudo sees it, as a wrong file would keep everybody from sudo."""
+    new, path = f"/root/stackproof-{part}", f"/etc/sudoers.d/stackproof-{part}"
+    run(host, f"printf %s {shlex.quote(text)} > {new} && visudo -c -f {new}")
+    run(host, f"install --mode=0440 {new} {path} && rm {new}")
+
+
+def remove(host):
+    """Who and what was made; also where only half of it was."""
+    host.run(f"pkill -KILL -u {USER}")
+    host.run(f"rm -f /etc/sudoers.d/stackproof-* /root/stackproof-*; userdel --force --remove {USER}")
+    left = host.run(f"ls /etc/sudoers.d /home; getent passwd {USER}").stdout
+    assert "stackproof" not in left, left
+
+
+def make(host, name):
+    keys = f"/home/{HOSTS[name]['ansible_user']}/.ssh/authorized_keys"
+    folder = f"/home/{USER}/.ssh"
+    run(host, f"useradd --create-home --shell /bin/bash --password '*' {USER}")
+    run(host, f"install --directory --mode=0700 --owner={USER} {folder}")
+    run(host, f"install --mode=0600 --owner={USER} {keys} {folder}/authorized_keys")
+    for part in parts_of(name):
+        put_rules(host, part, (sudo_rules.FOLDER / part).read_text())
+
+
+@pytest.fixture(scope="module")
+def inventory(lab_hosts, tmp_path_factory):
+    """The lab's hosts as the user with these rules alone."""
+    for name, host in lab_hosts.items():
+        assert not host.user(USER).exists, f"{name} has a user {USER}, who is not of these tests"
+    path = tmp_path_factory.mktemp("inventory") / "inventory.yml"
+    text = yaml.safe_load(INVENTORY.read_text())
+    for variables in text["all"]["hosts"].values():
+        variables["ansible_user"] = USER
+    path.write_text(yaml.safe_dump(text))
+    try:
+        for name, host in lab_hosts.items():
+            make(host, name)
+        yield path
+    finally:
+        failures = []
+        for name, host in lab_hosts.items():
+            try:
+                remove(host)
+            except Exception as exc:  # the user must go from the other hosts all the same
+                failures.append(f"{name}: {exc}")
+        assert not failures
+
+
+@pytest.fixture
+def without_a_rule(lab_hosts, inventory):
+    """No compute host's Open vSwitch may be asked for a port."""
+    text = (sudo_rules.FOLDER / "compute").read_text()
+    lines = [line for line in text.splitlines(keepends=True) if LEFT_OUT not in line]
+    assert len(lines) == len(text.splitlines()) - 1
+    computes = [lab_hosts[name] for name in GROUPS["compute"]]
+    try:
+        for host in computes:
+            put_rules(host, "compute", "".join(lines))
+        yield inventory
+    finally:
+        for host in computes:
+            put_rules(host, "compute", text)
+
+
+def test_nothing_is_unread(inventory, runs):
+    outcome = verify(runs, "-i", str(inventory))
+    record = outcome.record
+    assert (outcome.status, record["verdict"]["result"]) == (0, "pass"), outcome.output
+    hosts = {one["host"]: one for one in record["hosts"] if one["host"] != "localhost"}
+    read = {name for group in ("controller", *NEEDS) for name in GROUPS[group]}
+    assert {name: (one["status"], one["unread"]) for name, one in hosts.items()} == dict.fromkeys(read, ("read", []))
+    assert {one["host"]: (one["reason"], one["unread"]) for one in record["logs"]} == dict.fromkeys(read, (None, []))
+    assert [source for one in record["logs"] for source in one["sources"] if source["why"] == "it was not read"] == []
+    assert all(one["sources"] for one in record["logs"])
+    (facts,) = (one["facts"] for one in hosts.values() if (one["facts"].get("domain") or {}).get("process"))
+    assert facts["domain"]["process"]["connections"] and facts["domain"]["secrets"]
+
+
+def test_a_rule_that_is_left_out_is_named(without_a_rule, runs):
+    record = verify(runs, "-i", str(without_a_rule)).record
+    hosts = {one["host"]: one for one in record["hosts"]}
+    for name in GROUPS["compute"]:
+        (unread,) = hosts[name]["unread"]
+        assert (unread["what"], unread["kind"]) == ("the interface in Open vSwitch", "refused")
+        assert unread["why"].startswith("sudo refuses: sudo -n ovs-vsctl ") and LEFT_OUT in unread["command"]
+    others = [one["unread"] for name, one in hosts.items() if name not in GROUPS["compute"]]
+    assert not any(others)
+    assert record["leftovers"] == []
+
+
+def test_a_real_sudo_refuses_what_would_give_away_more(inventory, lab_hosts):
+    """And allows what the rules allow, by which it is known that it was asked for this user at all."""
+    good = {
+        "logs": "journalctl --no-pager --quiet --field=SYSLOG_IDENTIFIER",
+        "compute": f"{VIRSH} dumpxml {UUID}",
+        "network": f"ls /var/lib/neutron/dhcp/{UUID}",
+        "ceph": "ls /etc/ceph",
+    }
+    assert inventory.exists()
+    for name, host in lab_hosts.items():
+        for part, command in good.items():
+            allowed = host.run(f"sudo -l -U {USER} {command}").rc == 0
+            assert allowed == (part in parts_of(name)), f"{name}: {command}"
+        asked = "; ".join(
+            f"sudo -l -U {USER} {shlex.join(words)} > /dev/null 2>&1 && echo {shlex.quote(shlex.join(words))}"
+            for words in sudo_rules.dangerous()
+        )
+        assert host.run(f"{asked}; true").stdout == "", name
