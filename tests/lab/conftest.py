@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pytest
+import secret_scan
 import testinfra
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
 from runs_under_test import nothing_left
@@ -38,6 +39,20 @@ def complaints():
 
 def lab_host(name, sudo):
     return testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo={sudo}")
+
+
+# What the tests themselves write there: how a cloud is reached
+WRITTEN = [("*clouds.yaml", "*", "a cloud's entry, with which a test speaks to it")]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_secrets(tmp_path_factory):
+    """At the end of all tests: no file that one of them has left has a secret of the lab, or what looks like one."""
+    known = secret_scan.known_of(DIRECTORY)
+    assert known, f"{DIRECTORY} has no secrets, so none could be found"
+    yield
+    found = secret_scan.Scanner(known, WRITTEN).scan(tmp_path_factory.getbasetemp())
+    assert not found, "\n".join(map(str, found))
 
 
 @pytest.fixture(scope="session")
