@@ -23,6 +23,7 @@ try:
 except ImportError:
     HAS_LIBRARIES = False
 
+from . import _flow_limits
 from ._errors import StageError
 from ._rivals import BUILT, RIVALS, TOOK
 
@@ -69,9 +70,11 @@ def load(path, above=()):
     if path in above:
         raise FlowError(path, "it extends itself")
     try:
-        with open(path, encoding="utf-8") as file:
-            flow = yaml.load(file, fastest_loader())  # noqa: S506 - both are safe
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as exc:
+        text = _flow_limits.read(path)
+        _flow_limits.check_shape(text, fastest_loader())
+        flow = yaml.load(text, fastest_loader())  # noqa: S506 - both are safe
+    # A date that is none is a ValueError, as is what is beyond a limit.
+    except (OSError, yaml.YAMLError, ValueError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
     if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
         flow = extended(load(os.path.join(os.path.dirname(path), str(flow["extends"])), (*above, path)), flow)
@@ -110,6 +113,8 @@ def check(path, flow):
     for name in ("lifelines", "steps"):
         if not isinstance(flow[name], list):
             raise FlowError(path, f"{name} is no list")
+    if len(flow["steps"]) > _flow_limits.MOST_STEPS:
+        raise FlowError(path, f"it has {len(flow['steps'])} steps, and {_flow_limits.MOST_STEPS} are the most")
     check_expression(path, "counted", flow.get("counted", "@"))
     for rule in flow.get("others") or ():
         if not isinstance(rule, dict) or {"where", "because"} - set(rule):
@@ -175,10 +180,12 @@ def check_step(path, where, step, flow, ids):
 def check_expression(path, where, text):
     """Whether an expression is understood; what it finds in an event is another matter."""
     try:
+        _flow_limits.check_length("an expression", text, _flow_limits.LONGEST_EXPRESSION)
         jmespath.compile(filled(text, defaultdict(lambda: "x"))).search({})
     except JMESPathTypeError:
         pass  # an event may have what nothing has not
-    except (JMESPathError, TypeError) as exc:
+    # Parentheses may lie so deep in each other that there is an end to the stack.
+    except (JMESPathError, TypeError, ValueError, RecursionError) as exc:
         raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
 
 
@@ -197,8 +204,9 @@ def check_rule(path, where, rule, ids):
         raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are no steps")
     check_expression(path, where, rule.get("where", "@"))
     try:
+        _flow_limits.check_pattern(rule.get("says", ""))
         re.compile(rule.get("says", ""))
-    except (TypeError, re.error) as exc:
+    except (TypeError, ValueError, RecursionError, re.error) as exc:
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 

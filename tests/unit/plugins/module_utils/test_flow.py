@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
 import time
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -173,6 +175,90 @@ def test_an_error_in_a_flow_of_ones_own_is_said_with_its_place(load, more, said)
     assert said in text
     assert text.startswith("the flow /")
     assert "own.yml" in text or "nowhere.yml" in text
+
+
+HEAD = f"schema: {_flow.SCHEMA}\nname: n\ntitle: t\nlifelines: [a, b]\n"
+ONE = "  - {id: '1', source: a, target: b, message: m, kind: k}\n"
+LAUGHS = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 10))
+MERGES = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{HEAD}l0: &l0 [lol]\n{LAUGHS}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
+        (f"{HEAD}l0: &l0 {{lol: 1}}\n{MERGES}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
+        (f"{HEAD}numbers: &own [1, *own]\nsteps:\n{ONE}", "line 5 has the alias *own for what is not whole before it"),
+        (f"{HEAD}numbers: *none\nsteps:\n{ONE}", "line 5 has the alias *none for what is not whole before it"),
+        (HEAD + "steps: " + "[" * 200000, "line 5 lies more than 20 levels deep"),
+        (HEAD + "steps: " + "{a: " * 200000, "line 5 lies more than 20 levels deep"),
+        (HEAD + "steps: " + "- " * 200000, "line 5"),
+        (HEAD + "steps:\n" + "- " * 200000, "line 6 lies more than 20 levels deep"),
+        (HEAD + "steps:\n" + ONE * 1001, "it has 1001 steps, and 1000 are the most"),
+        (HEAD + "steps:\n" + ONE + "#" * (1 << 20), "it is longer than 1048576 characters"),
+        (HEAD + "steps: [" + "a, " * 110000 + "]", "more than 100000 values"),
+        (f"{HEAD}when: 2026-99-99\nsteps:\n{ONE}", "month must be in 1..12"),
+        (f"{HEAD}steps: !!python/object/apply:os.system ['exit 3']\n", "could not determine a constructor"),
+        (f"{HEAD}steps: !!python/name:os.system\n", "could not determine a constructor"),
+    ],
+)
+def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, text, said):
+    began = time.monotonic()
+    tracemalloc.start()
+    try:
+        with pytest.raises(_flow.FlowError) as caught:
+            load(text)
+        memory = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert said in str(caught.value)
+    assert time.monotonic() - began < 10 and memory < 200 << 20
+
+
+def test_an_alias_is_as_good_as_what_it_stands_for(load):
+    text = f"{HEAD}steps:\n  - &one {{id: '1', source: a, target: b, message: m, kind: k}}\n  - {{<<: *one, id: '2'}}\n"
+    assert [step["id"] for step in load(text)["steps"]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("says", "said"),
+    [
+        ("(a+)+$", "a pattern with a repeat in a repeat, which may take forever"),
+        ("(a|a)*(?:(?=(b*))c)*", "a repeat in a repeat"),
+        ("(?:x{1,40}){1,40}", "a repeat in a repeat"),
+        ("((?:ab)*?c)*+", "a repeat in a repeat"),
+        ("(a*)(?P=name)", "unknown group name"),
+        (r"(a*)b\1", "a pattern that refers to its own groups"),
+        ("(a)?(?(1)b|c)", "a pattern that refers to its own groups"),
+        (".*a.*b.*c.*d.*", "a pattern with 5 repeats without an end, and 4 are the most"),
+        ("a" * 501, "a pattern of 501 characters, and 500 are the most"),
+        ("(" * 249 + ")" * 249, None),
+    ],
+)
+def test_a_pattern_that_may_take_forever_is_refused(load, says, said):
+    if said is None:
+        assert load(steps=rule(says=says))
+        return
+    with pytest.raises(_flow.FlowError) as caught:
+        load(steps=rule(says=says))
+    assert "step 1 has a rule that is not understood" in str(caught.value)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("says", ["a{1,9}(b|c)+", r"Took (?P<seconds>[\d.]+) .*x.*", "(a{2}b)+", "(?i)attempt \\d+"])
+def test_an_ordinary_pattern_is_taken(load, says):
+    assert load(steps=rule(says=says))
+
+
+@pytest.mark.parametrize("where", ["a" * 2001, "(" * 900 + "a" + ")" * 900, "[" * 1990, "!" * 1990 + "a"])
+def test_an_expression_without_measure_is_refused_or_understood(load, where):
+    """Whatever it is, no error but the one that has the place comes of it."""
+    with contextlib.suppress(_flow.FlowError):
+        load(steps=rule(where=where))
+    if len(where) > 2000:
+        with pytest.raises(_flow.FlowError, match="an expression of 2001 characters, and 2000 are the most"):
+            load(steps=rule(where=where))
 
 
 @pytest.mark.parametrize(
