@@ -45,7 +45,7 @@ def summarize(records):
             stage["duration_s"]
             for record in records
             for stage in record["stages"]
-            if stage["stage"] == name and stage["status"] == "ok"
+            if stage["stage"] == name and stage["status"] == "ok" and stage.get("duration_s") is not None
         ]
         if seconds:
             summary[name] = {

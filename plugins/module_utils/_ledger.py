@@ -13,10 +13,13 @@ import json
 import os
 
 from ._clock import now
+from ._errors import StageError
 
 BEGUN, LOST, MADE, REFUSED, GONE = "begun", "lost", "made", "refused", "gone"
 # What may be there
 OPEN = (BEGUN, LOST, MADE)
+# Characters of a ledger, of which a run's has some thousand
+LONGEST = 4 << 20
 
 
 class Ledger:
@@ -40,7 +43,19 @@ class Ledger:
 
 
 def private(path, flags):
-    return os.open(path, flags, 0o600)
+    """Open a file of a run's own: nobody else's to read, and no link, which may lead anywhere."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def own_text(path, longest):
+    """What is in a file of a run's own, which is a file, and no longer than such a file can be."""
+    if os.path.lexists(path) and not (os.path.isfile(path) and not os.path.islink(path)):
+        raise StageError("files", f"{path} is no file of a run's own, but a link or something else")
+    with open(path, encoding="utf-8", opener=private) as stream:
+        text = stream.read(longest + 1)
+    if len(text) > longest:
+        raise StageError("files", f"{path} is longer than {longest} characters, and so not a run's own")
+    return text
 
 
 def ends_whole(path):
@@ -67,14 +82,13 @@ def read_entries(path):
     """The last word on each resource, in the order in which they were begun."""
     entries = {}
     try:
-        with open(path, encoding="utf-8") as stream:
-            lines = stream.read().split("\n")
+        lines = own_text(path, LONGEST).split("\n")
     except FileNotFoundError:
         return entries
     for text in lines:
         try:
             line = json.loads(text)
             enter(entries, line)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # empty, or cut off by a crash: the line before it was written before anything was made
     return entries

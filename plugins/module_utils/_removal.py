@@ -10,6 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from typing import NamedTuple
 
@@ -124,9 +125,29 @@ KINDS = {
 }
 
 
+# What the services give out; anything else would lead to another address of theirs.
+ID = r"[0-9A-Za-z_-]{1,64}"
+
+
 def carries(resource, mark):
-    """Whether a resource's name or description begins with the run's mark."""
-    return any((resource.get(field) or "").startswith(mark) for field in ("name", "description"))
+    """Whether a resource's name or description begins with the run's mark: of run-1, and not of run-12."""
+    return any(is_marked(resource.get(field), mark) for field in ("name", "description"))
+
+
+def is_marked(text, mark):
+    return isinstance(text, str) and (text == mark or text.startswith(f"{mark}-"))
+
+
+def foreign(entry, mark):
+    """Why a line of a ledger is none that this run can have written, or None."""
+    if entry["kind"] not in KINDS:
+        return "no run makes anything of this kind, so it is not deleted"
+    if not is_marked(entry["name"], mark):
+        return f"it does not carry the mark {mark}, so it is not deleted"
+    form = f"{ID}/{ID}" if entry["kind"] == "router_interface" else ID
+    if entry["id"] is not None and not (isinstance(entry["id"], str) and re.fullmatch(form, entry["id"])):
+        return "its id has the form of none, so it is not deleted"
+    return None
 
 
 class Removal:
@@ -199,7 +220,7 @@ class Removal:
 def lost_interface(run, entry):
     """A router interface whose answer never came is known by the router and the subnet of the run."""
     ids = [run.ledger.find(kind, f"{run.mark}-{kind}") for kind in ("router", "subnet")]
-    return "/".join(one["id"] for one in ids) if all(one and one["id"] for one in ids) else entry["id"]
+    return "/".join(str(one["id"]) for one in ids) if all(one and one["id"] for one in ids) else entry["id"]
 
 
 def check_project(cloud, run):
@@ -216,12 +237,17 @@ def check_project(cloud, run):
 def remove_all(cloud, run, deadline, say):
     """Remove all that the ledger names. Returns what could not be removed, with the reasons."""
     there = [entry for entry in run.ledger.entries.values() if entry["event"] in _ledger.OPEN]
-    removals = []
+    removals, strange = [], []
     if there:
         check_project(cloud, run)
     for entry in reversed(there):
         if entry["kind"] == "router_interface" and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
+        why = foreign(entry, run.mark)
+        if why:
+            line = {"kind": str(entry["kind"]), "name": str(entry["name"]), "why": why}
+            strange.append({**line, "id": None if entry["id"] is None else str(entry["id"])})
+            continue
         removals.append(Removal(entry, run.mark))
     for level in sorted({removal.kind.level for removal in removals}):
         remove_level(cloud, run, [one for one in removals if one.kind.level == level], deadline, say)
@@ -230,7 +256,7 @@ def remove_all(cloud, run, deadline, say):
         for one in removals
         if not one.gone
     ]
-    return left + ports_left(cloud, removals)
+    return strange + left + ports_left(cloud, removals)
 
 
 def ports_left(cloud, removals):

@@ -20,11 +20,13 @@ from datetime import datetime, timezone
 
 from ._clock import now, seconds_between
 from ._errors import StageError
-from ._ledger import Ledger, private
+from ._ledger import Ledger, own_text, private
 
 SCHEMA = "stackproof.run/1"
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+# Characters of a record, of which the largest that was seen has less than a hundredth
+LONGEST = 64 << 20
 BY_CHANCE = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 UNFINISHED = {"result": "incomplete", "stage": None, "step": None, "component": None, "host": None}
 
@@ -182,16 +184,47 @@ def sync_directory(path):
 def read_record(directory):
     path = os.path.join(directory, "run.json")
     try:
-        with open(path, encoding="utf-8") as stream:
-            record = json.load(stream)
+        record = json.loads(own_text(path, LONGEST))
     except FileNotFoundError:
         raise StageError("files", f"{directory} is no run's directory: it has no run.json") from None
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise StageError("files", f"{path} cannot be read: {exc}") from None
     schema = record.get("schema") if isinstance(record, dict) else None
     if schema != SCHEMA:
         raise StageError("files", f"{path} is not of the schema {SCHEMA}, but {schema}")
+    if not is_understood(record):
+        raise StageError("files", f"{path} has not what a record of the schema {SCHEMA} has")
     return record
+
+
+def is_understood(record):
+    """Whether a record has what all runs in its folder are compared by: anybody may have put it there."""
+    try:
+        began = datetime.fromisoformat(record["started"])
+        words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
+        numbers = [stage.get("duration_s") for stage in record["stages"]]
+        return (
+            began.tzinfo is not None
+            and isinstance(record["cloud"], (str, type(None)))
+            and all(isinstance(word, str) for word in words)
+            and all(isinstance(number, (int, float, type(None))) for number in numbers)
+            and all(stage["stage"] in STAGES for stage in record["stages"])
+        )
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False
+
+
+def check_own(run):
+    """Refuse a run whose ledger somebody else may have written: what it names would be removed in this user's name."""
+    hint = "Clean up as the user whose run it was, in the directory that it was made in."
+    if not RUN_ID.fullmatch(run.id) or run.record.get("run_id") != run.id:
+        message = f"{run.directory} is called as no run, or has the record of another one: {run.record.get('run_id')}"
+        raise StageError("invalid", message, resource=run.id, hint=hint)
+    for path in (run.directory, run.path("run.json"), run.path("ledger.jsonl")):
+        owner = os.lstat(path).st_uid if os.path.lexists(path) else os.geteuid()
+        if owner != os.geteuid():
+            message = f"{path} belongs to another user (number {owner}), so nothing that it names is removed"
+            raise StageError("invalid", message, resource=run.id, hint=hint)
 
 
 def run_directories(runs):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 
-from . import _cloud, _run, _sweep, _sweep_render
+from . import _cloud, _ledger, _run, _sweep, _sweep_render
 from ._errors import StageError, explain
 
 
@@ -40,9 +40,8 @@ def begin(params, check):
 def read(directory):
     path = os.path.join(directory, "sweep.json")
     try:
-        with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
-    except ValueError as exc:
+        return json.loads(_ledger.own_text(path, _run.LONGEST))
+    except (ValueError, RecursionError) as exc:
         raise StageError("files", f"{path} cannot be read: {exc}") from None
 
 

@@ -25,8 +25,8 @@ def make():
 
 
 def is_ours(path):
-    """The process may be gone, and its number another's by now."""
-    return os.readlink(path).startswith("/memfd:stackproof")
+    """The process may be gone, and its number another's by now; root could open what another user has made."""
+    return os.readlink(path).startswith("/memfd:stackproof") and os.stat(path).st_uid == os.geteuid()
 
 
 def take(path, auth):

@@ -14,6 +14,8 @@ description:
     gone.
   - Finds also what a killed run has made, even where the answer to the request never came.
   - Says what stays, and why. Never deletes anything else.
+  - Refuses a run of another user's, and one whose directory is not called as its record says. What a ledger names and
+    no run can have written there is left, and said.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.attributes
@@ -81,7 +83,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import explain
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._run import Run, run_directories
+from ansible_collections.stackproof.provision.plugins.module_utils._run import Run, check_own, run_directories
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -106,12 +108,12 @@ def chosen(params, problems):
     runs = []
     for directory in run_directories(params["runs"]):
         try:
-            runs.append(Run(directory))
+            run = Run(directory)
+            if datetime.fromisoformat(run.record["started"]) <= before and not _guard.is_watched(run):
+                runs.append(run)
         except (StageError, OSError) as exc:  # it does not keep the others from being cleaned up
             problems.append(explain(exc, f"reading {directory}")["message"])
-    return [
-        run for run in runs if datetime.fromisoformat(run.record["started"]) <= before and not _guard.is_watched(run)
-    ]
+    return runs
 
 
 def there(run):
@@ -120,6 +122,7 @@ def there(run):
 
 
 def clean_one(run, params, check):
+    check_own(run)
     if params["end"] and _guard.is_watched(run):
         hint = "Wait until it ends, or interrupt it."
         raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)

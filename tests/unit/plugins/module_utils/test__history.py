@@ -59,6 +59,31 @@ def test_no_history_can_be_asked_for(runs):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema": "stackproof.run/0"}', "\udcff", None])
 def test_a_run_that_cannot_be_read_is_skipped(runs, text):
+    put(runs, text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cloud": 5},
+        {"started": None},
+        {"started": "yesterday"},
+        {"started": "2026-11-21T06:00:00"},
+        {"run_id": []},
+        {"verdict": "pass"},
+        {"stages": None},
+        {"stages": [5]},
+        {"stages": [{"stage": "boot"}]},
+        {"stages": [{"stage": "boot", "status": "ok", "duration_s": "9"}]},
+        {"stages": [{"stage": ["boot"], "status": "ok", "duration_s": 9}]},
+    ],
+)
+def test_a_run_with_something_else_in_its_record_is_skipped(runs, change):
+    record = json.loads((runs / "20261121-065335-3d402b" / "run.json").read_text())
+    put(runs, json.dumps({**record, **change}))
+
+
+def put(runs, text):
     path = runs / "20261121-065335-3d402b" / "run.json"
     if text is None:
         path.unlink()

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _ledger
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 RECORDED = sorted((Path(__file__).parent / "recorded" / "runs").glob("*/ledger.jsonl"))
 
@@ -34,6 +36,37 @@ def test_a_line_is_readable_by_others_at_once_and_private(path):
     ledger.write(_ledger.BEGUN, "network", "n")
     assert [(one["event"], one["kind"], one["name"]) for one in lines(path)] == [("begun", "network", "n")]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_ledger_that_is_a_link_is_neither_read_nor_written(path, tmp_path):
+    ledger = _ledger.Ledger(path)
+    (tmp_path / "other").write_text("")
+    path.symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic link"):
+        ledger.write(_ledger.BEGUN, "network", "n")
+    with pytest.raises(StageError, match="is no file of a run's own"):
+        _ledger.Ledger(path)
+    assert (tmp_path / "other").read_text() == ""
+
+
+def test_a_ledger_that_is_no_file_is_not_waited_for(path):
+    os.mkfifo(path)
+    with pytest.raises(StageError, match="is no file of a run's own"):
+        _ledger.Ledger(path)
+
+
+def test_a_ledger_without_measure_is_refused(path, monkeypatch):
+    monkeypatch.setattr(_ledger, "LONGEST", 1000)
+    path.write_text("x" * 1000)
+    assert _ledger.Ledger(path).entries == {}
+    path.write_text("x" * 1001)
+    with pytest.raises(StageError, match="is longer than 1000 characters, and so not a run's own"):
+        _ledger.Ledger(path)
+
+
+def test_a_line_that_lies_too_deep_is_left_out(path):
+    path.write_text("[" * 200000 + "\n")
+    assert _ledger.Ledger(path).entries == {}
 
 
 def test_a_line_is_on_the_disk_when_it_is_written(path, monkeypatch):

@@ -136,6 +136,55 @@ def test_what_lost_the_mark_is_not_deleted(cloud, run, had, remove):
     assert events(run, "gone") == []
 
 
+def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove):
+    """run-1 is how run-12 begins."""
+    had("network")["name"] = "stackproof-run-12-network"
+    (left,) = remove()
+    assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert cloud.asked("DELETE") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "identity", "why"),
+    [
+        ("network", "production", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
+        ("network", "production", None, f"it does not carry the mark {MARK}, so it is not deleted"),
+        ("network", "stackproof-run-12-network", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
+        ("network", f"{MARK}-network", "../routers/known", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", "known?x=1", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", "known/x", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", 5, "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", ["known"], "its id has the form of none, so it is not deleted"),
+        ("router_interface", f"{MARK}-router-interface", "known", "its id has the form of none, so it is not deleted"),
+        ("project", f"{MARK}-project", "known", "no run makes anything of this kind, so it is not deleted"),
+        (5, f"{MARK}-server", "known", "no run makes anything of this kind, so it is not deleted"),
+        ("network", 5, "known", f"it does not carry the mark {MARK}, so it is not deleted"),
+    ],
+)
+def test_a_line_that_no_run_writes_asks_for_nothing_and_is_said(cloud, run, had, remove, kind, name, identity, why):
+    """Whose ledger names what is foreign, removes all the same what is its own."""
+    for plural in ("networks", "routers"):
+        cloud.put(plural, id="known", name=f"{MARK}-network" if plural == "networks" else "production")
+    had("port")
+    run.ledger.write(_ledger.BEGUN, kind, name)
+    if identity is not None:
+        run.ledger.write(_ledger.MADE, kind, name, id=identity)
+    (left,) = remove()
+    assert left == {"kind": str(kind), "id": identity and str(identity), "name": str(name), "why": why}
+    assert deletions(cloud) == ["ports"]
+    assert not [path for _method, path in cloud.asked() if "known" in path]
+
+
+def test_a_lost_interface_of_a_strange_router_asks_for_nothing(cloud, run, remove):
+    for kind, identity in (("router", "../x"), ("subnet", "y")):
+        run.ledger.write(_ledger.BEGUN, kind, f"{MARK}-{kind}")
+        run.ledger.write(_ledger.MADE, kind, f"{MARK}-{kind}", id=identity)
+    run.ledger.write(_ledger.BEGUN, "router_interface", f"{MARK}-router-interface")
+    left = remove()
+    assert {one["kind"]: one["id"] for one in left} == {"router_interface": "../x/y", "router": "../x"}
+    assert cloud.asked("PUT") == [] and cloud.asked("DELETE") == []
+
+
 def test_the_mark_in_the_description_is_enough(cloud, had, remove):
     had("network", description=f"{MARK}")["name"] = "renamed"
     assert remove() == []

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -181,6 +182,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(run, monkeypatc
         ("{}", "is not of the schema stackproof.run/1, but None"),
         ('{"schema": "stackproof.run/2"}', "is not of the schema stackproof.run/1, but stackproof.run/2"),
         ("\udcff", "cannot be read"),
+        ("[" * 200000, "cannot be read"),
     ],
 )
 def test_a_record_that_cannot_be_used_is_said_to_be_so(run, text, words):
@@ -189,6 +191,23 @@ def test_a_record_that_cannot_be_used_is_said_to_be_so(run, text, words):
         _run.Run(run.directory)
     assert caught.value.record["kind"] == "files"
     assert run.path("run.json") in caught.value.record["message"]
+
+
+def test_a_record_without_measure_is_refused(run, monkeypatch):
+    monkeypatch.setattr(_run, "LONGEST", 1000)
+    Path(run.path("run.json")).write_text(" " * 1001)
+    with pytest.raises(StageError, match="is longer than 1000 characters"):
+        _run.Run(run.directory)
+
+
+@pytest.mark.parametrize("name", ["lock", "progress.jsonl"])
+def test_a_link_in_a_run_is_not_written_through(run, tmp_path, name):
+    (tmp_path / "other").write_text("as it was")
+    os.symlink(tmp_path / "other", run.path(name))
+    run.say("auth", "hello")
+    with contextlib.suppress(OSError), run.alone():
+        pass
+    assert (tmp_path / "other").read_text() == "as it was"
 
 
 def test_a_folder_without_a_record_is_no_run(tmp_path):

@@ -99,6 +99,16 @@ def test_another_file_under_the_same_path_is_neither_read_nor_written(cloud, con
     assert cloud.tokens[1] not in copy.read_text()
 
 
+@pytest.mark.usefixtures("cloud")
+def test_a_wallet_of_another_user_is_neither_read_nor_written(connect, wallet, monkeypatch):
+    """Root could open it, and would give a token to whoever wrote its path into a run."""
+    token = stage(connect, wallet)
+    kept = Path(wallet).read_text()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert stage(connect, wallet) != token
+    assert Path(wallet).read_text() == kept
+
+
 @pytest.mark.parametrize("path", ["", "/proc/1/fd/none", "/nonexistent/wallet"])
 def test_without_a_wallet_every_stage_gets_a_token_of_its_own(cloud, connect, path):
     assert stage(connect, path) != stage(connect, path)

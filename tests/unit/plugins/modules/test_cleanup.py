@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -107,7 +108,18 @@ def test_a_run_that_is_still_watched_is_not_cleaned(call, cloud, left_run):
     assert cloud.all("networks") == []
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "stackproof.run/9"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"schema": "stackproof.run/9"}',
+        '{"schema": "stackproof.run/1"}',
+        '{"schema": "stackproof.run/1", "started": 5}',
+        '{"schema": "stackproof.run/1", "started": "2026-11-21T10:00:00"}',
+        '{"schema": "stackproof.run/1", "started": ' + "[" * 200000,
+    ],
+)
 def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud, left_run, runs, text):
     for name in ("run-1", "run-2", "run-3"):
         left_run(name)
@@ -117,6 +129,53 @@ def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud,
     assert str(runs / "run-2") in result["msg"]
     assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-3"]
     assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-2-network"]
+
+
+def refused(call, cloud, run):
+    """What is said of a run that is not cleaned up, of which nothing was asked."""
+    result = call(module, run_dir=run.directory)
+    assert (result["failed"], result["runs"], cloud.requests) == (True, [], [])
+    return result["msg"]
+
+
+def test_a_run_of_another_user_is_not_cleaned(call, cloud, left_run, monkeypatch):
+    """Who writes a ledger says what is removed, and in whose name is another matter."""
+    run, owner = left_run("run-1"), os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    said = refused(call, cloud, run)
+    assert f"{run.directory} belongs to another user (number {owner}), so nothing that it names is removed" in said
+
+
+@pytest.mark.parametrize("name", ["run.json", "ledger.jsonl"])
+def test_a_file_of_another_user_in_a_run_of_ones_own_is_not_believed(call, cloud, left_run, monkeypatch, name):
+    run, lstat = left_run("run-1"), os.lstat
+
+    def of_another(path, **more):
+        found = lstat(path, **more)
+        if os.path.basename(path) != name:
+            return found
+        return os.stat_result([*found[:4], found.st_uid + 1, *found[5:10]])
+
+    monkeypatch.setattr(os, "lstat", of_another)
+    assert f"{name} belongs to another user" in refused(call, cloud, run)
+
+
+@pytest.mark.parametrize("name", ["run-2", "run", "2", "Run-1"])
+def test_a_record_in_a_directory_of_another_name_is_not_believed(call, cloud, left_run, runs, name):
+    """The directory's name says whose mark is looked for: a short one would be that of many."""
+    run = left_run("run-1")
+    os.rename(run.directory, runs / name)
+    assert "is called as no run, or has the record of another one: run-1" in refused(call, cloud, _run.Run(runs / name))
+
+
+@pytest.mark.parametrize("name", ["run.json", "ledger.jsonl"])
+def test_a_link_in_the_place_of_a_file_is_not_followed(call, cloud, left_run, name):
+    other, run = left_run("run-1"), left_run("run-2")
+    os.unlink(run.path(name))
+    os.symlink(other.path(name), run.path(name))
+    result = call(module, run_dir=run.directory)
+    assert f"{run.path(name)} is no file of a run's own, but a link or something else" in result["msg"]
+    assert cloud.requests == []
 
 
 def test_a_run_whose_cloud_is_unknown_does_not_keep_the_others_from_it(call, cloud, left_run, runs):

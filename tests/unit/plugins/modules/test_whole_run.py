@@ -70,6 +70,9 @@ def test_a_run_passes_and_leaves_nothing(all_stages, go, call, cloud, run, nothi
     assert cloud.all("networks") == [external]
     assert cloud.all("images") == images
     nothing_secret(cloud, run.directory)
+    found = list(Path(run.directory).rglob("*"))
+    assert {"run.json", "ledger.jsonl", "progress.jsonl", "junit.xml", "metrics.prom"} <= {path.name for path in found}
+    assert [str(path) for path in found if path.lstat().st_mode & 0o077] == []
 
 
 def test_a_repeat_makes_nothing_new_and_keeps_the_first_records(all_stages, cloud, run):
