@@ -21,9 +21,15 @@ from ._logs import EDGE, MOST
 
 # A line may be a megabyte long, or a file have no lines at all: nothing is looked for further in.
 LONGEST = 65536
+# Bytes of a file once it is unpacked: a small one may be packed so that there is no end to it.
+LARGEST = 16 << 30
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 # What journald writes can be read by its own program only.
 JOURNAL = b"LPKSHHRH"
+
+
+class TooLargeError(Exception):
+    """There is more in a file than is read."""
 
 
 class Sifted:
@@ -51,6 +57,8 @@ def sift(path, is_wanted):
                 take(found, start, stream, is_wanted)
     except (EOFError, zlib.error, lzma.LZMAError):
         found.why = "it is cut off: what is compressed in it ends too early"
+    except TooLargeError:
+        found.why = f"more than {LARGEST >> 30} GiB are in it"
     except OSError as exc:
         found.why = f"it cannot be read: {exc.strerror or exc}"
     return found
@@ -91,16 +99,21 @@ def lines_of(start, stream):
     """Lines as bytes, of a long one its beginning."""
     *lines, rest = start.split(b"\n")
     yield from (line.rstrip(b"\r") for line in lines)
+    left = LARGEST
     while True:
         line = stream.readline(LONGEST)
+        left -= len(line)
         whole = rest + line
         rest = b""
         if whole:
             yield whole[:LONGEST].rstrip(b"\r\n")
-        while line and not line.endswith(b"\n"):
+        while line and not line.endswith(b"\n") and left > 0:
             line = stream.readline(LONGEST)
+            left -= len(line)
         if not line:
             return
+        if left <= 0:
+            raise TooLargeError
 
 
 def text_of(line):

@@ -371,6 +371,20 @@ def test_a_flood_is_not_whole(read, bundle, monkeypatch):
     assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "more than 30 lines were found in it"
 
 
+@pytest.mark.parametrize("bomb", ["x" * 3_000_000, "x\n" * 1_500_000], ids=["one line", "many lines"])
+def test_a_small_file_that_has_no_end_is_read_so_far_and_not_whole(read, bundle, monkeypatch, bomb):
+    """What comes before counts."""
+    monkeypatch.setattr(_bundle_lines, "LARGEST", 1 << 20)
+    bundle.write()
+    path = bundle.top / "compute2/var/log/nova/nova-compute.log"
+    text = "\n".join(bundle.lines[COMPUTE])
+    path.with_name("nova-compute.log.1.gz").write_bytes(gzip.compress(f"{text}\n{bomb}".encode("utf-8", "replace")))
+    path.unlink()
+    found = read()
+    assert sources(found)["nova-compute", "var/log/nova/nova-compute.log.1.gz"] == "more than 0 GiB are in it"
+    assert count(found)["compute2"] > 0
+
+
 def test_links_out_of_the_directory_are_not_followed_and_are_named(read, bundle, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
