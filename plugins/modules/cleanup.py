@@ -122,7 +122,8 @@ def there(run):
 
 
 def clean_one(run, params, check):
-    check_own(run)
+    if params["end"]:
+        check_own(run)  # the playbook that began a run knows that it is its own
     if params["end"] and _guard.is_watched(run):
         hint = "Wait until it ends, or interrupt it."
         raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
