@@ -12,7 +12,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from lab_under_test import GROUPS, INVENTORY
+import yaml
+from lab_under_test import INVENTORY
 from runs_under_test import verify
 from test_verify import assert_sound
 
@@ -74,12 +75,12 @@ def interpreter(tmp_path, lab_hosts):
 
 
 def test_hosts_with_an_old_python_are_read_and_followed_as_all(interpreter, runs, tmp_path, lab_hosts):
-    groups = "\n".join(group for group in GROUPS)
-    (tmp_path / "old.ini").write_text(
-        f"[old:children]\n{groups}\n[old:vars]\nansible_python_interpreter={interpreter}\n"
-    )
+    inventory = yaml.safe_load(INVENTORY.read_text())
+    for variables in inventory["all"]["hosts"].values():
+        variables["ansible_python_interpreter"] = interpreter
+    (tmp_path / "inventory.yml").write_text(yaml.safe_dump(inventory))
     before = {name: used(host) for name, host in lab_hosts.items()}
-    outcome = verify(runs, "-i", str(INVENTORY), "-i", str(tmp_path / "old.ini"), firehose=True)
+    outcome = verify(runs, "-i", str(tmp_path / "inventory.yml"), firehose=True)
     assert outcome.status == 0, outcome.output
     assert_sound(outcome)
     assert "The hosts agree" in outcome.record["verdict"]["reason"]
