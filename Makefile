@@ -1,7 +1,7 @@
 # stackproof.provision: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs-lint sanity sanity-2.19 unit \
+.PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs docs-lint sanity sanity-2.19 unit \
   unit-2.19 matrix browser importer clean
 
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
@@ -13,9 +13,11 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
-# The oldest ansible-core and Python that the collection works with, and Galaxy's own check, apart from everything else
+# The oldest ansible-core and Python that the collection works with, Galaxy's own check, and what makes the documentation
+# site, each apart from everything else
 OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
+SITE := $(CURDIR)/.venv-docs
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and what it stands on warn their own developers a lot.
 ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
@@ -41,6 +43,9 @@ $(OLD)/ready: pyproject.toml tools/make-venv
 
 $(IMPORTER)/ready: pyproject.toml tools/make-venv
 	tools/make-venv $(IMPORTER) newest importer
+
+$(SITE)/ready: pyproject.toml tools/make-venv
+	tools/make-venv $(SITE) newest docs
 
 demo: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 demo: lab ## From nothing to a verdict: builds the lab, and verifies it
@@ -79,7 +84,7 @@ bench: lab ## How much longer verify takes than a bare script, and what log line
 	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
 
 check: ## The fast part of the tests, without a lab
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer lint docs-lint
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer docs lint docs-lint
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
@@ -88,6 +93,9 @@ lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 
 docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
+
+docs: $(SITE)/ready ## The documentation site, in .cache/docs; a link that leads nowhere fails it
+	tools/docs-site $(SITE) $(CURDIR)/.cache/docs
 
 sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core
 	$(BIN)/python tools/ansible-test sanity
@@ -112,4 +120,4 @@ importer: $(IMPORTER)/ready ## The tarball: what it holds, what Galaxy says to i
 	$(IMPORTER)/bin/python tools/check-tarball
 
 clean: ## Remove what was made here, except a lab
-	rm -rf $(VENV) $(OLD) $(IMPORTER) .cache .pytest_cache .ruff_cache .ansible
+	rm -rf $(VENV) $(OLD) $(IMPORTER) $(SITE) .cache .pytest_cache .ruff_cache .ansible

@@ -1,0 +1,383 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pages of the documentation say what is so: of flows, platforms, the record, sources, and of each other."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+import jmespath
+import pytest
+import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _flow,
+    _follow,
+    _logs,
+    _run,
+    _sweep,
+    _thresholds,
+)
+
+ROOT = Path(__file__).parents[2]
+PLATFORMS = {
+    path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
+    for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
+}
+RECORDED = ROOT / "tests/unit/plugins/module_utils/recorded"
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md")])
+
+
+def script(name):
+    """A program of tools, as a module."""
+    loader = SourceFileLoader(name.replace("-", "_"), str(ROOT / "tools" / name))
+    module = module_from_spec(spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+flow_pages = script("flow-pages")
+FLOWS = sorted(flow_pages.FLOWS.glob("*.yml"))
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """The page of each flow."""
+    return {path.stem: flow_pages.page(path) for path in FLOWS}
+
+
+def read(name):
+    return (ROOT / "docs" / f"{name}.md").read_text()
+
+
+def section(text, title):
+    """What stands below a heading, up to the next one of its level or above."""
+    level = len(re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)[1])
+    return re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#{{1,{level}}} |\Z)", text, re.MULTILINE | re.DOTALL)[1]
+
+
+def rows(text):
+    """The rows of the tables in a text, without those that are no data, as lists of cells."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return [one for number, one in enumerate(cells) if not is_rule(one) and not is_rule([*cells, [""]][number + 1])]
+
+
+def is_rule(cells):
+    return all(set(cell) and set(cell) <= {"-", ":"} for cell in cells)
+
+
+def named(row):
+    """The names in the first cell of a row."""
+    return re.findall(r"`([\w.-]+)`", row[0])
+
+
+# The pages of the flows
+
+
+@pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
+def test_the_page_of_a_flow_has_its_steps_in_order_and_all_that_shows_them(path, pages):
+    flow, page = _flow.load(str(path)), pages[path.stem]
+    headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
+    assert headings == [
+        f"{flow_pages.plain(step['id'])}: {flow_pages.plain(step['message'])}" for step in flow["steps"]
+    ]
+    parts = page.split("\n### ")[1:]
+    for step, part in zip(flow["steps"], parts):
+        assert f"{flow_pages.code(step['source'])} to {flow_pages.code(step['target'])}" in part
+        for rule in _flow.rules_of(step):
+            for name in ("says", "window", "needs"):
+                assert name not in rule or flow_pages.code(rule[name]) in part
+            assert " ".join(rule.get("where", "").split()) in part
+    assert all(len(row) == 5 for row in rows(page))
+    assert len(rows(page)) == len(flow["steps"])
+
+
+def test_what_a_page_of_a_flow_links_to_is_there(pages):
+    text = "\n".join(pages.values())
+    anchors = re.findall(r"^\((\S+)\)=$", text, re.MULTILINE)
+    assert len(anchors) == len(set(anchors))
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= set(anchors)
+
+
+def test_a_page_tells_what_the_comment_of_its_flow_says(pages):
+    assert "as the OpenStack operations guide tells it" in pages["ops_guide"]
+    assert "docs/flows.md describes the format" not in "".join(pages.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("status == `201`", "`` status == `201` ``"), ("plain", "`plain`"), ("``", "``` `` ```")],
+)
+def test_code_may_have_backticks(text, said):
+    assert flow_pages.code(text) == said
+
+
+def test_what_means_something_in_markdown_means_nothing_in_a_text():
+    assert flow_pages.plain("a_b <c> [d] `e`") == r"a\_b \<c\> \[d\] \`e\`"
+
+
+LOG = {"source": "log", "service": "nova-api"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "least"),
+    [
+        ([], "nothing shows it"),
+        ([LOG], "tier 2, logs at info"),
+        ([{**LOG, "level": "messaging"}, {**LOG, "level": "debug"}], "tier 2, logs at debug"),
+        ([{**LOG, "level": "debug"}, {"source": "api", "service": "compute"}], "tier 0"),
+        ([{"source": "span", "service": "nova/api"}, {"source": "queue", "service": "rabbitmq"}], "tier 3"),
+        ([{"source": "api", "service": "compute", "tier": 1}], "tier 1"),
+    ],
+)
+def test_the_least_access_that_shows_a_step(rules, least):
+    assert flow_pages.least_access({"observe": rules}) == least
+
+
+def test_a_log_proves_by_its_silence_and_anything_else_by_what_it_says():
+    flow = {"name": "mine"}
+    assert "read whole" in flow_pages.rule_line(flow, LOG, "absent")
+    assert "read whole" not in flow_pages.rule_line(flow, LOG, "observe")
+    assert "read whole" not in flow_pages.rule_line(flow, {"source": "api", "service": "token"}, "absent")
+
+
+@pytest.mark.parametrize(
+    ("step", "who"),
+    [
+        ({"source": "a"}, "`a`"),
+        ({"source": "a", "owed_by": "b"}, "`b`"),
+        ({"source": "a", "cached": [LOG]}, "nobody, as it may be left out"),
+        ({"source": "a", "absent": [LOG]}, "nobody, as it may be left out"),
+    ],
+)
+def test_who_owes_a_step(step, who):
+    assert flow_pages.owed_by(step) == who
+
+
+def test_every_source_of_the_schema_has_words():
+    schema = json.loads((ROOT / "roles/flow/files/flow.schema.json").read_text())
+    assert set(flow_pages.SOURCES) == set(schema["$defs"]["rule"]["properties"]["source"]["enum"])
+    assert set(flow_pages.BECAME) == set(schema["$defs"]["step"]["properties"]["became"]["enum"])
+
+
+# platforms.md
+
+
+def test_every_key_of_a_platform_is_explained_and_there_where_it_is_needed():
+    table = {named(row)[0]: row[1] for row in rows(section(read("platforms"), "Every key")) if len(row) == 3}
+    assert set(table) == set().union(*PLATFORMS.values())
+    for name, profile in PLATFORMS.items():
+        lacking = {key for key, needed in table.items() if needed.startswith("yes")} - set(profile)
+        assert not lacking, f"{name} lacks {lacking}"
+
+
+def test_every_part_and_every_key_of_a_log_is_explained():
+    text = read("platforms")
+    parts = {name for row in rows(section(text, "groups")) for name in named(row)}
+    assert parts == set().union(*(profile["groups"] for profile in PLATFORMS.values()))
+    keys = {name for row in rows(section(text, "logs")) for name in named(row)}
+    assert keys == {key for profile in PLATFORMS.values() for log in profile["logs"] for key in log}
+    units = section(text, "units")
+    assert all(f"`{key}`" in units for profile in PLATFORMS.values() for unit in profile["units"] for key in unit)
+
+
+def test_every_prefix_that_some_command_may_have_is_explained():
+    sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").glob("*.py"))
+    asked = set(re.findall(r"(?:host\.ask|processes|_loglines\.read)\((?:host, )?\"(\w+)\"", sources))
+    # The recorder of the queue has its prefix from its tasks.
+    assert "prefixes.queue" in (ROOT / "roles/flow/tasks/record.yml").read_text()
+    text = section(read("platforms"), "prefixes")
+    assert {part for part in {*asked, "queue"} if f"`{part}`" not in text} == set()
+    assert set().union(*(profile["prefixes"] for profile in PLATFORMS.values())) <= {*asked, "queue"}
+
+
+def test_the_logs_that_flows_ask_for_are_named():
+    flows = [_flow.load(str(path)) for path in FLOWS]
+    rules = [rule for flow in flows for step in flow["steps"] for rule in _flow.rules_of(step)]
+    named_there = section(read("platforms"), "logs").rpartition("ask for are")[2]
+    assert set(re.findall(r"`([\w-]+)`", named_there)) == {rule["service"] for rule in rules if rule["source"] == "log"}
+
+
+# record.md
+
+
+def openings(schema, defs):
+    """Whether a schema lets fields in, anywhere below, that it does not name."""
+    if "$ref" in schema:
+        return openings(defs[schema["$ref"].rpartition("/")[2]], defs)
+    kinds = schema.get("type", [])
+    more = schema.get("additionalProperties", True)
+    below = [*schema.get("oneOf", []), *schema.get("properties", {}).values(), schema.get("items"), more]
+    is_open = "object" in ([kinds] if isinstance(kinds, str) else kinds) and more is True
+    return is_open or any(openings(one, defs) for one in below if isinstance(one, dict))
+
+
+def schema_of(name):
+    return json.loads((ROOT / f"roles/report/files/{name}.schema.json").read_text())
+
+
+def test_every_key_of_a_run_is_explained():
+    schema = schema_of("run")
+    table = {named(row)[0]: row for row in rows(section(read("record"), "run.json"))}
+    assert set(table) == set(schema["properties"])
+    assert {key for key, row in table.items() if row[1] == "always"} == set(schema["required"])
+    is_open = {key for key, one in schema["properties"].items() if openings(one, schema["$defs"])}
+    assert {key for key, row in table.items() if row[3]} == is_open
+
+
+def test_every_key_of_a_sweep_is_explained():
+    schema = schema_of("sweep")
+    assert {named(row)[0] for row in rows(section(read("record"), "sweep.json"))} == set(schema["properties"])
+    assert set(schema["required"]) == set(schema["properties"])
+    assert not any(openings(one, {}) for one in schema["properties"].values())
+
+
+def questions(text):
+    """Question to the expression that asks it."""
+    found = re.findall(r"^\| (.+?) \| ``(.+)`` \|$", text, re.MULTILINE)
+    return [(question, expression.replace(r"\|", "|").strip()) for question, expression in found]
+
+
+@pytest.fixture(scope="module")
+def records():
+    """What was recorded of runs, and of it one that was followed, and one with a limit and a host that was not read."""
+    runs = [_run.read_record(path) for path in sorted((RECORDED / "runs").iterdir())]
+    judged = [json.loads(path.read_text())["record"] for path in sorted((RECORDED / "failed").glob("*.json"))]
+    followed = json.loads((RECORDED / "followed/run.json").read_text())
+    (page,) = [_run.read_record(path) for path in (RECORDED / "pages").iterdir()]
+    limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
+    limited = {
+        **page,
+        "thresholds": _thresholds.apply_limits(limits, page),
+        "logs": _follow.logs_read({"compute1": {"msg": "no ssh"}}),
+        "hosts": [{**page["hosts"][0], "status": "unreachable", "reason": "no ssh"}],
+    }
+    # What was seen without any access to hosts
+    flows, _events = _follow.follow(followed, [_flow.load(str(flow_pages.FLOWS / "ops_guide.yml"))], {})
+    return [*runs, *judged, {**followed, "flows": flows}, page, limited]
+
+
+@pytest.fixture(scope="module")
+def sweeps(records):
+    """A sweep of which one target failed, out of what was recorded."""
+    whole = [one for one in records if "verdict" in one]
+    passed = next(one for one in whole if one["verdict"]["result"] == "pass")
+    failed = next(one for one in whole if one["verdict"]["result"] == "fail")
+    targets = _sweep.targets_of(["c1", "c2"], {}, "sweep-1")
+    record = _sweep.new_record("sweep-1", "lab", targets, [], [], 2)
+    came = [_sweep.outcome(passed, "../a"), _sweep.outcome(failed, "../b")]
+    return [_sweep.finish(record, {one["key"]: outcome for one, outcome in zip(targets, came)}, 3, 5)]
+
+
+def finds(expression, record):
+    """What an expression finds in a record that is whole enough for it; not lists of nothing."""
+    try:
+        found = jmespath.search(expression, record)
+    except jmespath.exceptions.JMESPathTypeError:
+        return None
+    return None if isinstance(found, list) and not any(one is not None for one in found) else found
+
+
+ASKED = section(read("record"), "Asking it")
+OF_A_RUN, OF_A_SWEEP = ASKED.split("And of a sweep:")
+
+
+@pytest.mark.parametrize(("question", "expression"), questions(OF_A_RUN))
+def test_what_is_asked_of_a_record_has_an_answer(question, expression, records):
+    assert any(finds(expression, one) is not None for one in records), question
+
+
+@pytest.mark.parametrize(("question", "expression"), questions(OF_A_SWEEP))
+def test_what_is_asked_of_a_sweep_has_an_answer(question, expression, sweeps):
+    assert any(finds(expression, one) is not None for one in sweeps), question
+
+
+def test_all_questions_are_asked():
+    assert len(questions(ASKED)) == len(rows(ASKED))
+
+
+# evidence-sources.md
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_of_a_log_more_shows_a_step(tmp_path):
+    log, flow = blocks(section(read("evidence-sources"), "A log more"), "yaml")
+    (tmp_path / "volume.yml").write_text(flow)
+    loaded = _flow.load(str(tmp_path / "volume.yml"))
+    record = json.loads((RECORDED / "followed/run.json").read_text())
+    (asked,) = jmespath.search("stages[?stage=='volume'].calls[] | [?method=='POST']", record)
+    line = (
+        f"{asked['started'].replace('T', ' ')[:19]}.900 2059 DEBUG cinder.scheduler.filter_scheduler "
+        f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
+    )
+    wanted = {**_follow.wanted(record, [loaded]), "until": _follow._events.seconds_of(record["finished"])}
+    keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
+    scan = _logs.Scan(keys, wanted, zone=0)
+    path = "/var/log/cinder/cinder-scheduler.log"
+    scan.take(_logs.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
+    source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
+    read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
+    (followed,), _events = _follow.follow(record, [loaded], read_there)
+    assert [(one["status"], one["host"]) for one in followed["steps"]] == [
+        ("seen", "localhost"),
+        ("seen", "controller1"),
+    ]
+    assert followed["steps"][1]["evidence"][0]["grade"] == "keyed"
+    # As the page says, of a log at INFO.
+    empty = copy.deepcopy(read_there)
+    empty["controller1"]["events"] = []
+    (followed,), _events = _follow.follow(record, [loaded], empty)
+    unseen = followed["steps"][1]
+    assert (unseen["status"], unseen["reason"]) == (
+        "unseen",
+        "would be shown by cinder-scheduler with debug = true",
+    )
+
+
+def test_the_example_of_a_source_more_is_in_the_code():
+    for block in blocks(read("evidence-sources"), "python"):
+        first, *lines = block.splitlines()
+        code = {line.strip() for line in (ROOT / first.removeprefix("# ")).read_text().splitlines()}
+        assert {line.strip() for line in lines} <= code
+
+
+def test_the_names_of_the_code_on_the_page_are_there():
+    code = "\n".join(path.read_text() for path in sorted((ROOT / "plugins").rglob("*.py")))
+    names = ("corrected", "of_hosts", "how_to_see", "is_ours", "told", "owed", "proof_of_absence", "traced", "attempt")
+    text = read("evidence-sources")
+    assert [name for name in names if f"`{name}`" not in text and f".{name}`" not in text] == []
+    assert [name for name in names if f"def {name}(" not in code] == []
+
+
+# All pages
+
+
+def slug(heading):
+    """The anchor of a heading, as it is made where these pages are read."""
+    words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+    return re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+
+
+def anchors_of(path):
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if "://" in target:
+            continue
+        path, _hash, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{target} is not there"
+        assert not anchor or anchor in anchors_of(there), f"{target} has no such heading"
