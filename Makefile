@@ -65,7 +65,7 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the download cache
 	$(call alone,$(PLAY) stackproof.provision.lab_destroy)
 
-test: check browser lab ## Every test, on a lab that is built first
+test: check docs browser lab ## Every test, on a lab that is built first
 	$(ON_LAB) -m "not soak"
 	$(MOLECULE)
 
@@ -84,7 +84,7 @@ bench: lab ## How much longer verify takes than a bare script, and what log line
 	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
 
 check: ## The fast part of the tests, without a lab
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer docs lint docs-lint
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer lint docs-lint
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
