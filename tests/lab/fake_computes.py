@@ -19,6 +19,7 @@ import os
 import pwd
 import signal
 import sys
+import traceback
 from os import wait
 from pathlib import Path
 from time import sleep
@@ -59,6 +60,9 @@ def fork(user, work, *arguments):
     status = 1
     try:
         status = work(*arguments) or 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(status)
 
@@ -78,9 +82,13 @@ def report(names, agent):
     """Say again and again that an agent lives on each of the hosts."""
     from neutron.agent import rpc  # noqa: PLC0415  only in this child
     from neutron.common import config  # noqa: PLC0415
-    from neutron_lib import context, topics  # noqa: PLC0415
+    from neutron.conf.agent import common  # noqa: PLC0415
+    from neutron_lib import context  # noqa: PLC0415
+    from neutron_lib.agent import topics  # noqa: PLC0415
+    from oslo_config import cfg  # noqa: PLC0415
 
     config.register_common_config_options()
+    common.register_agent_state_opts_helper(cfg.CONF)
     config.init(["--config-file", "/etc/neutron/neutron.conf", "--log-file", "/dev/null"])
     reporter, who = rpc.PluginReportStateAPI(topics.REPORTS), context.get_admin_context_without_session()
     state = {name: agent[name] for name in ("binary", "topic", "agent_type", "configurations")}
