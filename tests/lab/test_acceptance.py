@@ -247,7 +247,7 @@ def fake_computes(controller, admin, number):
     def ready():
         known = ours([one["service"] for one in admin.compute.get("/os-hypervisors/detail").json()["hypervisors"]])
         alive = [one for one in their_agents() if one["alive"]]
-        up = [one for one in services() if one["state"] == "up"]
+        up = [one for one in services() if one["state"] == "up" and one["updated_at"]]
         return len(up) == len(known) == len(alive) == number
 
     try:
