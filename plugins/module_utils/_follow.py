@@ -175,7 +175,7 @@ def as_record(flow, matcher):
         "lifelines": flow["lifelines"],
         "steps": steps,
         "coverage": covered,
-        "rivals": len(matcher.rivals),
+        "rivals": matcher.rivalry,
         **({"others": matcher.others(flow.get("others") or [])} if flow.get("exclusive") else {}),
     }
 

@@ -247,6 +247,11 @@ class Matcher:
         end = max(last["at"], last["until"] or 0) + (last["error_s"] or 0) if last else self.ended
         return start, end
 
+    @property
+    def rivalry(self):
+        """How many requests for other boots may have been under way during this one."""
+        return sum(first <= self.ended and last >= self.began for first, last in self.rivals)
+
     def ours_alone(self, one):
         """Whether no other boot could have caused an event that carries no id."""
         return self.rivals_known and not any(first - 1 <= one["at"] <= last for first, last in self.rivals)
