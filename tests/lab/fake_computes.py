@@ -79,8 +79,11 @@ def fork(user, work, *arguments):
 
 def serve(name, folder):
     """Be the compute service of a host."""
-    from nova.cmd import compute  # noqa: PLC0415  loaded by the parent
+    import eventlet.hubs  # noqa: PLC0415  loaded by the parent
+    from nova.cmd import compute  # noqa: PLC0415  likewise
 
+    # What wakes one of those that share their parent's hub would wake all of them.
+    eventlet.hubs.use_hub()
     path = folder / f"{name}.conf"
     path.write_text(CONFIGURATION.format(name=name, folder=folder))
     log = ["--log-file", str(folder / "log")]
