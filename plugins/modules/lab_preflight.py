@@ -100,6 +100,8 @@ PROGRAMS = {
     "conmon": "conmon",
     "ip": "iproute2",
     "ethtool": "ethtool",
+    # whether a floating IP answers
+    "ping": "iputils-ping",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "nsenter": "util-linux",

@@ -207,6 +207,7 @@ def test_missing_packages(monkeypatch, tmp_path):
         "debian-archive-keyring",
         "ethtool",
         "iproute2",
+        "iputils-ping",
         "mmdebstrap",
         "openssh-client",
         "podman",
