@@ -307,8 +307,7 @@ def zoned_time(text, zone):
 
 
 def local_time(text, zone):
-    stamp = datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f" if "." in text else "%Y-%m-%d %H:%M:%S")
-    return stamp.replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
+    return datetime.fromisoformat(colon(text)).replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
 
 
 def month_of(name):
@@ -321,10 +320,11 @@ def yearless(text, near, zone):
     there = timezone(timedelta(seconds=zone))
     year = datetime.fromtimestamp(near, there).year
     guesses = []
-    text = f"{month_of(text[:3])} {text[4:]}"
+    day, clock = text[4:].split()
+    said = (month_of(text[:3]), int(day), *map(int, clock.split(":")))
     for one in (year - 1, year, year + 1):
         try:
-            guesses.append(datetime.strptime(f"{one} {text}", "%Y %m %d %H:%M:%S").replace(tzinfo=there).timestamp())
+            guesses.append(datetime(one, *said, tzinfo=there).timestamp())
         except ValueError:
             continue  # the 29th of February of another year
     return min(guesses, key=lambda guess: abs(guess - near)) if guesses else None

@@ -9,6 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import Counter
@@ -43,11 +44,16 @@ PARTS = (
 
 def render(record, template_text, diagram=None, history=()):
     """The whole page. diagram is the text of an SVG that is trusted to be one; history is of earlier runs' records."""
+    page = view(scrubbed(record), [scrubbed(one) for one in history])
+    return template(template_text).render(page, diagram=inlined(diagram)) + "\n"
+
+
+@functools.cache
+def template(text):
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    page = view(scrubbed(record), [scrubbed(one) for one in history])
-    return environment.from_string(template_text).render(page, diagram=inlined(diagram)) + "\n"
+    return environment.from_string(text)
 
 
 def scrubbed(value):

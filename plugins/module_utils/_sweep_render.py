@@ -125,12 +125,9 @@ def in_class(case, name):
 
 def page(record, template_text, report_template_text):
     """The page of a sweep: it looks as that of a run does, as it takes its style."""
-    environment = _page.jinja2.Environment(
-        autoescape=True, undefined=_page.jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     style = re.search(r"<style>(.*?)</style>", report_template_text, re.DOTALL)[1]
-    style = environment.from_string(style).render(flow=None)
-    return environment.from_string(template_text).render(view(_page.scrubbed(record)), style=style) + "\n"
+    style = _page.template(style).render(flow=None)
+    return _page.template(template_text).render(view(_page.scrubbed(record)), style=style) + "\n"
 
 
 def view(record):

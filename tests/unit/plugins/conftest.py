@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import fnmatch
+import functools
 import gc
 import hashlib
 import json
@@ -646,6 +647,9 @@ def followed():
 @pytest.fixture
 def platform():
     """Return a function that reads how a cloud is installed."""
-    return lambda name="packages": yaml.safe_load((PLATFORMS / f"{name}.yml").read_text())[
-        "stackproof_platform_profile"
-    ]
+    return lambda name="packages": copy.deepcopy(profile(name))
+
+
+@functools.cache
+def profile(name):
+    return yaml.safe_load((PLATFORMS / f"{name}.yml").read_text())["stackproof_platform_profile"]
