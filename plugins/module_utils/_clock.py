@@ -42,7 +42,7 @@ def clock_difference(samples):
         try:
             stamp = parsedate_to_datetime(date).timestamp()
         except (TypeError, ValueError):
-            continue
+            continue  # an answer without a date that can be read says nothing of the clock
         lows.append(stamp - received)
         highs.append(stamp + 1 - sent)
     if not lows:

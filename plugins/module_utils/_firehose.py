@@ -114,7 +114,7 @@ class Broker:
         if not plain:
             raise RuntimeError("the broker has no listener without TLS")
         name = plain[0]["interface"].strip("[]")
-        host = {"::": "127.0.0.1", "0.0.0.0": "127.0.0.1"}.get(name, name)  # noqa: S104 - it is compared
+        host = {"::": "127.0.0.1", "0.0.0.0": "127.0.0.1"}.get(name, name)
         return f"[{host}]:{plain[0]['port']}" if ":" in host else f"{host}:{plain[0]['port']}"
 
 

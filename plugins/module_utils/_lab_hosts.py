@@ -9,6 +9,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -100,8 +101,9 @@ class Hosts:
             process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
             self.keeper = process.pid
             # Podman keeps what it believes of the running containers there, and none can be left.
-            shutil.rmtree(os.path.join(lab.run, "libpod"), ignore_errors=True)
-            shutil.rmtree(os.path.join(lab.run, "podman"), ignore_errors=True)
+            for name in ("libpod", "podman"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(os.path.join(lab.run, name))
             self._await_keeper(process)
         self.claim = {
             "clone": clone,
@@ -209,7 +211,7 @@ def await_ssh(lab, hosts, timeout):
                     if connection.recv(4) == b"SSH-":
                         break
             except OSError:
-                pass
+                pass  # it may still start
             if time.monotonic() > deadline:
                 raise LabError(f"host {host} ({address}) does not answer on its ssh port after {timeout} s")
             time.sleep(0.2)

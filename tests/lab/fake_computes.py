@@ -20,12 +20,15 @@ import pwd
 import signal
 import sys
 import traceback
+from importlib import import_module
 from os import wait
 from pathlib import Path
 from time import sleep
 
 # Nova replaces sleep and wait by those of eventlet as soon as it is loaded; a parent that has used these has what its
-# children must not share. So they are imported by name, before.
+# children must not share. So they are imported by name, before; and what is OpenStack's is loaded by name in the
+# process that shall have it: in the parent what all share, the first of which patches what it must before the rest.
+LOADED = ("nova.cmd", "nova.cmd.compute", "nova.compute.manager", "nova.network.neutron", "nova.virt.fake")
 
 # Reports are as rare as nova and neutron allow without taking a host for dead, and what a service does by itself now
 # and then is left out: a hundred hosts share two cores with the cloud that they are of.
@@ -79,31 +82,23 @@ def fork(user, work, *arguments):
 
 def serve(name, folder):
     """Be the compute service of a host."""
-    import eventlet.hubs  # noqa: PLC0415  loaded by the parent
-    from nova.cmd import compute  # noqa: PLC0415  likewise
-
     # What wakes one of those that share their parent's hub would wake all of them.
-    eventlet.hubs.use_hub()
+    import_module("eventlet.hubs").use_hub()
     path = folder / f"{name}.conf"
     path.write_text(CONFIGURATION.format(name=name, folder=folder))
     log = ["--log-file", str(folder / "log")]
     sys.argv = ["nova-compute", "--config-file", "/etc/nova/nova.conf", "--config-file", str(path), *log]
-    compute.main()
+    import_module("nova.cmd.compute").main()
 
 
 def report(names, agent):
     """Say again and again that an agent lives on each of the hosts."""
-    from neutron.agent import rpc  # noqa: PLC0415  only in this child
-    from neutron.common import config  # noqa: PLC0415
-    from neutron.conf.agent import common  # noqa: PLC0415
-    from neutron_lib import context  # noqa: PLC0415
-    from neutron_lib.agent import topics  # noqa: PLC0415
-    from oslo_config import cfg  # noqa: PLC0415
-
+    config, rpc = import_module("neutron.common.config"), import_module("neutron.agent.rpc")
     config.register_common_config_options()
-    common.register_agent_state_opts_helper(cfg.CONF)
+    import_module("neutron.conf.agent.common").register_agent_state_opts_helper(import_module("oslo_config.cfg").CONF)
     config.init(["--config-file", "/etc/neutron/neutron.conf", "--log-file", "/dev/null"])
-    reporter, who = rpc.PluginReportStateAPI(topics.REPORTS), context.get_admin_context_without_session()
+    reporter = rpc.PluginReportStateAPI(import_module("neutron_lib.agent.topics").REPORTS)
+    who = import_module("neutron_lib.context").get_admin_context_without_session()
     state = {name: agent[name] for name in ("binary", "topic", "agent_type", "configurations")}
     first = True
     while True:
@@ -118,12 +113,8 @@ def main():
     names = [f"{prefix}-{one:03d}" for one in range(1, number + 1)]
     if len(sys.argv) > 3:
         fork("neutron", report, names, json.loads(Path(sys.argv[3]).read_text()))
-    from nova import cmd  # noqa: F401, PLC0415  patches what it must before the rest is loaded
-    from nova.cmd import compute  # noqa: F401, PLC0415
-    from nova.compute import manager  # noqa: F401, PLC0415
-    from nova.network import neutron  # noqa: F401, PLC0415
-    from nova.virt import fake  # noqa: F401, PLC0415
-
+    for name in LOADED:
+        import_module(name)
     owner = pwd.getpwnam("nova")
     for name in names:
         folder = Path("/tmp") / prefix / name

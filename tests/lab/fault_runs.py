@@ -23,6 +23,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+import testinfra
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _follow, _verdict
 from breaking import PATIENCE, Lab, units_of
@@ -247,7 +248,8 @@ def counted(rows):
 def file_run(lab, fault, folder):
     """Leave a run with a fault in a folder, together with the truth and what the hosts knew."""
     place = folder / fault.name
-    shutil.rmtree(place, ignore_errors=True)
+    if place.exists():
+        shutil.rmtree(place)
 
     def afterwards(outcome):
         shutil.copytree(outcome.directory, place, ignore=shutil.ignore_patterns("watched"))
@@ -266,8 +268,6 @@ def file_run(lab, fault, folder):
 
 
 def main():
-    import testinfra  # noqa: PLC0415
-
     # Whoever ends this early gets a lab without the fault all the same.
     signal.signal(signal.SIGTERM, lambda *_signal: sys.exit("ended from outside"))
     folder = Path(sys.argv[1])

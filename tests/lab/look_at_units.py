@@ -28,7 +28,7 @@ def processes(group):
                     with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
                         before, _close, after = stat.read().rpartition(")")
                 except OSError:
-                    continue
+                    continue  # it has ended meanwhile
                 found.append({"pid": int(pid), "name": before.partition("(")[2], "state": after.split()[0]})
     return found
 

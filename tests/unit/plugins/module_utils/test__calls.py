@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 
 def failed(action):
     """What a failure of this becomes in a record, and whether it may have taken effect."""
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:
         action()
     return _cloud_errors.explain(caught.value, "asking"), _calls.is_unanswered(caught.value)
 

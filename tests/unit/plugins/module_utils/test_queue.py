@@ -257,7 +257,7 @@ def test_a_user_that_a_lost_host_has_left_goes_with_the_next_recorder():
         ("[::]", "127.0.0.1:5672"),
         ("0.0.0.0", "127.0.0.1:5672"),
         ("[fd00::1]", "[fd00::1]:5672"),
-    ],  # noqa: S104
+    ],
 )
 def test_the_broker_is_reached_where_it_listens(interface, address):
     assert broker(Rabbit(interface=interface)).address() == address
