@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 
 from ._clock import now
 from ._errors import StageError
@@ -49,7 +50,7 @@ def private(path, flags):
 
 def own_text(path, longest):
     """What is in a file of a run's own, which is a file, and no longer than such a file can be."""
-    if os.path.lexists(path) and not (os.path.isfile(path) and not os.path.islink(path)):
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise StageError("files", f"{path} is no file of a run's own, but a link or something else")
     with open(path, encoding="utf-8", opener=private) as stream:
         text = stream.read(longest + 1)

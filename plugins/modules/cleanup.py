@@ -124,9 +124,9 @@ def there(run):
 def clean_one(run, params, check):
     if params["end"]:
         check_own(run)  # the playbook that began a run knows that it is its own
-    if params["end"] and _guard.is_watched(run):
-        hint = "Wait until it ends, or interrupt it."
-        raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
+        if _guard.is_watched(run):
+            hint = "Wait until it ends, or interrupt it."
+            raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
     before = there(run)
     line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
     if params["keep"] == "always" or (params["keep"] == "on_failure" and _verdict.has_failed(run.record)):

@@ -118,6 +118,7 @@ def kill_all(process, runs):
 
 
 def kill_tree(process, others=()):
+    """End a process and all that it started, and others, at once and without a warning."""
     for one in [*others, *reversed(descendants(process.pid))]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)

@@ -141,7 +141,7 @@ def hosts(request):
         shared = [path for number, host in enumerate(found.values()) if (path := share(host, f"{folder}/{number}"))]
         yield found
         for path in filter(os.path.exists, shared):
-            # The path says which one; the name of a host has to be there all the same.
+            # The path says which one; the name of a host has to be there all the same. One that has ended needs no end.
             end = ["ssh", "-O", "exit", "-o", f"ControlPath={path}", "there"]
             subprocess.run(end, capture_output=True, check=False)
 
