@@ -23,8 +23,6 @@ NO_VOLUME = {"volume": "none"}
 # What a run says of itself when the cloud has answered the request for the server, and later.
 ASKED = '"stage": "boot", "text": "waiting for the server'
 SPAWNING = "BUILD, spawning"
-VOLUME_MADE = '"stage": "volume", "text": "ok'
-IMAGE_MADE = '"stage": "image", "text": "ok'
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,8 @@ def test_a_disk_that_gets_full_during_a_build_is_said_and_no_fuller_afterwards(t
 @pytest.mark.parametrize("group", ["storage", "compute", "controller", "network"])
 def test_a_host_that_was_switched_off_is_named_and_started_again(group, lab_hosts, runs):
     host = GROUPS[group][0]
-    lab_hosts[host].run("systemctl poweroff")
+    # A moment later, so that the command itself ends well.
+    lab_hosts[host].check_output("systemd-run --on-active=1 systemctl poweroff")
     ill = until(f"{host} is off", lambda: [one for one in [playbook("lab_status")] if one.returncode], 60, 2)[0]
     assert host in ill.stdout
     begun = time.monotonic()
