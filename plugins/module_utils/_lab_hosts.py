@@ -173,6 +173,15 @@ class Hosts:
             + ["--rootfs", self.directory(host, "root"), "/sbin/init"]
         )
 
+    def going_down(self, hosts):
+        """Those that are being switched off at this moment."""
+        asked = {host: self.podman(["exec", host, "systemctl", "is-system-running"], check=False) for host in hosts}
+        return {host for host, done in asked.items() if done.stdout.strip() == "stopping"}
+
+    def await_end(self, hosts):
+        if hosts:
+            self.podman(["wait", *sorted(hosts)], timeout=180)
+
     def stop(self, hosts):
         """Stop in two steps: the first host carries the disks of the others, so it goes last."""
         for group in (hosts[1:], hosts[:1]):

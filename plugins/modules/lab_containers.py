@@ -129,17 +129,19 @@ def other_lab(made, names, claim, rootfs):
 def ensure_started(module, lab, hosts_of, result):
     params = module.params
     names, made, running = params["hosts"], hosts_of.made(), hosts_of.running()
+    going = hosts_of.going_down(running)
     reason = other_lab(made, names, hosts_of.claim, params["rootfs"])
     if reason:
         raise LabError(f"{reason}. Make it anew: make lab-destroy lab")
     missing = [host for host in names if host not in made]
-    down = [host for host in names if host not in running]
+    down = [host for host in names if host not in running - going]
     result.update(changed=bool(missing or down), made=missing, started=down)
     if module.check_mode:
         return
     hosts_of.hold(params["clone"], params["rootfs"])
     for host in missing:
         hosts_of.make(host, params["rootfs"], params["user"], params["authorized_key"], params["masked"])
+    hosts_of.await_end(going)
     for host in down:
         hosts_of.start(host, params["rootfs"])
     await_ssh(lab, names, params["timeout"])
