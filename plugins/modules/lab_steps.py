@@ -74,6 +74,7 @@ seconds:
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import signal
@@ -107,6 +108,25 @@ def is_done(step):
 def ready(waiting, ended):
     """The waiting steps whose predecessors have all ended."""
     return [step for step in waiting if set(step["after"]) <= ended]
+
+
+@contextlib.contextmanager
+def alone(timeout):
+    """Let nobody else run steps here, after those of a playbook that was killed have come to their end."""
+    deadline = time.monotonic() + timeout
+    folder = os.open(DONE, os.O_RDONLY)
+    try:
+        while True:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"Steps of an earlier playbook still run here after {timeout} s.") from None
+            time.sleep(0.2)
+        yield
+    finally:
+        os.close(folder)
 
 
 def launch(step):
@@ -188,16 +208,21 @@ def main():
         supports_check_mode=True,
     )
     steps = module.params["steps"]
+    timeout = module.params["timeout"]
+    seconds, failures = {}, []
     try:
         todo = [step for step in steps if not is_done(step)]
+        if todo and not module.check_mode:
+            for folder in (DONE, LOGS):
+                os.makedirs(folder, mode=0o750, exist_ok=True)
+            with alone(timeout):
+                todo = [step for step in steps if not is_done(step)]
+                ended = {step["name"] for step in steps} - {step["name"] for step in todo}
+                seconds, failures = run_all(todo, ended, module.params["parallel"], timeout)
+    except TimeoutError as error:
+        module.fail_json(msg=f"{error} What they say is in {LOGS}. Then try again.")
     except OSError as error:
         module.fail_json(msg=f"An input of a step cannot be read: {error}")
-    seconds, failures = {}, []
-    if todo and not module.check_mode:
-        for folder in (DONE, LOGS):
-            os.makedirs(folder, mode=0o750, exist_ok=True)
-        ended = {step["name"] for step in steps} - {step["name"] for step in todo}
-        seconds, failures = run_all(todo, ended, module.params["parallel"], module.params["timeout"])
     if failures:
         module.fail_json(msg="\n".join(failures), seconds=seconds)
     module.exit_json(changed=bool(todo), seconds=seconds)

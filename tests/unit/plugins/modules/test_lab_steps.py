@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -122,6 +125,36 @@ def test_runs_again_what_changed_and_nothing_else(call, place):
     result = call(lab_steps, steps=[mark(place, "a"), again])
     assert set(result["seconds"]) == {"b"}
     assert order(place) == ["a", "b", "changed"]
+
+
+@pytest.fixture
+def earlier():
+    """Return what ends the steps of an earlier playbook, which hold the lock until then."""
+    os.makedirs(lab_steps.DONE)
+    folder = os.open(lab_steps.DONE, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    end = ExitStack()
+    end.callback(os.close, folder)
+    with end:
+        yield end
+
+
+def test_steps_of_an_earlier_playbook_are_awaited_and_not_run_again(call, place, earlier):
+    """Who kills a playbook does not kill what it has started on a host."""
+    one = mark(place, "a")
+    earlier.callback(lab_steps.remember, one)
+    ending = threading.Timer(0.5, earlier.close)
+    ending.start()
+    assert call(lab_steps, steps=[one]) == {"changed": False, "seconds": {}}
+    ending.join()
+    assert order(place) == []
+
+
+@pytest.mark.usefixtures("earlier")
+def test_steps_of_an_earlier_playbook_that_do_not_end_are_said(call, place):
+    said = call(lab_steps, steps=[mark(place, "a")], timeout=1)["msg"]
+    assert said.startswith("Steps of an earlier playbook still run here after 1 s. What they say is in ")
+    assert order(place) == []
 
 
 def test_order(call, place):
