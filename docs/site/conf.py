@@ -12,7 +12,15 @@ copyright = "2026, stackproof contributors"
 # No intersphinx: it would fetch the indexes of other projects.
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
 # The sources lie among all else that a page may link to.
-include_patterns = ["index.md", "README.md", "docs/*.md", "roles/*/README.md", "flows/*.md", "collection/*.rst"]
+include_patterns = [
+    "index.md",
+    "README.md",
+    "CHANGELOG.rst",
+    "docs/*.md",
+    "roles/*/README.md",
+    "flows/*.md",
+    "collection/*.rst",
+]
 default_role = "any"
 
 # What names no language is a command line, or what one has printed.
