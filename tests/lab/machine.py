@@ -12,8 +12,12 @@ import os
 import subprocess
 from pathlib import Path
 
-# Kernel's own trees, what the lab may keep, and what anybody may write to at any moment
+from lab_under_test import DIRECTORY, NAME
+
+# Kernel's own trees, what the lab may keep, what anybody may write to at any moment, where Ansible leaves what it was
+# killed with, and the lab under test
 ELSEWHERE = {"/proc", "/sys", "/dev", "/tmp", "/var/log", "/var/cache", str(Path(__file__).parents[2])}
+ELSEWHERE |= {str(Path.home() / ".ansible"), f"/var/lib/stackproof/{NAME}", str(DIRECTORY)}
 AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--preserve-env"]
 
 
@@ -40,9 +44,11 @@ def traces(name):
 
 
 def namespaces():
-    # One process or another ends while it is asked.
-    asked = [*AS_ROOT, "sh", "-c", "readlink /proc/[0-9]*/ns/*"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
+    """Those of all processes but the ones of the lab under test, whose services begin and end as they like."""
+    each = 'for one in /proc/[0-9]*; do grep --quiet "/stackproof-$1/" "$one/cgroup" || readlink "$one"/ns/*; done'
+    # One process or another ends while it is asked, so neither words nor status say anything.
+    asked = subprocess.run([*AS_ROOT, "sh", "-c", each, "sh", NAME], capture_output=True, text=True, check=False)
+    found = asked.stdout.split()
     assert found, "no process told its namespaces"
     return found
 
