@@ -15,9 +15,9 @@ from pathlib import Path
 from lab_under_test import DIRECTORY, NAME
 
 # Kernel's own trees, what the lab may keep, what anybody may write to at any moment, where Ansible leaves what it was
-# killed with, and the lab under test
+# killed with, what the SDK's libraries remember for themselves, and the lab under test
 ELSEWHERE = {"/proc", "/sys", "/dev", "/tmp", "/var/log", "/var/cache", str(Path(__file__).parents[2])}
-ELSEWHERE |= {str(Path.home() / ".ansible"), f"/var/lib/stackproof/{NAME}", str(DIRECTORY)}
+ELSEWHERE |= {str(Path.home() / ".ansible"), str(Path.home() / ".cache"), f"/var/lib/stackproof/{NAME}", str(DIRECTORY)}
 AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--preserve-env"]
 
 
