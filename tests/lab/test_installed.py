@@ -10,15 +10,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab_under_test import INVENTORY
+from lab_under_test import GROUPS, INVENTORY
 from runs_under_test import verify
 from test_verify import assert_sound
 
 REPOSITORY = Path(__file__).parents[2]
 
 
-def test_the_tarball_alone_verifies(runs, monkeypatch):
+def test_the_tarball_alone_verifies_the_host_that_an_administrator_names(runs, monkeypatch):
     """Neither the repository's files nor its settings are used."""
+    host = GROUPS["compute"][-1]
     # It has the tests, which show what secrets look like, so it does not stay among what they leave.
     with tempfile.TemporaryDirectory() as name:
         place, galaxy = Path(name), ["ansible-galaxy", "collection"]
@@ -29,9 +30,10 @@ def test_the_tarball_alone_verifies(runs, monkeypatch):
         monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", str(place))
         install = [*galaxy, "install", "--offline", "--collections-path", place]
         subprocess.run([*install, *place.glob("stackproof-provision-*.tar.gz")], check=True)
-        done = verify(runs, "-vv", "-i", str(INVENTORY))
+        done = verify(runs, "-vv", "-i", str(INVENTORY), cloud="lab-admin", host=host)
     assert done.status == 0, done.output
     assert_sound(done)
+    assert done.stage("boot")["details"]["server"]["host"] == host
     assert f"task path: {place}/ansible_collections/stackproof/provision/roles/" in done.output
     assert str(REPOSITORY / "roles") not in done.output
     assert "The hosts agree" in done.output

@@ -113,6 +113,7 @@ def test_nothing_is_unread(inventory, runs):
     assert facts["domain"]["process"]["connections"] and facts["domain"]["secrets"]
 
 
+@pytest.mark.soak
 def test_a_rule_that_is_left_out_is_named(without_a_rule, runs):
     record = verify(runs, "-i", str(without_a_rule)).record
     hosts = {one["host"]: one for one in record["hosts"]}

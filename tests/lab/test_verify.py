@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 import yaml
 from lab_under_test import DIRECTORY, GROUPS, on_the_lab
-from runs_under_test import Outcome, left_of, nothing_left, play, start, verify
+from runs_under_test import left_of, nothing_left, play, verify
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/run.schema.json").read_text())
 
@@ -132,17 +132,6 @@ def test_it_boots_from_a_volume_made_from_the_image(runs):
     outcome = verify(runs, volume="image", attach="root")
     assert_passed(outcome)
     assert outcome.stage("volume")["details"]["volume"]["bootable"] is True
-
-
-def test_an_administrator_names_the_host(runs):
-    options = {"cloud": "lab-admin", "volume": "none"}
-    hosts = {host: start(runs, run_id=f"on-{host}", host=host, **options) for host in GROUPS["compute"]}
-    outputs = {host: process.communicate(timeout=300)[0] for host, process in hosts.items()}
-    for host, process in hosts.items():
-        outcome = Outcome(process.returncode, outputs[host], runs / f"on-{host}")
-        assert_passed(outcome)
-        assert outcome.stage("boot")["details"]["server"]["host"] == host
-        assert outcome.stage("volume")["status"] == "skipped"
 
 
 def test_a_given_network_is_used_and_stays_and_on_failure_keeps_nothing_of_a_run_that_passes(runs, member):
