@@ -10,6 +10,7 @@ import contextlib
 import os
 import random
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -146,9 +147,9 @@ def test_a_lab_of_one_host_beside_this_one_comes_and_goes_without_a_trace(tmp_pa
 @pytest.mark.soak
 def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
     lab = lab_in(tmp_path)
-    # The first one has no root file system at hand.
-    caches = {0: ["-e", f"lab_cache={tmp_path}/cache"]}
-    with no_trace(lab):
+    # The first one has no root file system at hand. What is left of it is large, and packages' own.
+    with tempfile.TemporaryDirectory() as cache, no_trace(lab):
+        caches = {0: ["-e", f"lab_cache={cache}"]}
         killed = 0
         while killed < KILLED:
             moment = random.uniform(1, LONGEST)
