@@ -169,7 +169,7 @@ class CallbackModule(CallbackBase):
             self._parts.append((name, time.monotonic()))
             self._say(f"{self._clock()}== {name}" + (" (check mode)" if getattr(play, "check_mode", False) else ""))
 
-    def v2_playbook_on_task_start(self, task, is_conditional=False):  # noqa: ARG002 - Ansible passes it
+    def v2_playbook_on_task_start(self, *_task, **_is_conditional):
         if not self._free:
             self._flush()
             self._announced.clear()

@@ -111,7 +111,7 @@ def ready(waiting, ended):
 
 
 @contextlib.contextmanager
-def alone(timeout):
+def alone(module, timeout):
     """Let nobody else run steps here, after those of a playbook that was killed have come to their end."""
     deadline = time.monotonic() + timeout
     folder = os.open(DONE, os.O_RDONLY)
@@ -122,11 +122,20 @@ def alone(timeout):
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"Steps of an earlier playbook still run here after {timeout} s.") from None
+                    why = f"Steps of an earlier playbook still run here after {timeout} s."
+                    module.fail_json(msg=f"{why} What they say is in {LOGS}. Then try again.")
             time.sleep(0.2)
         yield
     finally:
         os.close(folder)
+
+
+def undone(module, steps):
+    """The steps that are still to be done. What went into them is read before anything runs."""
+    try:
+        return [step for step in steps if not is_done(step)]
+    except OSError as error:
+        module.fail_json(msg=f"An input of a step cannot be read: {error}")
 
 
 def launch(step):
@@ -210,19 +219,15 @@ def main():
     steps = module.params["steps"]
     timeout = module.params["timeout"]
     seconds, failures = {}, []
-    try:
-        todo = [step for step in steps if not is_done(step)]
-        if todo and not module.check_mode:
-            for folder in (DONE, LOGS):
-                os.makedirs(folder, mode=0o750, exist_ok=True)
-            with alone(timeout):
-                todo = [step for step in steps if not is_done(step)]
-                ended = {step["name"] for step in steps} - {step["name"] for step in todo}
-                seconds, failures = run_all(todo, ended, module.params["parallel"], timeout)
-    except TimeoutError as error:
-        module.fail_json(msg=f"{error} What they say is in {LOGS}. Then try again.")
-    except OSError as error:
-        module.fail_json(msg=f"An input of a step cannot be read: {error}")
+    todo = undone(module, steps)
+    if todo and not module.check_mode:
+        for folder in (DONE, LOGS):
+            os.makedirs(folder, mode=0o750, exist_ok=True)
+        with alone(module, timeout):
+            # Those that were awaited may have done some of it.
+            todo = undone(module, steps)
+            ended = {step["name"] for step in steps} - {step["name"] for step in todo}
+            seconds, failures = run_all(todo, ended, module.params["parallel"], timeout)
     if failures:
         module.fail_json(msg="\n".join(failures), seconds=seconds)
     module.exit_json(changed=bool(todo), seconds=seconds)

@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from lab_under_test import GROUPS, INVENTORY, until
-from runs_under_test import LIMIT, Outcome, command, environment, play
+from runs_under_test import LIMIT, Outcome, command, directories, environment, play
 from test_verify import assert_sound
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/sweep.schema.json").read_text())
@@ -201,8 +201,8 @@ def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
 
 def ended(runs):
     """The records of all runs in a folder, once all of them have ended."""
-    # One of them is there by the name latest, too.
-    records = [json.loads(path.read_text()) for path in {path.resolve() for path in runs.glob("*/run.json")}]
+    paths = [directory / "run.json" for directory in directories(runs)]
+    records = [json.loads(path.read_text()) for path in paths if path.exists()]
     return all(record["finished"] for record in records) and records
 
 

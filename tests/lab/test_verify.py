@@ -141,6 +141,7 @@ def test_a_given_network_is_used_and_stays_and_on_failure_keeps_nothing_of_a_run
         neutron.create_subnet(network_id=network.id, ip_version=4, cidr="192.168.91.0/24")
         outcome = verify(runs, network="lab-test-given", volume="none", keep="on_failure")
         assert_passed(outcome)
+        assert outcome.stage("volume")["status"] == "skipped"
         assert neutron.get_network(network.id).status == "ACTIVE"
         assert [line["kind"] for line in outcome.ledger if line["event"] == "made"] == ["security_group", "server"]
     finally:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import sys
 from datetime import datetime, timezone
@@ -137,12 +139,22 @@ def bundle(tmp_path):
     return Bundle(tmp_path / "bundle")
 
 
+@functools.cache
+def profile(name):
+    path = REPOSITORY / f"roles/evidence/vars/platforms/{name}.yml"
+    return yaml.safe_load(path.read_text())["stackproof_platform_profile"]
+
+
+@pytest.fixture
+def platform():
+    """Return a function that reads how a cloud is installed."""
+    return lambda name="packages": copy.deepcopy(profile(name))
+
+
 @pytest.fixture(scope="session")
 def bundle_options():
     """Return a function that gives the options by which a bundle is read: flows, and names of logs on all platforms."""
-    names = ("packages", "kolla", "devstack")
-    platforms = [REPOSITORY / f"roles/evidence/vars/platforms/{name}.yml" for name in names]
-    profiles = [yaml.safe_load(path.read_text())["stackproof_platform_profile"] for path in platforms]
+    profiles = [profile(name) for name in ("packages", "kolla", "devstack")]
     flows = [str(REPOSITORY / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
     usual = {"services": [one for profile in profiles for one in profile["logs"]], "flows": flows}
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import fnmatch
-import functools
 import gc
 import hashlib
 import json
@@ -547,7 +546,6 @@ def signals_as_before():
 
 
 HOSTS_AND_API = json.loads((RECORDED / "host-instance.json").read_text())
-PLATFORMS = Path(__file__).parents[3] / "roles" / "evidence" / "vars" / "platforms"
 
 
 # What every host is asked, and some of the recordings do not have yet
@@ -642,14 +640,3 @@ def followed():
         else:
             logs[line["host"]] = {"events": [], "sources": line["sources"], "addresses": line["addresses"]}
     return SimpleNamespace(record=record, logs=logs)
-
-
-@pytest.fixture
-def platform():
-    """Return a function that reads how a cloud is installed."""
-    return lambda name="packages": copy.deepcopy(profile(name))
-
-
-@functools.cache
-def profile(name):
-    return yaml.safe_load((PLATFORMS / f"{name}.yml").read_text())["stackproof_platform_profile"]
