@@ -26,6 +26,7 @@ HINTS = {
     "deadline": "Give the stage a longer timeout, or look why this takes so long.",
     "config": "Look at clouds.yaml and the OS_ variables of the environment.",
     "files": "Look at the free space and the permissions of this folder.",
+    "no_run": "Give a directory that this version has written: the folder of runs has one for each run.",
     "interrupted": "Run the cleanup playbook for this run if anything is left.",
     "internal": "This is a defect of stackproof.provision: please report it with the output of -vvv.",
 }

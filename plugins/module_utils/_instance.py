@@ -23,9 +23,6 @@ def look(cloud, server_id, admin=None):
     server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
     ports = listed(everything, "ports", device_id=server_id)
     networks = {port["network_id"]: None for port in ports}
-    held = providers(admin, server_id) if admin else None
-    # Until nova-compute has taken it, only placement knows where it is to go.
-    unplaced = held and not server.get("OS-EXT-SRV-ATTR:host")
     return {
         "asked": now(),
         "server": describe_server(server),
@@ -33,8 +30,6 @@ def look(cloud, server_id, admin=None):
         "networks": [describe_network(everything, network) for network in networks],
         "volumes": [one["id"] for one in server["os-extended-volumes:volumes_attached"]],
         "image": describe_image(cloud, server["image"]["id"]) if server["image"] else None,
-        "allocations": None if held is None else len(held),
-        "claimed_on": [name_of_provider(admin, one) for one in held] if unplaced else [],
     }
 
 
@@ -46,13 +41,17 @@ def other_boots(admin, server_id, since):
     return None if answer.get("servers_links") else {"asked": asked, "boots": of_servers(answer["servers"], server_id)}
 
 
-def providers(admin, server_id):
-    """The ids of the resource providers that hold something for the server; only administrators may ask placement."""
-    return sorted(answer_of(admin.placement.get(f"/allocations/{server_id}"))["allocations"])
+def claims(admin, server):
+    """How many resource providers hold something for a server, and which, as long as nova-compute has not taken it.
+
+    Until then only placement knows where it is to go; only administrators may ask placement.
+    """
+    held = sorted(answer_of(admin.placement.get(f"/allocations/{server['id']}"))["allocations"])
+    return {"allocations": len(held), "claimed_on": [] if server["host"] else [named(admin, one) for one in held]}
 
 
-def name_of_provider(admin, identity):
-    return answer_of(admin.placement.get(f"/resource_providers/{identity}"))["name"]
+def named(admin, provider):
+    return answer_of(admin.placement.get(f"/resource_providers/{provider}"))["name"]
 
 
 def listed(cloud, kind, **query):

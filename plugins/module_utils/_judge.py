@@ -51,7 +51,7 @@ def finding(record):
     ):
         suspects.kind = point.__name__
         point(suspects, record, stage)
-    return told(suspects.ranked(), steps, paths, record, _order.pause(stage, steps))
+    return told(suspects.ranked(), steps, paths, record, suspects.pause)
 
 
 def steps_of(record):

@@ -51,11 +51,11 @@ def private(path, flags):
 def own_text(path, longest):
     """What is in a file of a run's own, which is a file, and no longer than such a file can be."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise StageError("files", f"{path} is no file of a run's own, but a link or something else")
+        raise StageError("no_run", f"{path} is no file of a run's own, but a link or something else")
     with open(path, encoding="utf-8", opener=private) as stream:
         text = stream.read(longest + 1)
     if len(text) > longest:
-        raise StageError("files", f"{path} is longer than {longest} characters, and so not a run's own")
+        raise StageError("no_run", f"{path} is longer than {longest} characters, and so not a run's own")
     return text
 
 

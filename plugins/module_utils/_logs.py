@@ -29,6 +29,8 @@ COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 ERRORS = (" ERROR ", " CRITICAL ")
 # Lines of one process so close together are one error.
 ONE_ERROR = 0.1
+# A file may be rotated away after it was listed: the others are read all the same, and it counts as not read whole.
+GONE = "No such file"
 
 
 def read(host, services, wanted):
@@ -44,8 +46,9 @@ def read(host, services, wanted):
     files = host.attempt("the list of logs", files_of, services, wanted["since"], default={})
     sources = []
     if files:
-        edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
         found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), minutes(wanted, zone))
+        # Later than its lines: what was rotated away before these were read must not have the edges of a whole log.
+        edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
         for path, (service, changed) in sorted(files.items()):
             lines = None if found is None or path.endswith(COMPRESSED) else found.get(path, [])
             sources.append(scan.file(service, path, changed, lines, edges.get(path) or ([], [])))
@@ -75,7 +78,7 @@ def files_of(host, services, since):
     # One command for all: who may not be root has each of them looked at by sudo.
     only = ["-maxdepth", "3", "-type", "f", "-newermt", f"@{since:.0f}", "-printf", r"%T@ %p\n"]
     found = {}
-    for line in host.ask("logs", "find", *roots, *only, despite="No such file").splitlines():
+    for line in host.ask("logs", "find", *roots, *only, despite=GONE).splitlines():
         changed, _space, path = line.partition(" ")
         service = service_of(path, services)
         if service:
@@ -100,8 +103,8 @@ def service_of(path, services):
 
 def edges_of(host, paths):
     """The first and the last lines of each file."""
-    first = headed(host.ask("logs", "head", "--verbose", f"--lines={EDGE}", "--", *paths))
-    last = headed(host.ask("logs", "tail", "--verbose", f"--lines={EDGE}", "--", *paths))
+    first = headed(host.ask("logs", "head", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
+    last = headed(host.ask("logs", "tail", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
     return {path: (first.get(path, []), last.get(path, [])[::-1]) for path in paths}
 
 
@@ -140,7 +143,7 @@ def grep(host, paths, keys, texts, times):
         commands.append(["grep", *options, "--extended-regexp", f"--regexp={pattern.replace(' ', '.')}"])
     for command in commands:
         try:
-            said = host.ask("logs", *command, "--", *paths)
+            said = host.ask("logs", *command, "--", *paths, despite=GONE)
         except UnreadError as exc:
             if exc.kind == "failed" and exc.said == "exit status 1":
                 continue  # read, and nothing was in them

@@ -35,7 +35,10 @@ def heartbeat(name, host, component, alive, seconds, most):
     heard = "was never heard of" if seconds is None else f"was last heard of {seconds:.0f} s ago"
     if not alive:
         return check(title, component, "failed", f"{what} is down, it {heard}", host)
-    if seconds is None or seconds > most:
+    if seconds is None:
+        # The service has just been set up: it counts as alive from then on, until its first report is late.
+        return check(title, component, "ok", f"{what} is new, and has not reported itself yet", host)
+    if seconds > most:
         return check(title, component, "failed", f"{what} is said to be up, but it {heard}", host)
     return check(title, component, "ok", f"{what} {heard}", host)
 

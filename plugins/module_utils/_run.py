@@ -186,14 +186,14 @@ def read_record(directory):
     try:
         record = json.loads(own_text(path, LONGEST))
     except FileNotFoundError:
-        raise StageError("files", f"{directory} is no run's directory: it has no run.json") from None
+        raise StageError("no_run", f"{directory} is no run's directory: it has no run.json") from None
     except (ValueError, RecursionError) as exc:
-        raise StageError("files", f"{path} cannot be read: {exc}") from None
+        raise StageError("no_run", f"{path} cannot be read: {exc}") from None
     schema = record.get("schema") if isinstance(record, dict) else None
     if schema != SCHEMA:
-        raise StageError("files", f"{path} is not of the schema {SCHEMA}, but {schema}")
+        raise StageError("no_run", f"{path} is not of the schema {SCHEMA}, but {schema}")
     if not is_understood(record):
-        raise StageError("files", f"{path} has not what a record of the schema {SCHEMA} has")
+        raise StageError("no_run", f"{path} has not what a record of the schema {SCHEMA} has")
     return record
 
 

@@ -24,12 +24,14 @@ class Suspects:
         self.places = places_of(record)
         self.found = {}
         self.kind = None
+        # A step was seen so shortly before the end that what follows may only be slow; None if there was no such step.
+        self.pause = _order.pause(stage, steps)
         # Once Nova has given up, nobody owes what was still under way.
         given_up = (stage.get("error") or {}).get("kind") == "build_failed"
         # What the API alone does not show may have been begun on a host that nobody looked at, and what was still under
         # way may only be slow.
         looked_at = record["hosts"] or record.get("diagnosis")
-        proved = PROVED if looked_at and _order.pause(stage, steps) is None else GIVEN_UP
+        proved = PROVED if looked_at and self.pause is None else GIVEN_UP
         for place, path in enumerate(paths):
             for number, step in enumerate(path):
                 near = 1 / (1 + place + number)

@@ -42,7 +42,7 @@ def read(directory):
     try:
         return json.loads(_ledger.own_text(path, _run.LONGEST))
     except (ValueError, RecursionError) as exc:
-        raise StageError("files", f"{path} cannot be read: {exc}") from None
+        raise StageError("no_run", f"{path} cannot be read: {exc}") from None
 
 
 def outcome_of(target, runs):

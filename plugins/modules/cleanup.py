@@ -104,7 +104,7 @@ def chosen(params, problems):
         return [Run(params["run_dir"])]
     before = limit_of(params["older_than"])
     if not os.path.isdir(params["runs"]):
-        raise StageError("files", f"there is no folder {params['runs']}", resource=params["runs"])
+        raise StageError("no_run", f"there is no folder {params['runs']}", resource=params["runs"])
     runs = []
     for directory in run_directories(params["runs"]):
         try:

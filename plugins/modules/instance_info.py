@@ -102,19 +102,20 @@ class Askers:
         return _cloud.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
 
-def look(askers, params, run):
-    identity = params["server"] or (run.resource("server") or {}).get("id")
-    return _instance.look(askers.member, identity, askers.admin) if identity else None
+def look(askers, module, run):
+    identity = module.params["server"] or (run.resource("server") or {}).get("id")
+    if not identity:
+        return None
+    instance = _instance.look(askers.member, identity, askers.admin)
+    claims = ask_or_warn(module, lambda: _instance.claims(askers.admin, instance["server"])) if askers.admin else None
+    return {**instance, **(claims or {"allocations": None, "claimed_on": []})}
 
 
 def look_at_agents(askers, module, run):
     """What an administrator is told of the services and agents of a cloud that failed; what is not is a warning."""
     if not (has_failed(run) and module.params["admin_cloud"]):
         return []
-    try:
-        agents, unread = _agents.look(askers.admin)
-    except (*CLOUD_ERRORS, StageError) as exc:
-        agents, unread = [], [why_not(exc)]
+    agents, unread = ask_or_warn(module, lambda: _agents.look(askers.admin)) or ([], [])
     for reason in unread:
         module.warn(reason)
     return agents
@@ -125,8 +126,14 @@ def look_at_others(askers, module, run):
     if not (run and run.resource("server") and module.params["admin_cloud"]):
         return None
     since = datetime.fromisoformat(run.record["started"]) - timedelta(seconds=_rivals.RIVALRY)
+    ours = run.resource("server")["id"]
+    return ask_or_warn(module, lambda: _instance.other_boots(askers.admin, ours, since.isoformat()))
+
+
+def ask_or_warn(module, ask):
+    """An answer, or None with a warning: one service that does not answer must not hide what others say."""
     try:
-        return _instance.other_boots(askers.admin, run.resource("server")["id"], since.isoformat())
+        return ask()
     except (*CLOUD_ERRORS, StageError) as exc:
         module.warn(why_not(exc))
         return None
@@ -140,7 +147,7 @@ def why_not(exc):
 def look_or_file_why_not(askers, module, run):
     """What the API says. A run goes on without it, to its cleanup, but says so."""
     try:
-        return look(askers, module.params, run)
+        return look(askers, module, run)
     except (*CLOUD_ERRORS, StageError) as exc:
         if run is None or module.check_mode:
             raise

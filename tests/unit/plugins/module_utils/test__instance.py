@@ -26,20 +26,21 @@ def known(cloud, api):
     return have
 
 
-def but_when(instance):
-    return {name: value for name, value in instance.items() if name != "asked"}
+def looked(instance):
+    """What look tells of an instance, without when; claims tells the rest."""
+    return {name: value for name, value in instance.items() if name not in ("asked", "allocations", "claimed_on")}
 
 
 def test_a_recorded_instance_as_a_member_sees_it(known, connect, instance):
     found = _instance.look(connect(), known())
-    assert but_when(found) == but_when(instance)
+    assert looked(found) == looked(instance)
     assert found["asked"]
 
 
 def test_a_recorded_instance_as_an_administrator_sees_it(known, connect, api):
     identity = known("admin")
     found = _instance.look(connect(), identity, connect())
-    assert but_when(found) == but_when(api["seen_by_admin"])
+    assert looked(found) == looked(api["seen_by_admin"])
     assert (found["server"]["host"], found["ports"][0]["host"]) == ("compute2", "compute2")
 
 
@@ -50,25 +51,17 @@ def services(connection):
 def test_an_administrator_is_asked_for_all_but_the_image(known, connect):
     member, admin = connect(), connect()
     _instance.look(member, known("admin"), admin)
-    assert (services(member), services(admin)) == ({"image"}, {"compute", "network", "placement"})
+    assert (services(member), services(admin)) == ({"image"}, {"compute", "network"})
 
 
-def test_what_placement_holds_is_told_to_an_administrator_only(known, connect):
-    identity = known("admin")
-    assert _instance.look(connect(), identity, connect())["allocations"] == 1
-    assert _instance.look(connect(), identity)["allocations"] is None
+def test_what_placement_holds_for_an_instance_that_has_a_host_is_counted(known, connect):
+    server = {"id": known("admin"), "host": "compute2"}
+    assert _instance.claims(connect(), server) == {"allocations": 1, "claimed_on": []}
 
 
-def test_an_instance_that_no_host_has_taken_is_where_placement_holds_something(known, connect, monkeypatch):
-    said = {"id": known("admin"), "OS-EXT-SRV-ATTR:host": None}
-    real = _instance.answer_of
-
-    def answer(response):
-        found = real(response)
-        return {"server": {**found["server"], **said}} if "server" in found else found
-
-    monkeypatch.setattr(_instance, "answer_of", answer)
-    assert _instance.look(connect(), known("admin"), connect())["claimed_on"] == ["compute2"]
+def test_an_instance_that_no_host_has_taken_is_where_placement_holds_something(known, connect):
+    server = {"id": known("admin"), "host": None}
+    assert _instance.claims(connect(), server) == {"allocations": 1, "claimed_on": ["compute2"]}
 
 
 def test_an_instance_that_boots_from_a_volume_has_no_image(known, connect):

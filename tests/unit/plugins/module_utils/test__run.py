@@ -189,7 +189,7 @@ def test_a_record_that_cannot_be_used_is_said_to_be_so(run, text, words):
     Path(run.path("run.json")).write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(StageError, match=re.escape(words)) as caught:
         _run.Run(run.directory)
-    assert caught.value.record["kind"] == "files"
+    assert caught.value.record["kind"] == "no_run"
     assert run.path("run.json") in caught.value.record["message"]
 
 

@@ -293,15 +293,17 @@ def test_folders_in_a_pattern_may_have_any_name(logs):
     assert logs.moments() == [10]
 
 
-def test_a_file_that_is_gone_before_it_is_read_is_unread_and_not_whole(logs):
-    path = logs.write([EARLIER, line(10, STARTING)])
-    logs.execute.before = lambda words: words[0] == "grep" and path.unlink(missing_ok=True)
+@pytest.mark.parametrize("command", ["grep", "head", "tail"])
+def test_a_file_that_is_gone_before_it_is_read_is_not_whole_and_the_others_are_read(logs, command):
+    path = logs.write([EARLIER, line(10, STARTING)], "nova-compute-1.log")
+    logs.write([EARLIER, line(20, STARTING)], "nova-compute-2.log")
+    logs.services = [{"service": "nova-compute", "files": [f"{logs.folder}/nova-compute*.log"]}]
+    logs.execute.before = lambda words: words[0] == command and path.unlink(missing_ok=True)
     found = logs.read()
-    assert [(one["whole"], one["why"]) for one in found["sources"]] == [(False, "it was not read")]
-    assert found["events"] == []
-    (unread,) = logs.host.unread
-    assert (unread["what"], unread["kind"]) == ("the logs", "failed")
-    assert "No such file" in unread["why"]
+    assert [one["whole"] for one in found["sources"]] == [command == "tail", True]
+    moments = [round(one["at"] - BEGAN.timestamp()) for one in found["events"]]
+    assert moments == ([20] if command == "grep" else [10, 20])
+    assert logs.host.unread == []
 
 
 def test_logs_that_sudo_refuses_are_unread(logs):

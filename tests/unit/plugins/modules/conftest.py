@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils import _guest
 
 RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded"
@@ -19,6 +20,14 @@ PLURALS = {"network": "networks", "security_group": "security-groups", "volume":
 # What is recorded on it
 RUN, SERVER = "20261121-065353-d533bd", "f97fb71b-c28f-4a38-a813-f1cc5a5d9fc6"
 NONCES = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac00e03021ebfab67d973fc719"}
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    """What a module warns of. In its result would be all that was warned of before in this process."""
+    said = []
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _self, text: said.append(text))
+    return said
 
 
 @pytest.fixture

@@ -263,7 +263,7 @@ def test_a_run_that_somebody_works_on_is_not_cleaned(call, cloud, left_run):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"runs": "/nonexistent/runs"}, "there is no folder /nonexistent/runs"),
+        ({"runs": "/nonexistent/runs"}, "there is no folder /nonexistent/runs. Give a directory"),
         ({"run_dir": "/nonexistent/run"}, "is no run's directory"),
         ({"runs": "/tmp", "older_than": "12"}, "'12' is no age"),
         ({"runs": "/tmp", "older_than": "1y"}, "'1y' is no age"),

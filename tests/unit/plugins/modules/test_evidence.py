@@ -39,13 +39,6 @@ LOST = {**FOUND, "clock": {"unreachable": True, "msg": "ssh: no"}, "before": Non
 
 
 @pytest.fixture
-def warned(monkeypatch):
-    said = []
-    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _self, text: said.append(text))
-    return said
-
-
-@pytest.fixture
 def asked(run, instance):
     """A run that has asked about its instance."""
     run.record["instance"] = instance

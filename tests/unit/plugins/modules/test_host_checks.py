@@ -33,13 +33,6 @@ def pytest_sessionfinish(session):
 
 
 @pytest.fixture
-def warned(monkeypatch):
-    said = []
-    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _self, text: said.append(text))
-    return said
-
-
-@pytest.fixture
 def check(call, run, warned):
     """Return a function that runs the module for the run; its warnings are in the result."""
 

@@ -15,18 +15,17 @@ NETWORK, MAC, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "fa:16:3e:2d:9a:e3
 
 
 @pytest.fixture
-def on(call, replay, monkeypatch):
+def on(call, replay, monkeypatch, warned):
     """Return a function that runs a module on a recorded host."""
 
     def run(name, module, instead=None, **options):
-        host, warned = replay(name, instead), []
+        host = replay(name, instead)
 
         def run_command(_self, words, environ_update, handle_exceptions):
             assert (environ_update, handle_exceptions) == ({"LC_ALL": "C"}, False)
             return host.execute(words)
 
         monkeypatch.setattr(_host_module.AnsibleModule, "run_command", run_command)
-        monkeypatch.setattr(_host_module.AnsibleModule, "warn", lambda _self, text: warned.append(text))
         found = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{module}")
         result = call(found, check=True, **options)
         assert (result.get("failed"), result["changed"]) == (None, False)

@@ -82,6 +82,19 @@ def test_an_administrator_is_asked_by_the_name_of_the_cloud(way, call, cloud, kn
     assert sorted(users) == ["admin", "lab"]
 
 
+def test_a_placement_that_does_not_answer_hides_nothing_else(call, cloud, know_cloud, known, hurry, warned):
+    assert hurry is None
+    entry = cloud.entry()
+    know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
+    cloud.trouble("GET", "/allocations/", 503, times=99)
+    result = call(module, cloud="small", server=known, admin_cloud="boss", timeout=2)
+    found = result["instance"]
+    assert (found["server"]["host"], found["ports"][0]["host"]) == ("compute2", "compute2")
+    assert (found["allocations"], found["claimed_on"]) == (None, [])
+    (warning,) = warned
+    assert "the cloud said (503)" in warning
+
+
 def test_an_administrator_is_told_of_the_other_boots_of_that_time(call, cloud, know_cloud, booted):
     entry = cloud.entry()
     know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})

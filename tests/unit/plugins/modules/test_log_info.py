@@ -20,9 +20,9 @@ STARTING = f"2026-11-21 14:43:10.250 1 DEBUG nova.compute.manager [-] [instance:
 
 
 @pytest.fixture
-def read(call, monkeypatch, tmp_path):
+def read(call, monkeypatch, tmp_path, warned):
     """Return a function that runs the module on a folder with a log of nova-compute."""
-    asked, warned, instead = [], [], {"id": "0\n", "date": "+0000\n", "hostname": "10.71.16.15 fd00::15 \n"}
+    asked, instead = [], {"id": "0\n", "date": "+0000\n", "hostname": "10.71.16.15 fd00::15 \n"}
 
     def run_command(_self, words, environ_update, handle_exceptions):
         assert (environ_update, handle_exceptions) == ({"LC_ALL": "C"}, False)
@@ -35,7 +35,6 @@ def read(call, monkeypatch, tmp_path):
         return done.returncode, done.stdout, done.stderr
 
     monkeypatch.setattr(_host_module.AnsibleModule, "run_command", run_command)
-    monkeypatch.setattr(_host_module.AnsibleModule, "warn", lambda _self, text: warned.append(text))
 
     def run(*lines, answers=None, check=False, whole=False, **options):
         instead.update(answers or {})
