@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
 export LAB_NAME ?= lab
 export LAB_DIRECTORY ?= $(CURDIR)/.lab$(if $(filter-out lab,$(LAB_NAME)),-$(LAB_NAME))
-export LAB_TOPOLOGY ?= five
+export LAB_TOPOLOGY ?=
 export LAB_PREFIX ?=
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
@@ -18,6 +18,7 @@ BIN := $(VENV)/bin
 OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
 SITE := $(CURDIR)/.venv-docs
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and what it stands on warn their own developers a lot.
 ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
@@ -62,10 +63,10 @@ lab-status: $(VENV)/ready ## Say whether each service on each host is well
 lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as it was
 	$(call alone,$(PLAY) stackproof.provision.lab_stop)
 
-lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the download cache
+lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the cached root file system
 	$(call alone,$(PLAY) stackproof.provision.lab_destroy)
 
-test: check docs browser lab ## Every test, on a lab that is built first
+test: check docs browser lab ## All tests but those of soak and matrix, on a lab that is built first
 	$(ON_LAB) -m "not soak"
 	$(MOLECULE)
 
@@ -113,11 +114,12 @@ matrix: ## Unit tests with each supported ansible-core, Python and SDK
 	tools/matrix $(CURDIR)/.cache/matrix
 
 browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
-	@command -v chromium >/dev/null && command -v npm >/dev/null || { apt-get --quiet update && apt-get --quiet --yes install chromium npm; }
+	@command -v chromium >/dev/null && command -v npm >/dev/null || \
+	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install chromium npm; }
 	$(BIN)/pytest tests/browser
 
 importer: $(IMPORTER)/ready ## The tarball: what it holds, what Galaxy says to it, and that it works installed
 	$(IMPORTER)/bin/python tools/check-tarball
 
-clean: ## Remove what was made here, except a lab
-	rm -rf $(VENV) $(OLD) $(IMPORTER) $(SITE) .cache .pytest_cache .ruff_cache .ansible
+clean: ## Remove what was made here, except a lab and the records of runs
+	rm -rf $(foreach venv,$(VENV) $(OLD) $(IMPORTER) $(SITE),$(venv) $(venv).lock) .cache .pytest_cache .ruff_cache .ansible

@@ -149,7 +149,9 @@ def ensure_started(module, lab, hosts_of, result):
 
 
 def ensure_stopped(module, lab, hosts_of, result):
-    names = [host for host in module.params["hosts"] if host in hosts_of.running()]
+    asked, running = module.params["hosts"], hosts_of.running()
+    # Who asks for other hosts than there are must not leave one running without what holds its mounts.
+    names = [host for host in asked if host in running] + sorted(running - set(asked))
     result["changed"] = bool(names or hosts_of.keeper)
     if module.check_mode or not hosts_of.claim:
         return

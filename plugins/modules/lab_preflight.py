@@ -133,7 +133,7 @@ def check_system(os_release, machine):
     system, version = os_release.get("ID", "unknown"), os_release.get("VERSION_ID", "unknown")
     if version not in SYSTEMS.get(system, ()):
         known = "; ".join(f"{name} {', '.join(versions)}" for name, versions in SYSTEMS.items())
-        yield f"This machine runs {system} {version}. The lab is known to work on {known}."
+        yield f"This machine runs {system} {version}. The lab is made for {known}."
     if machine != "x86_64":
         yield f"This machine is a {machine}. The lab's guest and packages are for x86_64."
 

@@ -76,7 +76,7 @@ def assert_it_provisions(lab, runs):
         ("mount -t tmpfs -o size=1g none /var/lib/stackproof", "1.0 GiB are free below /var/lib/stackproof"),
         (
             "printf 'ID=slackware\nVERSION_ID=15.0' > $1/f; mount --bind $1/f /etc/os-release",
-            "This machine runs slackware 15.0. The lab is known to work on debian 12",
+            "This machine runs slackware 15.0. The lab is made for debian 12",
         ),
     ],
     ids=["memory", "disk", "system"],
@@ -138,9 +138,15 @@ def test_a_lab_of_one_host_beside_this_one_comes_and_goes_without_a_trace(tmp_pa
         assert built.returncode == 0, built.stdout
         assert_it_provisions(lab, tmp_path / "runs")
         assert verify(runs, "-i", str(INVENTORY)).status == 0
-        for which in (lab, {}):
+        # Who has built it need not say again how many hosts it has.
+        its = {**lab, "LAB_TOPOLOGY": ""}
+        for which in (its, {}):
             well = playbook("lab_status", **which)
             assert "all well" in well.stdout
+        for name in ("lab_stop", "lab", "lab_status"):
+            done = playbook(name, **its)
+            assert done.returncode == 0, done.stdout
+        assert "on 1 host," in done.stdout
     assert "all well" in playbook("lab_status").stdout
 
 
