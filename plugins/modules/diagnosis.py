@@ -19,7 +19,9 @@ options:
     type: dict
     required: true
   flows:
-    description: Files of flows, as C(docs/flows.md) describes them. The first is the one by which the boot is judged.
+    description:
+      - Files of flows, as C(docs/flows.md) describes them.
+      - The boot is judged by C(modern), or by the first where that is not among them.
     type: list
     elements: path
     required: true

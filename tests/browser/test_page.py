@@ -194,6 +194,7 @@ def test_print_unfolds_the_evidence(browser, pages):
     heights = "[...document.querySelectorAll('.evidence')].map(one => one.offsetHeight)"
     folded = browser.value(heights)
     browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert folded
     assert all(after > before + 10 for before, after in zip(folded, browser.value(heights)))
 
 

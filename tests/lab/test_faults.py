@@ -70,8 +70,10 @@ def test_the_verdict_names_what_broke(fault, lab, runs):
 
 @pytest.mark.soak
 def test_how_verdicts_and_truth_compare():
-    """Told as a table, out of the runs above and earlier ones."""
+    """Told as a table, out of the runs above and earlier ones. None may lack, and none may have been wrong."""
     rows = json.loads(CONFUSION.read_text())
+    assert {row["fault"] for row in rows} == set(FAULTS)
+    assert [row["fault"] for row in rows if not all(row["alike"].values())] == []
     print("\n" + as_markdown(sorted(rows, key=lambda row: list(FAULTS).index(row["fault"]))))
 
 
