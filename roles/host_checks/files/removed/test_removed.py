@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,15 @@ import pytest
 SETTLE = float(os.environ.get("STACKPROOF_SETTLE") or 30)
 # How often something may be unreadable that vanishes while it is read
 PATIENCE = 2
+
+
+@pytest.fixture(scope="session")
+def record():
+    """That of the instance's run: nobody else remembers what is gone."""
+    directory = os.environ.get("STACKPROOF_RUN")
+    if not directory:
+        pytest.exit("Say what is gone: STACKPROOF_RUN=<directory of its run>.", 4)
+    return json.loads(Path(directory, "run.json").read_text())
 
 
 @pytest.fixture
