@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ._cloud import answer_of
 from ._cloud_errors import CLOUD_ERRORS, explain
+from ._errors import STRANGE
 
 # The names of components, where the APIs call them otherwise
 NAMES = {
@@ -28,7 +29,7 @@ def look(admin):
         except CLOUD_ERRORS as exc:
             unread.append(explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
         # A web server before the API may answer anything.
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except STRANGE:
             unread.append(f"the agents of the service {ask.__name__}: an answer of an unknown form")
     return found, unread
 

@@ -90,8 +90,8 @@ class RecordedSession(BaseSession):
         token = service_called.set(service or service_called.get())
         # The SDK would repeat any request once, whether or not it may have taken effect.
         options.update(connect_retries=0, status_code_retries=0)
-        # What changes nothing may say so.
-        safe = options.pop("repeat", False) or method in SAFE or url.endswith("/auth/tokens")
+        # What changes nothing may say so, and what need not be asked again.
+        safe = options.pop("repeat", method in SAFE or url.endswith("/auth/tokens"))
         limit = options.pop("timeout", None) or self.api_timeout * (1 if safe else PATIENCE)
         try:
             for pause in (*PAUSES, None) if safe else (None,):

@@ -89,4 +89,9 @@ def endpoints_known(cloud):
 def answer_of(response):
     """The body of an answer, as data; an answer that is an error is raised as one."""
     sdk.raise_from_response(response)
-    return response.json() if response.content else None
+    try:
+        return response.json() if response.content else None
+    except ValueError:
+        message = f"the answer to {response.request.method} {response.url} is no JSON"
+        hint = "Look at what answers there: it may be a proxy or a load balancer in the place of the service."
+        raise StageError("service", message, said=response.text[:200], hint=hint) from None

@@ -32,6 +32,10 @@ HINTS = {
 }
 
 
+# What an answer of an unknown form raises where it is looked at
+STRANGE = (ValueError, LookupError, TypeError, AttributeError)
+
+
 class StageError(Exception):
     """A failure that already knows its words."""
 

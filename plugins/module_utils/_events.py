@@ -265,30 +265,33 @@ def from_domain(domain, keys, asked, about):
     if not process:
         return []
     mine = {"server": keys.get("server", [])}
-    found = [
-        event(
-            process["started"], "libvirt", "fact", "the emulator's process of the instance was started", keys=mine,
-            resolution_s=0.01, fact="process", **about,
-        )
-    ]  # fmt: skip
+    # It may have ended before its start could be read.
+    when = {"resolution_s": 0.01} if process["started"] is not None else {"timeless": True}
+    started = asked if "timeless" in when else process["started"]
+    text = "the emulator's process of the instance was started"
+    found = [event(started, "libvirt", "fact", text, keys=mine, fact="process", **when, **about)]
     for disk in domain["disks"]:
         text = f"the domain's disk {disk['target']} is {disk['protocol'] or disk['type']} {disk['source']}"
         volume = {"volume": [one for one in keys.get("volume", []) if one in str(disk["source"])]}
         more = volume if volume["volume"] else {}
         found.append(
             event(
-                process["started"], "libvirt", "fact", text, keys={**mine, **more}, resolution_s=0.01, fact="disk",
-                protocol=disk["protocol"], **about,
+                started, "libvirt", "fact", text, keys={**mine, **more}, fact="disk", protocol=disk["protocol"],
+                **when, **about,
             )
         )  # fmt: skip
-    monitors = {one.rpartition(":")[0] for disk in domain["disks"] for one in disk.get("monitors") or []}
+    monitors = {ip_of(one) for disk in domain["disks"] for one in disk.get("monitors") or []}
     for peer in process.get("connections") or []:
-        ip, _colon, number = peer.rpartition(":")
-        is_monitor = ip in monitors and number in ("3300", "6789")
+        is_monitor = ip_of(peer) in monitors and peer.rpartition(":")[2] in ("3300", "6789")
         what = "monitor" if is_monitor else "osd"
         text = f"the emulator holds a connection to {peer}, of a Ceph {what.replace('osd', 'daemon')}"
         found.append(event(asked, "qemu", "fact", text, keys=mine, fact=what, timeless=True, **about))
     return found
+
+
+def ip_of(peer):
+    """The address before a port: libvirt and ss write that of IPv6 each in its way."""
+    return peer.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
 
 
 def from_interface(port, interface, asked, slow, about):

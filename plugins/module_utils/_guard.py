@@ -67,7 +67,8 @@ def watch(run, params, controller):
 def is_watched(run):
     """Whether the watching process of a run lives, which it does as long as the run goes on."""
     try:
-        with open(run.path("watched"), opener=private) as lock:
+        # A file on NFS can only be locked by who may write it.
+        with open(run.path("watched"), "r+", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return False
     except FileNotFoundError:
@@ -119,7 +120,10 @@ def end(directory, params):
 
 def stop_stage(directory, number, told):
     """Ask the process that holds the run's lock to write its record and end; at last, do not ask. Each is told once."""
-    with contextlib.suppress(OSError, ValueError), open(os.path.join(directory, "lock"), encoding="ascii") as lock:
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open(os.path.join(directory, "lock"), "r+", encoding="ascii") as lock,
+    ):
         process = int(lock.read())
         if (process, number) in told:
             return

@@ -10,6 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import math
+import os
 import statistics
 
 from ._errors import StageError
@@ -19,7 +20,8 @@ from ._run import STAGES, read_record, run_directories
 def earlier_records(runs, record, most):
     """The records of the last runs of the same cloud, as far as they can be read."""
     found = []
-    for directory in reversed(run_directories(runs)):
+    # By their time and not by their names, which may be anything. That of the files tells where to begin to read.
+    for directory in sorted(run_directories(runs), key=written, reverse=True):
         if len(found) >= most:
             break
         try:
@@ -28,7 +30,14 @@ def earlier_records(runs, record, most):
             continue
         if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
             found.append(other)
-    return found
+    return sorted(found, key=lambda other: other["started"], reverse=True)
+
+
+def written(directory):
+    try:
+        return os.path.getmtime(os.path.join(directory, "run.json"))
+    except OSError:
+        return 0
 
 
 def percentile(values, share):

@@ -94,11 +94,24 @@ def processes(host, part, pattern):
     try:
         found = host.ask(part, "pgrep", "--full", "--list-full", "--", pattern, root=False)
     except UnreadError as exc:
-        if exc.kind == "failed" and exc.said == "exit status 1":
-            return []
-        raise
+        if exc.kind != "failed" or exc.said != "exit status 1":
+            raise
+        check_sight(host, part)
+        return []
     lines = [line.partition(" ") for line in found.splitlines()]
     return [(int(number), words.split()) for number, _space, words in lines if "pgrep" not in words.split(" ", 1)[0]]
+
+
+def check_sight(host, part):
+    """Who sees no process must be somebody who can see those of others."""
+    visible = ["test", "-r", "/proc/1/cmdline"]
+    try:
+        host.ask(part, *visible, root=False)
+    except UnreadError as exc:
+        if exc.kind == "failed" and exc.said == "exit status 1":
+            said = "this user sees no processes of others (/proc has hidepid): add it to the group of that mount's gid"
+            raise UnreadError("failed", visible, said) from None
+        raise
 
 
 def addresses_of(host):

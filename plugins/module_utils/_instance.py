@@ -15,6 +15,17 @@ from ._rivals import of_servers
 
 # Since this version a server shows its flavor's sizes.
 FLAVOR_SINCE = "2.47"
+# Whose ports tell how a network is served
+OWNERS = [
+    "network:dhcp",
+    "network:distributed",
+    "network:router_interface",
+    "network:router_interface_distributed",
+    "network:router_gateway",
+    "network:router_centralized_snat",
+    "network:router_ha_interface",
+    "network:ha_router_replicated_interface",
+]
 
 
 def look(cloud, server_id, admin=None):
@@ -91,7 +102,8 @@ def describe_port(port):
 
 def describe_network(cloud, identity):
     network = answer_of(cloud.network.get(f"/networks/{identity}"))["network"]
-    ports = listed(cloud, "ports", network_id=identity)
+    # A network that many share may have thousands of others.
+    ports = listed(cloud, "ports", network_id=identity, device_owner=OWNERS, fields=["device_id", "device_owner"])
     return {
         "id": identity,
         "mtu": network.get("mtu"),
@@ -100,7 +112,7 @@ def describe_network(cloud, identity):
         "dhcp_ports": [port["device_id"] for port in ports if port["device_owner"] == "network:dhcp"],
         # OVN has ports of its own where others have DHCP agents.
         "distributed": any(port["device_owner"] == "network:distributed" for port in ports),
-        "routers": sorted({port["device_id"] for port in ports if port["device_owner"].startswith("network:router_")}),
+        "routers": sorted({port["device_id"] for port in ports if "router" in port["device_owner"]}),
     }
 
 
@@ -119,4 +131,10 @@ def describe_image(cloud, identity):
     answer = cloud.image.get(f"/images/{identity}")
     # The image may be gone while the instance lives on.
     image = answer.json() if answer.status_code == 200 else {}
-    return {"id": identity, "direct_url": image.get("direct_url"), "stores": image.get("stores")}
+    # Those of other stores may hold a password.
+    address = image.get("direct_url") or ""
+    return {
+        "id": identity,
+        "direct_url": address if address.startswith("rbd://") else None,
+        "stores": image.get("stores"),
+    }

@@ -258,7 +258,7 @@ def ticks(whole, most=6):
     """(percent, label) of round marks on an axis of so many seconds."""
     if not whole:
         return []
-    step = next(size * 10**power for power in range(-3, 7) for size in (1, 2, 5) if whole / (size * 10**power) <= most)
+    step = next(size * 10**power for power in range(-3, 12) for size in (1, 2, 5) if whole / (size * 10**power) <= most)
     return [(share(number * step, whole), f"{number * step:g}") for number in range(int(whole / step) + 1)]
 
 

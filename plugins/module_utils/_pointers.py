@@ -20,6 +20,8 @@ APIS = {
     "network": "neutron-server",
     "volume": "cinder-api",
     "block-storage": "cinder-api",
+    "block-store": "cinder-api",
+    "volumev3": "cinder-api",
     "placement": "placement-api",
 }
 STATES = {

@@ -32,12 +32,19 @@ OWN = re.compile(r"(req-)?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof
 # What is to be done
 
 
-def targets_of(hosts, values, sweep_id):
-    """Every host with every combination of the given values, each with a name and the id of its own run."""
+def check_values(values):
     unknown = sorted(set(values) - set(DIMENSIONS))
     if unknown:
         message = f"a sweep knows {', '.join(DIMENSIONS)} besides the hosts, not {', '.join(unknown)}"
         raise StageError("invalid", message)
+    for name, chosen in values.items():
+        if not isinstance(chosen, list) or not all(isinstance(one, str) and one for one in chosen):
+            raise StageError("invalid", f"what a sweep is to take as {name} is no list of names: {chosen!r}")
+
+
+def targets_of(hosts, values, sweep_id):
+    """Every host with every combination of the given values, each with a name and the id of its own run."""
+    check_values(values)
     if not RUN_ID.fullmatch(sweep_id) or len(sweep_id) > LONGEST_RUN_ID - 1 - LEAST_ROOM:
         most = LONGEST_RUN_ID - 1 - LEAST_ROOM
         raise StageError("invalid", f"{sweep_id!r} is no sweep id: 3 to {most} small letters, digits and hyphens")

@@ -106,11 +106,20 @@ def check_answered(service, calls):
         raise StageError(kind, f"the service {service} does not answer: {why}", resource=service)
 
 
+def proxy_of(cloud, service):
+    name = next((name for name, others in OTHER_NAMES.items() if service in others), service).replace("-", "_")
+    proxy = getattr(cloud, name, None)
+    if proxy is None:
+        hint = "Leave it out of stackproof_services: openstacksdk cannot ask it."
+        raise StageError("invalid", f"the SDK knows no service {service}", resource=service, hint=hint)
+    return proxy
+
+
 def version_of(stage, service):
     """What a service's version document says."""
     before = len(stage.calls)
     try:
-        proxy = getattr(stage.cloud, service.replace("-", "_"))
+        proxy = proxy_of(stage.cloud, service)
         data = proxy.get_endpoint_data()
     except CLOUD_ERRORS:
         check_answered(service, stage.calls[before:])

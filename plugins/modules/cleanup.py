@@ -31,7 +31,8 @@ options:
     type: str
   keep:
     description:
-      - With V(on_failure) nothing of a run is removed in which a stage failed, with V(always) nothing at all.
+      - With V(on_failure) nothing of a run is removed in which a stage failed or a host disagreed, with V(always)
+        nothing at all.
       - Meant for the end of a run; a later call without it removes what was kept.
     type: str
     choices: [never, on_failure, always]
@@ -89,8 +90,10 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 
 def limit_of(age):
-    """The time before which a run must have begun."""
-    parts = re.fullmatch(r"(\d+)([smhdw])", age or "0s")
+    """The time before which a run must have begun; None for any, as a clock may have been set back since."""
+    if age is None:
+        return None
+    parts = re.fullmatch(r"(\d+)([smhdw])", age)
     with contextlib.suppress(OverflowError):
         if parts:
             return datetime.now(timezone.utc) - timedelta(**{UNITS[parts[2]]: int(parts[1])})
@@ -109,7 +112,8 @@ def chosen(params, problems):
     for directory in run_directories(params["runs"]):
         try:
             run = Run(directory)
-            if datetime.fromisoformat(run.record["started"]) <= before and not _guard.is_watched(run):
+            old = before is None or datetime.fromisoformat(run.record["started"]) <= before
+            if old and not _guard.is_watched(run):
                 runs.append(run)
         except (StageError, OSError) as exc:  # it does not keep the others from being cleaned up
             problems.append(explain(exc, f"reading {directory}")["message"])

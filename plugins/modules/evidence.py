@@ -31,7 +31,9 @@ EXAMPLES = r"""
 - name: File what was read
   stackproof.provision.evidence:
     run_dir: "{{ run.directory }}"
-    hosts: "{{ hostvars | stackproof.provision.evidence(['compute1', 'network1']) }}"
+    hosts: >-
+      {{ hostvars | stackproof.provision.evidence(['compute1'], stackproof_platform_profile,
+                                                  {'compute1': clock}, {'compute1': read}) }}
 """
 
 RETURN = r"""

@@ -70,7 +70,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
     _wallet,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import STRANGE, StageError
 
 # What is asked of a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
@@ -134,13 +134,16 @@ def ask_or_warn(module, ask):
     """An answer, or None with a warning: one service that does not answer must not hide what others say."""
     try:
         return ask()
-    except (*CLOUD_ERRORS, StageError) as exc:
+    except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
         module.warn(why_not(exc))
         return None
 
 
 def why_not(exc):
-    error = explain(exc, "asking what the hosts should show")
+    doing = "asking what the hosts should show"
+    if isinstance(exc, STRANGE) and not isinstance(exc, (*CLOUD_ERRORS, OSError)):
+        return f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}"
+    error = explain(exc, doing)
     return f"{error['message']}. {error['hint']}".strip()
 
 
@@ -148,7 +151,7 @@ def look_or_file_why_not(askers, module, run):
     """What the API says. A run goes on without it, to its cleanup, but says so."""
     try:
         return look(askers, module, run)
-    except (*CLOUD_ERRORS, StageError) as exc:
+    except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
         if run is None or module.check_mode:
             raise
         reason = why_not(exc)
@@ -186,7 +189,7 @@ def main():
                 run.record["agents"] = agents
                 run.record["other_boots"] = others
                 run.save()
-    except (*CLOUD_ERRORS, StageError, OSError) as exc:
+    except (*CLOUD_ERRORS, *STRANGE, StageError, OSError) as exc:
         module.fail_json(msg=why_not(exc))
     broken = has_failed(run)
     module.exit_json(changed=False, instance=instance, to_read=bool(instance) or broken, broken=broken)

@@ -90,7 +90,7 @@ left_out:
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _preflight
+from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _preflight, _sweep
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._preflight_look import Look
@@ -117,6 +117,7 @@ def main():
     if not _cloud.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     try:
+        _sweep.check_values(module.params["values"])
         look = Look(module.params)
         checks = look.all()
     except (*CLOUD_ERRORS, StageError, OSError) as exc:

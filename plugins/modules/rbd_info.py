@@ -42,7 +42,7 @@ health:
   returned: success
   type: dict
 osds:
-  description: Whether each OSD is up, by its number. Read only if there are images to read.
+  description: Whether each OSD is up, by its number.
   returned: success
   type: dict
 images:

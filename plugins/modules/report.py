@@ -86,6 +86,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils import (
     _spans,
     _thresholds,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
 
@@ -103,7 +104,7 @@ def send(module, record, endpoint):
     headers = {"Content-Type": "application/json"}
     _answer, info = fetch_url(module, endpoint, data=data, headers=headers, method="POST", timeout=10)
     if info["status"] not in (200, 202):
-        module.warn(f"{endpoint} did not take the spans of the run: {info['msg']}")
+        module.warn(f"{without_credentials(endpoint)} did not take the spans of the run: {info['msg']}")
 
 
 def main():

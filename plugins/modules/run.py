@@ -37,6 +37,12 @@ options:
     description: Whether a process watches the run.
     type: bool
     default: true
+  flows:
+    description:
+      - Files of flows that the run will be followed through. One that cannot be used fails it before anything is made.
+    type: list
+    elements: path
+    default: []
   _controller:
     description: The process whose end the watch waits for. The collection sets it by itself.
     type: int
@@ -73,7 +79,7 @@ finished:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _guard, _run, _thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _flow, _guard, _run, _thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
 
@@ -86,6 +92,7 @@ def main():
             "run_id": {"type": "str"},
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
             "watch": {"type": "bool", "default": True},
+            "flows": {"type": "list", "elements": "path", "default": []},
             "_controller": {"type": "int"},
         },
         supports_check_mode=True,
@@ -98,6 +105,8 @@ def main():
     run_id = params["run_id"] or _run.new_run_id()
     try:
         _thresholds.check_expressions(params["thresholds"])
+        for path in params["flows"]:
+            _flow.load(path)
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)

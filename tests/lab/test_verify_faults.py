@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import uuid
 from xml.etree import ElementTree
 
 import pytest
-from lab_under_test import GROUPS
+from fault_runs import FLOWS
+from lab_under_test import GROUPS, INVENTORY
+from machine import AS_ROOT
 from runs_under_test import (
+    LIMIT,
     Outcome,
     command,
     directories,
@@ -84,6 +88,7 @@ def test_what_does_not_exist_is_named_with_what_there_is(runs, variables, stage,
         ({"thresholds": [{"name": "x", "query": "a[", "max": 1}]}, "the threshold x has no valid query"),
         ({"thresholds": [{"name": "x", "query": "a"}]}, "the threshold x has neither max nor min"),
         ({"keep": "sometimes"}, "value of keep must be one of: never, on_failure, always"),
+        ({"flows": ["/nonexistent/flow.yml"]}, "/nonexistent/flow.yml: "),
     ],
 )
 def test_a_wrong_value_is_refused_before_anything_is_begun(runs, variables, words):
@@ -91,6 +96,20 @@ def test_a_wrong_value_is_refused_before_anything_is_begun(runs, variables, word
     assert status == 2, output
     assert words in output
     assert not list(runs.iterdir())
+
+
+def test_flows_that_vanish_while_a_run_goes_on_do_not_keep_it_from_its_end(runs, tmp_path):
+    flow = shutil.copy(FLOWS / "ops_guide.yml", tmp_path)
+    process = start(runs, "-i", str(INVENTORY), flows=[flow])
+    wait_for_progress(runs, "boot")
+    os.remove(flow)
+    output, _errors = process.communicate(timeout=LIMIT)
+    outcome = Outcome(process.returncode, output, (runs / "latest").resolve())
+    assert outcome.status == 2, output
+    assert f"{flow}: [Errno 2] No such file or directory" in output
+    assert outcome.record["made"] == outcome.record["deleted"] > 0
+    assert (outcome.directory / "report.html").exists()
+    assert_sound(outcome)
 
 
 def test_a_store_that_is_none_is_named_with_those_there_are(runs, tmp_path):
@@ -282,7 +301,7 @@ def in_a_mount_of_our_own(options, runs, **variables):
     script = f'mount -t tmpfs -o {options} none "$1" && shift && exec "$@"'
     verify_command = command("verify", cloud="lab", runs=runs, **variables)
     return subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script, "sh", str(runs), *verify_command],
+        [*AS_ROOT, "unshare", "--mount", "sh", "-c", script, "sh", str(runs), *verify_command],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -160,7 +160,7 @@ class FakeCloud:
     def trouble(self, method, path, how, times=1, effect=False, **more):
         """Have the next requests that fit answered otherwise; with effect, they are carried out all the same.
 
-        how is a status, the name of a recorded answer, or one of reset, hang, cut, drip.
+        how is a status, a whole answer, the name of a recorded one, or one of reset, hang, cut, drip.
         """
         self.troubles.append(SimpleNamespace(method=method, path=path, how=how, left=times, effect=effect, **more))
 
@@ -196,6 +196,8 @@ class FakeCloud:
                 text = f"<html><body><h1>{trouble.how} of the gateway</h1></body></html>"
                 # A gateway gives a request no number.
                 return trouble.how, {"content-type": "text/html", "x-openstack-request-id": None}, text
+            if isinstance(trouble.how, tuple):
+                return trouble.how
             if trouble.how in ANSWERS:
                 return self.recorded(trouble.how)
             return trouble.how, usual
@@ -267,7 +269,12 @@ class FakeCloud:
             thing = self._make(collection, word, request)
             return 201, {}, thing if word == "image" else {word: thing}
         if plain == collection:
-            found = [thing for thing in things.values() if all(fits(thing, *one) for one in request.query)]
+            asked = {name: [value for key, value in request.query if key == name] for name, _value in request.query}
+            found = [
+                thing
+                for thing in things.values()
+                if all(any(fits(thing, name, value) for value in values) for name, values in asked.items())
+            ]
             return 200, {}, {plural: found}
         thing = things.get(plain.rpartition("/")[2])
         if thing is None:
@@ -550,6 +557,7 @@ HOSTS_AND_API = json.loads((RECORDED / "host-instance.json").read_text())
 
 # What every host is asked, and some of the recordings do not have yet
 EVERYWHERE = {
+    ("test", "-r", "/proc/1/cmdline"): (0, "", ""),
     ("date", "+%z"): (0, "+0000\n", ""),
     ("hostname", "--all-ip-addresses"): (0, "10.71.16.9 \n", ""),
 }

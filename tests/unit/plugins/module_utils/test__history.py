@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
 from pathlib import Path
@@ -38,6 +39,19 @@ def test_earlier_runs_of_the_same_cloud_are_found_newest_first(runs):
         "20261121-064827-3a1ecd",
         "20261121-064729-83fa19",
     ]
+
+
+def test_the_last_runs_are_those_that_began_last_whatever_their_names_are(runs):
+    """ci-100 is younger than ci-99, though its name comes before."""
+    names = {"20261121-065405-617d6b": "ci-100", "20261121-065335-3d402b": "ci-99", "20261121-065330-a90299": "ci-98"}
+    for old, new in names.items():
+        text = (runs / old / "run.json").read_text()
+        shutil.rmtree(runs / old)
+        (runs / new).mkdir()
+        (runs / new / "run.json").write_text(text.replace(old, new))
+    for number, one in enumerate(sorted(runs.iterdir(), key=lambda one: _run.read_record(one)["started"])):
+        os.utime(one / "run.json", (number, number))
+    assert earlier(runs, most=2) == ["ci-100", "ci-99"]
 
 
 def test_later_runs_and_the_run_itself_are_left_out(runs):

@@ -150,7 +150,21 @@ def test_processes_are_those_that_do_not_look_for_themselves(replay):
 
 
 def test_no_process_is_no_failure(replay):
-    assert processes(replay(None, {"pgrep": (1, "", "")}), None, "a") == []
+    assert processes(replay(None, {"pgrep": (1, "", ""), "test": ""}), None, "a") == []
+
+
+def test_who_sees_no_processes_of_others_does_not_know_that_there_is_none(replay):
+    host = replay(None, {"pgrep": (1, "", ""), "test -r /proc/1/cmdline": (1, "", "")})
+    with pytest.raises(UnreadError, match="sees no processes of others") as caught:
+        processes(host, None, "a")
+    assert caught.value.kind == "failed"
+
+
+def test_who_cannot_ask_what_it_sees_is_told_why(replay):
+    host = replay(None, {"pgrep": (1, "", ""), "test": (127, "", "test: command not found")})
+    with pytest.raises(UnreadError) as caught:
+        processes(host, None, "a")
+    assert caught.value.kind == "missing"
 
 
 @pytest.mark.parametrize("answer", [(2, "", ""), (1, "", "pgrep: cannot open /proc"), (127, "", "")])

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _instance
 
@@ -87,6 +89,22 @@ def test_routers_of_a_network_are_named_once_and_those_of_others_not(known, conn
     cloud.put("ports", network_id="another", device_id="r3", device_owner="network:router_interface")
     (network,) = _instance.look(connect(), identity)["networks"]
     assert (network["routers"], network["distributed"]) == (["r1", "r2"], False)
+
+
+def test_of_a_network_that_many_share_only_who_serves_it_is_asked_for(known, connect, cloud):
+    _instance.look(connect(), known())
+    queries = (one.query for one in cloud.requests if one.path.endswith("/ports"))
+    ((_network, *rest),) = (query for query in queries if "network_id" in dict(query))
+    assert {name for name, _value in rest} == {"device_owner", "fields"}
+    assert all(value.startswith("network:") for name, value in rest if name == "device_owner")
+
+
+def test_the_address_of_an_image_is_told_for_ceph_alone(known, connect, cloud):
+    """That of another store may hold a password."""
+    identity = known()
+    for image in cloud.all("images"):
+        image["direct_url"] = "https://user:{}@store/image".format("password")
+    assert "password" not in json.dumps(_instance.look(connect(), identity))
 
 
 def test_a_network_of_ovn_is_told(known, connect, cloud):

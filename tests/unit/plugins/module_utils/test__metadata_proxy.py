@@ -61,7 +61,7 @@ def test_a_container_that_cannot_be_looked_into_is_said(replay, platform):
 
 def test_each_owner_has_its_own_process_and_journal(replay):
     host = replay(None, {"id -u": "0", "/a.conf": "5 /usr/sbin/haproxy -f /x/a.conf\n6 vi /x/a.conf\n",
-                         "/b.conf": (1, "", ""), "journalctl": ""})  # fmt: skip
+                         "/b.conf": (1, "", ""), "test": "", "journalctl": ""})  # fmt: skip
     found = _metadata_proxy.read(host, ["a", "b"], ADDRESS, 0)["proxies"]
     assert found == [
         {"owner": "a", "processes": [5], "requests": []},

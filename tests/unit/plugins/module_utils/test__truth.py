@@ -173,7 +173,7 @@ def test_a_port_without_an_address_has_no_requests(replay, instance, platform):
 
 def test_the_proxies_of_a_network_and_of_its_routers_are_asked(replay, instance, platform):
     instance["networks"][0]["routers"] = ["r1", "r2"]
-    host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "journalctl": ""})
+    host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "test": "", "journalctl": ""})
     found = _truth.read_proxies(host, instance["ports"][0], instance, 0, platform())
     assert [one["owner"] for one in found] == [NETWORK, "r1", "r2"]
 

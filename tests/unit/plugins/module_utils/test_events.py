@@ -164,6 +164,32 @@ def ahead(followed, host, seconds):
     return later
 
 
+def test_an_emulator_that_ended_before_its_start_was_read_was_there_all_the_same(followed):
+    for host in followed.record["hosts"]:
+        if host["facts"].get("domain"):
+            host["facts"]["domain"]["process"]["started"] = None
+    found = [one for one in _events.of_hosts(followed.record) if one.get("fact") in ("process", "disk")]
+    assert found
+    assert all(one["timeless"] and one["at"] is not None for one in found)
+
+
+@pytest.mark.parametrize(
+    ("monitor", "peer", "what"),
+    [
+        ("fd00::1:6789", "[fd00::1]:6789", "monitor"),
+        ("[fd00::1]:3300", "[fd00::1]:3300", "monitor"),
+        ("10.1.1.1:6789", "[::ffff:10.1.1.1]:6789", "monitor"),
+        ("fd00::1:6789", "[fd00::2]:6789", "osd"),
+        ("fd00::1:6789", "[fd00::1]:6801", "osd"),
+    ],
+)
+def test_monitors_are_known_by_their_addresses_however_these_are_written(monitor, peer, what):
+    disk = {"target": "vda", "protocol": "rbd", "type": "network", "source": "vms/a", "monitors": [monitor]}
+    domain = {"process": {"started": 1.0, "connections": [peer]}, "disks": [disk]}
+    about = {"host": "compute1", "source": "host"}
+    assert _events.from_domain(domain, {}, 2.0, about)[-1]["fact"] == what
+
+
 @pytest.mark.parametrize("host", ["compute2", "controller1", "network1", "storage1"])
 def test_a_host_that_is_90_seconds_off_falls_into_place(followed, host):
     _flows, right = _follow.follow(followed.record, [], followed.logs)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
@@ -154,6 +155,16 @@ class Access:
 @pytest.mark.parametrize("name", ["block_storage", "volumev3", "block_store"])
 def test_block_storage_has_several_names(name):
     module.check_catalogue(Access(**{name: ["public"]}), ["block-storage"], "public")
+
+
+@pytest.mark.parametrize("name", ["block-storage", "volumev3", "block-store"])
+def test_the_sdk_is_asked_for_block_storage_by_its_own_name(name):
+    assert module.proxy_of(SimpleNamespace(block_storage="cinder"), name) == "cinder"
+
+
+def test_a_service_that_the_sdk_does_not_know_is_said():
+    with pytest.raises(StageError, match="the SDK knows no service backup-of-mine"):
+        module.proxy_of(SimpleNamespace(), "backup-of-mine")
 
 
 def test_a_service_without_the_wanted_interface():

@@ -279,11 +279,20 @@ def test_what_makes_no_sense_is_said(call, options, words):
 
 
 @pytest.mark.parametrize(
-    ("age", "seconds"), [("0s", 0), ("90s", 90), ("5m", 300), ("2h", 7200), ("1d", 86400), ("2w", 1209600), (None, 0)]
+    ("age", "seconds"), [("0s", 0), ("90s", 90), ("5m", 300), ("2h", 7200), ("1d", 86400), ("2w", 1209600)]
 )
 def test_ages(age, seconds):
     found = (datetime.now(UTC) - module.limit_of(age)).total_seconds()
     assert found == pytest.approx(seconds, abs=1)
+
+
+def test_without_an_age_a_run_of_a_clock_that_was_set_back_is_cleaned_too(call, cloud, left_run, runs):
+    run = left_run("run-1")
+    run.record["started"] = "2099-01-01T00:00:00+00:00"
+    run.save()
+    result = call(module, runs=str(runs))
+    assert [one["run_id"] for one in result["runs"]] == ["run-1"]
+    assert cloud.all("networks") == []
 
 
 def test_an_age_that_is_none_is_refused():

@@ -141,6 +141,16 @@ def test_a_run_goes_on_without_an_answer_and_says_so(call, cloud, booted, hurry)
     assert host["checks"][0]["reason"].startswith("asking what the hosts should show: the cloud said (503)")
 
 
+@pytest.mark.parametrize("body", ["<html>Welcome</html>", {"welcome": "here"}, []])
+def test_an_answer_of_an_unknown_form_leaves_a_run_its_end(call, cloud, booted, body):
+    cloud.trouble("GET", "/servers/", (200, {}, body), times=99)
+    result = call(module, cloud="small", run_dir=booted.directory)
+    assert not result.get("failed")
+    assert result["instance"] is None
+    ((check,),) = (host["checks"] for host in record(booted)["hosts"])
+    assert "is no JSON" in check["reason"] or "an answer of an unknown form" in check["reason"]
+
+
 def test_a_server_or_a_run_must_be_said(call):
     assert "one of the following is required: server, run_dir" in call(module, cloud="small")["msg"]
 

@@ -94,6 +94,30 @@ def test_an_endpoint_that_does_not_answer(look, cloud):
     assert set(found.values()) == {"failed"}
 
 
+def test_an_endpoint_is_asked_once_and_after_all_else(look, cloud):
+    cloud.trouble("GET", r"/image", "reset", times=99)
+    look()
+    asked = [path for _method, path in cloud.asked("GET")]
+    assert len([path for path in asked if path.startswith("/image")]) == 1
+    assert all("os-services" not in path and "limits" not in path for path in asked[asked.index("/image") :])
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"network": "provider-1"}, "take as network is no list of names: 'provider-1'"),
+        ({"zone": [1, 2]}, "take as zone is no list of names: [1, 2]"),
+        ({"volume_type": None}, "take as volume_type is no list of names: None"),
+        ({"flavour": ["a"]}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
+    ],
+)
+def test_what_no_sweep_can_vary_is_said_before_anybody_is_asked(look, cloud, values, words):
+    result = look(values=values)
+    assert result["failed"]
+    assert words in result["msg"]
+    assert cloud.asked() == []
+
+
 def test_without_a_token_all_is_failed_and_nothing_hangs(look, cloud):
     cloud.password = "another"
     result = look()

@@ -61,6 +61,7 @@ def test_check_mode_makes_nothing(call, runs):
         ({"run_id": "No Id"}, "'No Id' is no run id"),
         ({"thresholds": [{"name": "a", "query": "stages[", "max": 1}]}, "the threshold a has no valid query"),
         ({"thresholds": [{"name": "a", "query": "made"}]}, "the threshold a has neither max nor min"),
+        ({"flows": ["/nonexistent/flow.yml"]}, "/nonexistent/flow.yml: "),
     ],
 )
 def test_what_cannot_work_is_said_before_anything_is_made(call, runs, options, words):

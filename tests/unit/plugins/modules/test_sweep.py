@@ -66,6 +66,7 @@ def test_the_same_id_twice_is_refused(sweep):
     ("options", "words"),
     [
         ({"sweep_id": "Mine"}, "is no sweep id"),
+        ({"values": {"zone": "nova"}}, "what a sweep is to take as zone is no list of names: 'nova'"),
         ({"values": {"flavour": ["a"]}}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
     ],
 )
