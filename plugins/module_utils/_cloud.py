@@ -65,11 +65,18 @@ def configure(params, session_constructor):
     try:
         return config.get_one(cloud=cloud, **given)
     except (sdk.ConfigException, ValueError) as exc:
-        known = sorted(name for name in config.get_cloud_names() if name)
-        where = config.config_filename or "no clouds.yaml was found"
+        known = sorted(name for name in config.get_cloud_names() if name) if config.config_filename else []
+        where = config.config_filename or why_no_clouds()
         message = f"the cloud {cloud or 'of the environment'} cannot be used: {str(exc).rstrip('.')}"
         message += f"; known are: {', '.join(known) or 'none'} ({where})"
         raise StageError("config", message, resource=cloud) from None
+
+
+def why_no_clouds():
+    """The SDK passes over a file that it cannot parse."""
+    places = [os.environ.get("OS_CLIENT_CONFIG_FILE"), *openstack.config.loader.CONFIG_FILES]
+    there = [path for path in places if path and os.path.exists(path)]
+    return f"{there[0]} cannot be read as YAML" if there else "no clouds.yaml was found"
 
 
 def connect(params, calls, samples, deadline):

@@ -85,6 +85,23 @@ def test_an_unknown_cloud_is_said_with_those_that_are_known(cloud, connect, know
     assert str(tmp_path / "clouds.yaml") in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("clouds: [", "known are: none ({path} cannot be read as YAML)"),
+        (None, "known are: none (no clouds.yaml was found)"),
+    ],
+)
+def test_without_a_list_of_clouds_it_is_said_why(connect, know_cloud, tmp_path, monkeypatch, text, words):
+    know_cloud()
+    monkeypatch.setattr(_cloud.openstack.config.loader, "CONFIG_FILES", [])
+    path = tmp_path / "clouds.yaml"
+    path.write_text(text) if text else path.unlink()
+    with pytest.raises(StageError) as caught:
+        connect(cloud="medium")
+    assert words.format(path=path) in caught.value.record["message"]
+
+
 def test_options_beside_a_dictionary_are_not_silently_lost(cloud, connect):
     with pytest.raises(StageError, match="cacert, verify") as caught:
         connect(cloud=cloud.entry(), validate_certs=False, ca_cert="x.pem")
