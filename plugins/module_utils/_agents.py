@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ._cloud import answer_of
 from ._cloud_errors import CLOUD_ERRORS, explain
-from ._errors import STRANGE
+from ._errors import STRANGE, StageError
 
 # The names of components, where the APIs call them otherwise
 NAMES = {
@@ -26,7 +26,7 @@ def look(admin):
     for ask in (compute, network, volume):
         try:
             found += ask(admin)
-        except CLOUD_ERRORS as exc:
+        except (*CLOUD_ERRORS, StageError) as exc:
             unread.append(explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
         # A web server before the API may answer anything.
         except STRANGE:

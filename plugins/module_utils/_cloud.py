@@ -19,6 +19,7 @@ from ._errors import StageError
 try:
     import openstack.config
     import openstack.connection
+    import yaml  # the SDK reads clouds.yaml with it
     from openstack import exceptions as sdk
 
     HAS_SDK = True
@@ -61,7 +62,10 @@ def configure(params, session_constructor):
             names = ", ".join(sorted(given))
             raise StageError("config", f"cloud is a dictionary, so it must hold {names} too: give them there")
         given, cloud = dict(cloud), None
-    config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
+    try:
+        config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
+    except (yaml.YAMLError, OSError) as exc:  # older versions of the SDK end there
+        raise StageError("config", f"{why_no_clouds()}: {' '.join(str(exc).split())}", resource=cloud) from None
     try:
         return config.get_one(cloud=cloud, **given)
     except (sdk.ConfigException, ValueError) as exc:
@@ -76,7 +80,9 @@ def why_no_clouds():
     """The SDK passes over a file that it cannot parse."""
     places = [os.environ.get("OS_CLIENT_CONFIG_FILE"), *openstack.config.loader.CONFIG_FILES]
     there = [path for path in places if path and os.path.exists(path)]
-    return f"{there[0]} cannot be read as YAML" if there else "no clouds.yaml was found"
+    if not there:
+        return "no clouds.yaml was found"
+    return f"{there[0]} " + ("is no YAML" if os.access(there[0], os.R_OK) else "may not be read by this user")
 
 
 def connect(params, calls, samples, deadline):

@@ -14,9 +14,12 @@ import os
 from . import _history, _ledger, _page, _render, _sequence_svg, _sequence_text, _thresholds, _verdict
 from ._run import write_whole
 
+# Why a run is no pass that somebody else ends than its playbook
+AFTER_STAGES = "The run broke off after its stages."
 
-def finish(run, thresholds=(), history=20, broke_off=False):
-    """End the record. broke_off says that it is not the playbook that does so: then it is no pass."""
+
+def finish(run, thresholds=(), history=20, broke_off=None):
+    """End the record. broke_off is a sentence on what was not done after the stages: then it is no pass."""
     record = run.record
     record["leftovers"] = record["leftovers"] + forgotten(run)
     record["stages"] = _verdict.with_skipped(record["stages"])

@@ -143,5 +143,5 @@ def end_alone(run, params):
         except Exception as exc:
             error = explain(exc, "cleaning up after the playbook had ended")
             run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
-    _finish.finish(run, params["thresholds"], broke_off=True)
+    _finish.finish(run, params["thresholds"], broke_off=_finish.AFTER_STAGES)
     _finish.render(run)

@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import statistics
 
 from ._errors import StageError
 from ._run import STAGES, read_record, run_directories
 
+# Where a record tells when it began
+HEAD, STARTED = 2000, re.compile(r'"started": "([^"]+)"')
+
 
 def earlier_records(runs, record, most):
     """The records of the last runs of the same cloud, as far as they can be read."""
     found = []
-    # By their time and not by their names, which may be anything. That of the files tells where to begin to read.
-    for directory in sorted(run_directories(runs), key=written, reverse=True):
+    # By their time and not by their names, which may be anything.
+    for directory in sorted(run_directories(runs), key=began, reverse=True):
         if len(found) >= most:
             break
         try:
@@ -30,14 +34,17 @@ def earlier_records(runs, record, most):
             continue
         if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
             found.append(other)
-    return sorted(found, key=lambda other: other["started"], reverse=True)
+    return found
 
 
-def written(directory):
+def began(directory):
+    """When a run began, out of the first lines of its record: there may be thousands, of which only the last count."""
     try:
-        return os.path.getmtime(os.path.join(directory, "run.json"))
+        with open(os.path.join(directory, "run.json"), encoding="utf-8", errors="replace") as stream:
+            found = STARTED.search(stream.read(HEAD))
     except OSError:
-        return 0
+        found = None
+    return found[1] if found else ""
 
 
 def percentile(values, share):

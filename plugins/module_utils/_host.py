@@ -65,10 +65,10 @@ class Host:
         # To look into a container needs root, whoever may run the command in it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]
         status, out, errors = self.execute(["timeout", str(self.patience), *command])
-        if status == 0 or (despite and errors.strip() and all(despite in line for line in errors.splitlines())):
-            return out
         if status == TIMED_OUT:
             raise UnreadError("hung", command, f"no answer after {self.patience} s")
+        if status == 0 or (despite and errors.strip() and all(despite in line for line in errors.splitlines())):
+            return out
         said = " ".join((errors or out).split())[:300] or f"exit status {status}"
         if REFUSALS.search(said):
             raise UnreadError("refused", command, said)
@@ -91,15 +91,19 @@ class Host:
 
 def processes(host, part, pattern):
     """Process id and command line, as a list of words, of those whose command line matches."""
+    command = ["pgrep", "--full", "--list-full", "--", pattern]
     try:
-        found = host.ask(part, "pgrep", "--full", "--list-full", "--", pattern, root=False)
+        said = host.ask(part, *command, root=False)
     except UnreadError as exc:
         if exc.kind != "failed" or exc.said != "exit status 1":
             raise
+        said = ""
+    lines = [line.partition(" ") for line in said.splitlines()]
+    # It passes over itself, but not over what has called it.
+    found = [(int(number), words.split()) for number, _space, words in lines if " ".join(command) not in words]
+    if not found:
         check_sight(host, part)
-        return []
-    lines = [line.partition(" ") for line in found.splitlines()]
-    return [(int(number), words.split()) for number, _space, words in lines if "pgrep" not in words.split(" ", 1)[0]]
+    return found
 
 
 def check_sight(host, part):

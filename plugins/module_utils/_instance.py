@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ._clock import now
 from ._cloud import answer_of
+from ._errors import StageError
 from ._rivals import of_servers
 
 # Since this version a server shows its flavor's sizes.
@@ -129,8 +130,11 @@ def describe_subnet(subnet):
 
 def describe_image(cloud, identity):
     answer = cloud.image.get(f"/images/{identity}")
-    # The image may be gone while the instance lives on.
-    image = answer.json() if answer.status_code == 200 else {}
+    # The image may be gone while the instance lives on; what is not told of it keeps nothing else from being told.
+    try:
+        image = answer_of(answer) if answer.status_code == 200 else {}
+    except StageError:
+        image = {}
     # Those of other stores may hold a password.
     address = image.get("direct_url") or ""
     return {

@@ -46,12 +46,14 @@ def read(host, services, wanted):
     files = host.attempt("the list of logs", files_of, services, wanted["since"], default={})
     sources = []
     if files:
-        found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), minutes(wanted, zone))
-        # Later than its lines: what was rotated away before these were read must not have the edges of a whole log.
         edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
+        found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), minutes(wanted, zone))
+        after = host.attempt("the first lines of the logs once more", heads_of, sorted(files), default={})
         for path, (service, changed) in sorted(files.items()):
             lines = None if found is None or path.endswith(COMPRESSED) else found.get(path, [])
-            sources.append(scan.file(service, path, changed, lines, edges.get(path) or ([], [])))
+            first, last = edges.get(path) or ([], [])
+            stayed = first[:1] == after.get(path, [])[:1]
+            sources.append(scan.file(service, path, changed, lines, (first, last), stayed))
     names = {name: service["service"] for service in services for name in service.get("journals") or []}
     if names:
         for name, entries in host.attempt("the journal", journals_of, names, wanted, default={}).items():
@@ -103,9 +105,13 @@ def service_of(path, services):
 
 def edges_of(host, paths):
     """The first and the last lines of each file."""
-    first = headed(host.ask("logs", "head", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
+    first = heads_of(host, paths)
     last = headed(host.ask("logs", "tail", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
     return {path: (first.get(path, []), last.get(path, [])[::-1]) for path in paths}
+
+
+def heads_of(host, paths):
+    return headed(host.ask("logs", "head", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
 
 
 def headed(text):
@@ -209,8 +215,11 @@ class Scan:
         texts = {text for texts in self.windows.values() for text in texts}
         return sorted(texts.union(ERRORS if self.wanted.get("errors") else ()))
 
-    def file(self, service, path, changed, lines, edges):
-        """The events of a file; what is returned says whether it was there for the whole time."""
+    def file(self, service, path, changed, lines, edges, stayed=True):
+        """The events of a file; what is returned says whether it was there for the whole time.
+
+        edges: its first and last lines, before the others were read. stayed: whether it began with the same line then.
+        """
         zone = self.zone_of(edges[1], changed)
         first = self.when(edges[0], zone)
         source = {"service": service, "from": path, "whole": False, "first": first, "why": None}
@@ -220,6 +229,8 @@ class Scan:
             return {**source, "why": "it was not read"}
         if len(lines) >= MOST:
             source["why"] = f"more than {MOST} lines were found in it"
+        elif not stayed:
+            source["why"] = "it was rotated away while it was read"
         elif first is None:
             source["why"] = "the time of its first line is not known"
         elif first > self.wanted["until"]:

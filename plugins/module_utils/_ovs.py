@@ -59,6 +59,7 @@ def interface_of(host, port):
         "port": ids.get("iface-id"),
         "mac": ids.get("attached-mac"),
         "server": ids.get("vm-uuid"),
+        "by_ovn": ids.get("ovn-installed") == "true",
         "others": [one["name"] for one in found[1:]],
     }
 

@@ -62,7 +62,7 @@ def has_failed(record):
     return any(stage["status"] == "failed" for stage in record["stages"]) or bool(checks_with(record, "failed"))
 
 
-def judge(record, broke_off=False):
+def judge(record, broke_off=None):
     """The verdict in one sentence: the first thing that is not as it must be."""
     stages = {stage["stage"]: stage for stage in record["stages"]}
     failed = next((stages[name] for name in STAGES if name in stages and stages[name]["status"] == "failed"), None)
@@ -74,7 +74,7 @@ def judge(record, broke_off=False):
     if missing:
         return verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
     if broke_off:
-        return verdict("incomplete", None, "The run broke off after its stages.")
+        return verdict("incomplete", None, broke_off)
     disagree = checks_with(record, "failed")
     if disagree:
         host, check = disagree[0]

@@ -148,7 +148,7 @@ def clean_one(run, params, check):
         line["left"] = run.record["leftovers"]
     if params["end"] and run.record["finished"] is None and not check:
         with run.alone():
-            _finish.finish(run, broke_off=True)
+            _finish.finish(run, broke_off=_finish.AFTER_STAGES)
             _finish.render(run)
     return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
 

@@ -33,6 +33,9 @@ options:
     description: Whether a run that has not finished is ended. Without it such a run is refused, and nothing is written.
     type: bool
     default: true
+  broke_off:
+    description: What was not done after the stages, and why. Such a run is incomplete, which is no pass.
+    type: str
   template:
     description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
     type: path
@@ -96,6 +99,10 @@ def check_finished(run):
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
 
 
+def sentence(why):
+    return f"All stages worked, but not all was done after them. {why.rstrip('.')}." if why else None
+
+
 def send(module, record, endpoint):
     # It takes a tenth of a second to load, and most runs send nothing: verify is measured against a bare script.
     from ansible.module_utils.urls import fetch_url  # noqa: PLC0415
@@ -115,6 +122,7 @@ def main():
             "history": {"type": "int", "default": 20},
             "enforce": {"type": "bool", "default": True},
             "end": {"type": "bool", "default": True},
+            "broke_off": {"type": "str"},
             "template": {"type": "path"},
             "otlp_endpoint": {"type": "str"},
         },
@@ -135,7 +143,7 @@ def main():
         if not module.check_mode:
             with run.alone():
                 if changed:
-                    _finish.finish(run, params["thresholds"], params["history"])
+                    _finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
                 _finish.render(run, params["template"], params["history"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"writing the report into {params['run_dir']}")

@@ -108,7 +108,7 @@ def test_taps(domain, home, instance, host):
         assert not found["error"], f"Open vSwitch on {home.name} says of {tap}: {found['error']}"
         assert found["bridge"] == "br-int", f"{tap} on {home.name} is on {found['bridge']}, not on br-int"
         # OVN keeps networks apart by its own datapaths.
-        wired = network["distributed"] or found["tag"] not in (None, 4095)
+        wired = found["by_ovn"] or found["tag"] not in (None, 4095)
         assert wired, f"{tap} on {home.name} has no VLAN: the agent has not wired it"
         if is_link:
             assert_up(found["link"], tap, home, network["mtu"])

@@ -88,7 +88,7 @@ def test_an_unknown_cloud_is_said_with_those_that_are_known(cloud, connect, know
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("clouds: [", "known are: none ({path} cannot be read as YAML)"),
+        ("clouds: [", "{path} is no YAML"),
         (None, "known are: none (no clouds.yaml was found)"),
     ],
 )

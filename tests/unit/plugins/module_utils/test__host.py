@@ -143,7 +143,7 @@ def test_what_is_no_failure_of_reading_is_not_hidden(replay):
 
 
 def test_processes_are_those_that_do_not_look_for_themselves(replay):
-    said = "12 qemu -uuid a\n13 /usr/bin/pgrep --full a\n14 sh -c pgrep a\n"
+    said = "12 qemu -uuid a\n13 timeout 15 pgrep --full --list-full -- a\n14 sh -c pgrep a\n"
     host = replay(None, {"pgrep": said})
     assert processes(host, None, "a") == [(12, ["qemu", "-uuid", "a"]), (14, ["sh", "-c", "pgrep", "a"])]
     assert host.execute.asked == ["pgrep --full --list-full -- a"]
@@ -154,7 +154,8 @@ def test_no_process_is_no_failure(replay):
 
 
 def test_who_sees_no_processes_of_others_does_not_know_that_there_is_none(replay):
-    host = replay(None, {"pgrep": (1, "", ""), "test -r /proc/1/cmdline": (1, "", "")})
+    own = "13 sudo -n docker exec libvirt pgrep --full --list-full -- a\n14 timeout 15 pgrep --full --list-full -- a\n"
+    host = replay(None, {"pgrep": own, "test -r /proc/1/cmdline": (1, "", "")})
     with pytest.raises(UnreadError, match="sees no processes of others") as caught:
         processes(host, None, "a")
     assert caught.value.kind == "failed"

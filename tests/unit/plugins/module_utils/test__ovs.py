@@ -18,6 +18,7 @@ INTERFACE = {
     "port": PORT,
     "mac": "fa:16:3e:2d:9a:e3",
     "server": "8585247f-547f-46d6-8c03-334064b2be45",
+    "by_ovn": False,
     "others": [],
     "bridge": "br-int",
     "tag": 41,
@@ -69,6 +70,12 @@ def test_what_cannot_be_read_of_an_interface_is_none_and_named(read):
 def test_flows_that_cannot_be_read_are_named(read):
     found, unread = read(instead={"ovs-ofctl": (1, "", "ovs-ofctl: br-int is not a bridge or a socket")})
     assert (found["flows"], unread) == (None, [("the flows", "failed")])
+
+
+def test_an_interface_that_ovn_has_wired_says_so(read):
+    ids = ["map", [["iface-id", PORT], ["ovn-installed", "true"], ["ovn-installed-ts", "1795258881"]]]
+    said = {"find Interface": table([TAP, 3, ids, ["set", []]]), "dump-flows": ""}
+    assert read(instead=said)[0]["by_ovn"]
 
 
 def test_an_interface_that_has_no_number_yet_has_no_flows(read):

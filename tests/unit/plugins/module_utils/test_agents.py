@@ -127,9 +127,11 @@ def test_an_answer_of_an_unknown_form_is_said(admin, body):
 
 def test_a_page_for_people_is_no_answer(admin):
     page = answer(200)
-    page._content = b"<html>welcome</html>"
+    page._content, page.request = b"<html>welcome</html>", SimpleNamespace(method="GET")
     admin.network = SimpleNamespace(get=lambda _path: page)
-    assert len(_agents.look(admin)[1]) == 1
+    found, (why,) = _agents.look(admin)
+    assert {one["component"] for one in found} == {"nova-compute", "cinder-volume"}
+    assert "is no JSON" in why
 
 
 def test_nothing_but_what_is_named_is_kept(admin):

@@ -300,10 +300,38 @@ def test_a_file_that_is_gone_before_it_is_read_is_not_whole_and_the_others_are_r
     logs.services = [{"service": "nova-compute", "files": [f"{logs.folder}/nova-compute*.log"]}]
     logs.execute.before = lambda words: words[0] == command and path.unlink(missing_ok=True)
     found = logs.read()
-    assert [one["whole"] for one in found["sources"]] == [command == "tail", True]
+    assert [one["whole"] for one in found["sources"]] == [False, True]
     moments = [round(one["at"] - BEGAN.timestamp()) for one in found["events"]]
-    assert moments == ([20] if command == "grep" else [10, 20])
+    assert moments == [20]
     assert logs.host.unread == []
+
+
+@pytest.mark.parametrize("command", ["grep", "second head"])
+def test_a_file_that_is_replaced_while_it_is_read_is_not_whole_and_what_was_found_counts(logs, command):
+    path = logs.write([EARLIER, line(10, STARTING)])
+    heads = iter([False, command == "second head"])
+
+    def rotate(words):
+        if command == words[0] or (words[0] == "head" and next(heads)):
+            path.unlink()
+            logs.write([line(150, "a new file")])
+
+    logs.execute.before = rotate
+    found = logs.read()
+    assert [(one["whole"], one["why"]) for one in found["sources"]] == [
+        (False, "it was rotated away while it was read")
+    ]
+    assert len(found["events"]) == (1 if command == "second head" else 0)
+
+
+def test_a_search_that_was_ended_proves_nothing_though_a_file_vanished_too(logs):
+    """What it had found until then is not all."""
+    logs.write([EARLIER, line(10, STARTING)])
+    real = logs.execute.__call__
+    logs.execute = lambda words: (124, "", "grep: /x: No such file or directory") if "grep" in words else real(words)
+    found = logs.read()
+    assert [(one["whole"], one["why"]) for one in found["sources"]] == [(False, "it was not read")]
+    assert [one["kind"] for one in logs.host.unread] == ["hung"]
 
 
 def test_logs_that_sudo_refuses_are_unread(logs):

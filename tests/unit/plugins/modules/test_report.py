@@ -106,6 +106,14 @@ def test_a_run_that_broke_off_is_incomplete(call, run):
     assert (result["verdict"]["result"], result["verdict"]["stage"]) == ("incomplete", "auth")
 
 
+def test_what_was_not_done_after_the_stages_makes_it_no_pass(call, unfinished):
+    result = call(module, run_dir=unfinished(PASSED).directory, broke_off="Follow the run: flow.yml: No such file.")
+    assert result["failed"]
+    assert result["verdict"]["result"] == "incomplete"
+    said = "All stages worked, but not all was done after them. Follow the run: flow.yml: No such file."
+    assert result["verdict"]["reason"] == said
+
+
 def test_history_may_be_shorter(call, unfinished):
     run = unfinished(PASSED)
     call(module, run_dir=run.directory, history=1)
