@@ -265,9 +265,10 @@ def from_domain(domain, keys, asked, about):
     if not process:
         return []
     mine = {"server": keys.get("server", [])}
-    # It may have ended before its start could be read.
-    when = {"resolution_s": 0.01} if process["started"] is not None else {"timeless": True}
-    started = asked if "timeless" in when else process["started"]
+    started, when = process["started"], {"resolution_s": 0.01}
+    if started is None:
+        # It had ended before its start could be read.
+        started, when = asked, {"timeless": True}
     text = "the emulator's process of the instance was started"
     found = [event(started, "libvirt", "fact", text, keys=mine, fact="process", **when, **about)]
     for disk in domain["disks"]:

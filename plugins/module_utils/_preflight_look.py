@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from . import _clock, _cloud, _preflight, _waiting
 from ._cloud_errors import CLOUD_ERRORS, explain
-from ._errors import StageError
+from ._errors import STRANGE, StageError
 
 # Not to be told is no sign of illness.
 UNTOLD = ("forbidden", "unauthorized", "not_found")
@@ -42,7 +42,7 @@ class Look:
     def attempt(self, what, component, look):
         try:
             self.checks += look()
-        except (*CLOUD_ERRORS, StageError, KeyError, TypeError, ValueError, AttributeError) as exc:
+        except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
             error = explain(exc, f"asking for {what}")
             status = "unreadable" if error["kind"] in UNTOLD else "failed"
             self.checks.append(_preflight.check(f"{component} tells {what}", component, status, error["message"]))

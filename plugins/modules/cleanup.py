@@ -91,7 +91,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 def limit_of(age):
     """The time before which a run must have begun; None for any, as a clock may have been set back since."""
-    if age is None:
+    if not age:
         return None
     parts = re.fullmatch(r"(\d+)([smhdw])", age)
     with contextlib.suppress(OverflowError):

@@ -105,20 +105,27 @@ def platform():
 
 
 @pytest.fixture(scope="session")
-def record():
+def run_record():
+    """The record of the run that is named, if one is."""
+    directory = os.environ.get("STACKPROOF_RUN")
+    return json.loads(Path(directory, "run.json").read_text()) if directory else None
+
+
+@pytest.fixture(scope="session")
+def record(run_record):
     """The record of the run; that of an instance of somebody else's is nearly empty."""
-    directory, server = os.environ.get("STACKPROOF_RUN"), os.environ.get("STACKPROOF_SERVER")
+    server = os.environ.get("STACKPROOF_SERVER")
     if server:
         import openstack  # noqa: PLC0415  only for an instance that is no run's
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
         return {"instance": _instance.look(cloud, server, admin and openstack.connect(cloud=admin)), "hosts": []}
-    if not directory:
+    if run_record is None:
         pytest.exit(
             "Say which instance: STACKPROOF_RUN=<directory of a run>, or STACKPROOF_SERVER=<id> and OS_CLOUD.", 4
         )
-    return json.loads(Path(directory, "run.json").read_text())
+    return run_record
 
 
 @pytest.fixture(scope="session")

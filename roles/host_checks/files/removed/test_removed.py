@@ -6,10 +6,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,12 +18,11 @@ PATIENCE = 2
 
 
 @pytest.fixture(scope="session")
-def record():
+def record(run_record):
     """That of the instance's run: nobody else remembers what is gone."""
-    directory = os.environ.get("STACKPROOF_RUN")
-    if not directory:
+    if run_record is None:
         pytest.exit("Say what is gone: STACKPROOF_RUN=<directory of its run>.", 4)
-    return json.loads(Path(directory, "run.json").read_text())
+    return run_record
 
 
 @pytest.fixture
