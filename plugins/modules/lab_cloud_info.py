@@ -130,6 +130,10 @@ def examine(connection, params):
         for worker in params["workers"]:
             if (worker["binary"], worker["host"]) not in alive:
                 problems.append(f"{worker['binary']} on {worker['host']} is not alive")
+        # Nova shows no hypervisor of a host that it has not put into a cell yet, and no instance can be built there.
+        built_on = {one.service_details["host"] for one in connection.compute.hypervisors(details=True)}
+        computes = [worker["host"] for worker in params["workers"] if worker["binary"] == "nova-compute"]
+        problems += [f"{host} is in no cell of nova yet" for host in computes if host not in built_on]
         active = {image.name for image in connection.image.images() if image.status == "active"}
         problems += [f"the image {name} is not active" for name in params["images"] if name not in active]
     except CLOUD_ERRORS as error:
