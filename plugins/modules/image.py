@@ -242,6 +242,8 @@ def act(stage):
         stage.begin("choosing an image")
         stage.details["chosen"] = "the smallest that can be booted"
         image = stage.use("image", choose(stage.cloud.image.images(status="active")))
+    # An image with nothing but what Glance itself knows has no properties at all.
+    stores = (image.properties or {}).get("stores")
     stage.details["image"] = {
         "size": image.size,
         "virtual_size": image.virtual_size,
@@ -250,7 +252,7 @@ def act(stage):
         "min_disk": image.min_disk or 0,
         "min_ram": image.min_ram or 0,
         "sha512": image.hash_value if image.hash_algo == "sha512" else None,
-        "stores": (image.properties.get("stores") or "").split(",") if image.properties.get("stores") else [],
+        "stores": stores.split(",") if stores else [],
     }
 
 

@@ -241,3 +241,23 @@ def test_an_upload_is_counted_and_summed_up():
 def test_differences_are_told(size, algorithm, value, found):
     image = SimpleNamespace(size=size, hash_algo=algorithm, hash_value=value)
     assert module.compare(image, 10, "ab") == found
+
+
+# What Glance itself knows of an image; whatever else is in its answer is one of the image's further properties.
+KNOWN = [
+    "checksum", "container_format", "created_at", "disk_format", "file", "id", "min_disk", "min_ram", "name",
+    "os_hash_algo", "os_hash_value", "os_hidden", "owner", "protected", "schema", "self", "size", "status", "tags",
+    "updated_at", "virtual_size", "visibility",
+]  # fmt: skip
+NEEDED = ("id", "name", "status", "size", "disk_format")
+
+
+@pytest.mark.parametrize("lacking", [None, *(field for field in KNOWN if field not in NEEDED)])
+def test_an_image_without_further_properties_is_as_good(go, cloud, lacking):
+    for image in cloud.all("images"):
+        for field in [name for name in image if name not in KNOWN or name == lacking]:
+            del image[field]
+    result = go("image")
+    assert result.get("failed") is None, result["msg"]
+    details = result["record"]["details"]["image"]
+    assert (details["stores"], details["min_disk"]) == ([], 0)
