@@ -33,7 +33,7 @@ def look(cloud, server_id, admin=None):
     """The server with its ports, networks, volumes and image. An administrator also sees on which hosts they are."""
     everything = admin or cloud
     server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
-    ports = listed(everything, "ports", device_id=server_id)
+    ports = [port for port in listed(everything, "ports", device_id=server_id) if port["device_id"] == server_id]
     networks = {port["network_id"]: None for port in ports}
     return {
         "asked": now(),

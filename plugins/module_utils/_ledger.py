@@ -21,6 +21,9 @@ BEGUN, LOST, MADE, REFUSED, GONE = "begun", "lost", "made", "refused", "gone"
 OPEN = (BEGUN, LOST, MADE)
 # Characters of a ledger, of which a run's has some thousand
 LONGEST = 4 << 20
+# Stands for a byte that is not text; a line of ours is plain ASCII
+DAMAGE = "\N{REPLACEMENT CHARACTER}"
+DAMAGED_LINE = "damaged line"
 
 
 class Ledger:
@@ -48,11 +51,11 @@ def private(path, flags):
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
-def own_text(path, longest):
-    """What is in a file of a run's own, which is a file, and no longer than such a file can be."""
+def own_text(path, longest, errors="strict"):
+    """The text of a file of a run's own, which is a file, and no longer than such a file can be."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise StageError("no_run", f"{path} is no file of a run's own, but a link or something else")
-    with open(path, encoding="utf-8", opener=private) as stream:
+    with open(path, encoding="utf-8", errors=errors, opener=private) as stream:
         text = stream.read(longest + 1)
     if len(text) > longest:
         raise StageError("no_run", f"{path} is longer than {longest} characters, and so not a run's own")
@@ -83,10 +86,14 @@ def read_entries(path):
     """The last word on each resource, in the order in which they were begun."""
     entries = {}
     try:
-        lines = own_text(path, LONGEST).split("\n")
+        lines = own_text(path, LONGEST, errors="replace").split("\n")
     except FileNotFoundError:
         return entries
-    for text in lines:
+    for number, text in enumerate(lines, 1):
+        if DAMAGE in text:
+            # It may have named something that was made: the removal says that it does not know.
+            enter(entries, {"at": None, "event": MADE, "kind": DAMAGED_LINE, "name": f"line {number} of {path}"})
+            continue
         try:
             line = json.loads(text)
             enter(entries, line)

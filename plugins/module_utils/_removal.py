@@ -79,7 +79,8 @@ def find_address(cloud, name):
 def read_interface(cloud, identity):
     router, subnet = identity.split("/")
     ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
-    if not any(address["subnet_id"] == subnet for port in ports for address in port["fixed_ips"]):
+    own = [port for port in ports if port["device_id"] == router]
+    if not any(address["subnet_id"] == subnet for port in own for address in port["fixed_ips"]):
         raise NotThereError(identity)
     # It lies in the router, whose mark counts.
     return answer_of(cloud.network.get(f"/routers/{router}"))["router"]
@@ -99,7 +100,8 @@ def delete_volume(cloud, identity):
     cinder = cloud.block_storage
     answer = cinder.get("/attachments", params={"volume_id": identity}, microversion=ATTACHMENTS_SINCE)
     for attachment in answer.json()["attachments"] if answer.status_code == 200 else []:
-        if attachment["status"] == "reserved":
+        # A cloud that ignores the filter lists those of other volumes, too.
+        if attachment["status"] == "reserved" and attachment["volume_id"] == identity:
             answer_of(cinder.delete(f"/attachments/{attachment['id']}", microversion=ATTACHMENTS_SINCE))
     answer_of(cinder.delete(f"/volumes/{identity}"))
 
@@ -140,6 +142,8 @@ def is_marked(text, mark):
 
 def foreign(entry, mark):
     """Why a line of a ledger is none that this run can have written, or None."""
+    if entry["kind"] == _ledger.DAMAGED_LINE:
+        return f"it cannot be read: look on the cloud for what is called {mark}-..., then remove the line"
     if entry["kind"] not in KINDS:
         return "no run makes anything of this kind, so it is not deleted"
     if not is_marked(entry["name"], mark):
@@ -271,7 +275,9 @@ def ports_left(cloud, removals):
         ports = answer.json().get("ports", []) if answer.status_code == 200 else []
         why = f"it belongs to the server {server}, which is gone"
         left += [
-            {"kind": "port", "id": port["id"], "name": port.get("name") or port["id"], "why": why} for port in ports
+            {"kind": "port", "id": port["id"], "name": port.get("name") or port["id"], "why": why}
+            for port in ports
+            if port["device_id"] == server
         ]
     return left
 

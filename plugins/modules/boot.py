@@ -271,7 +271,8 @@ def act(stage):
         ready = stage.wait(f"the server {name} to be active", lambda: look_at(stage, nova, server.id, name))
     finally:
         stage.details["events"] = finished_events(nova, server.id, local_id)
-    ports = list(stage.cloud.network.ports(device_id=server.id))
+    # A cloud that ignores the filter lists the ports of others, too.
+    ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
     stage.details["server"] = {
         "id": server.id,
         "zone": ready.get("OS-EXT-AZ:availability_zone"),

@@ -115,7 +115,7 @@ def chosen(params, problems):
             old = before is None or datetime.fromisoformat(run.record["started"]) <= before
             if old and not _guard.is_watched(run):
                 runs.append(run)
-        except (StageError, OSError) as exc:  # it does not keep the others from being cleaned up
+        except Exception as exc:  # it does not keep the others from being cleaned up
             problems.append(explain(exc, f"reading {directory}")["message"])
     return runs
 

@@ -193,7 +193,7 @@ def make_way_out(stage, external, subnet):
 
     # Not a resource of its own for Neutron, but something that stands in the way of every deletion.
     def find_interface():
-        ports = neutron.ports(device_id=router.id)
+        ports = [port for port in neutron.ports(device_id=router.id) if port.device_id == router.id]
         found = any(address["subnet_id"] == subnet.id for port in ports for address in port.fixed_ips)
         return interface if found else None
 

@@ -111,6 +111,8 @@ class FakeCloud:
         self.things = {path: {} for path in COLLECTIONS}
         self.console, self.states, self.bodies, self.watchers = "", {}, [], []
         self.connections = set()
+        # Filters of listings that this cloud does not know, and so ignores
+        self.ignored = set()
         self._lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads, self._server.block_on_close, self._server.cloud = True, False, self
@@ -160,7 +162,7 @@ class FakeCloud:
     def trouble(self, method, path, how, times=1, effect=False, **more):
         """Have the next requests that fit answered otherwise; with effect, they are carried out all the same.
 
-        how is a status, a whole answer, the name of a recorded one, or one of reset, hang, cut, drip.
+        how is a status, a whole answer, the name of a recorded one, or one of reset, hang, cut, drip, and drip-headers.
         """
         self.troubles.append(SimpleNamespace(method=method, path=path, how=how, left=times, effect=effect, **more))
 
@@ -191,7 +193,7 @@ class FakeCloud:
             if trouble is None:
                 return self._answer(request)
             trouble.left -= 1
-            usual = self._answer(request) if trouble.effect or trouble.how in ("cut", "drip") else None
+            usual = self._answer(request) if trouble.effect or trouble.how in ("cut", "drip", "drip-headers") else None
             if isinstance(trouble.how, int):
                 text = f"<html><body><h1>{trouble.how} of the gateway</h1></body></html>"
                 # A gateway gives a request no number.
@@ -269,7 +271,11 @@ class FakeCloud:
             thing = self._make(collection, word, request)
             return 201, {}, thing if word == "image" else {word: thing}
         if plain == collection:
-            asked = {name: [value for key, value in request.query if key == name] for name, _value in request.query}
+            asked = {
+                name: [value for key, value in request.query if key == name]
+                for name, _value in request.query
+                if name not in self.ignored
+            }
             found = [
                 thing
                 for thing in things.values()
@@ -403,7 +409,7 @@ class Handler(BaseHTTPRequestHandler):
         elif answer[0] == "hang":
             self.server.cloud.closing.wait(30)
             self.close_connection = True
-        elif answer[0] in ("cut", "drip"):
+        elif answer[0] in ("cut", "drip", "drip-headers"):
             self.send(*answer[1], manner=answer[0])
         else:
             self.send(*answer)
@@ -418,6 +424,13 @@ class Handler(BaseHTTPRequestHandler):
             if value is not None:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(text)))
+        if manner == "drip-headers":
+            self.flush_headers()
+            for number in range(100):
+                self.wfile.write(f"X-Slow-{number}: 1\r\n".encode())
+                self.wfile.flush()
+                if self.server.cloud.closing.wait(0.2):
+                    return
         self.end_headers()
         if manner == "cut":
             text = text[: len(text) // 2]

@@ -549,3 +549,30 @@ def test_what_is_kept_is_counted_and_no_leftover(cloud, run, had):
     record = _run.read_record(run.directory)
     assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 0, True, [])
     assert cloud.requests == []
+
+
+def test_a_cloud_that_ignores_filters_loses_nothing_of_others(cloud, run, had, remove):
+    """The listing of what belongs to one thing may be that of everything."""
+    cloud.ignored = {"volume_id", "device_id", "name", "description"}
+    volume, server = had("volume"), had("server")
+    mine = cloud.put("attachments", volume_id=volume["id"], status="reserved")
+    others = [cloud.put("attachments", volume_id="other", status="reserved"), cloud.put("ports", device_id="other")]
+    router = interface(cloud, run, True)
+    assert remove() == []
+    gone = {path.rpartition("/")[2] for _method, path in cloud.asked("DELETE")}
+    subnet = run.ledger.find("subnet", f"{MARK}-subnet")["id"]
+    assert gone == {mine["id"], volume["id"], server["id"], router["id"], subnet}
+    assert [*cloud.all("attachments"), *cloud.all("ports")] == others
+
+
+@pytest.mark.parametrize("name", ["-volume", ""])
+def test_a_damaged_line_of_the_ledger_is_said_and_keeps_nothing_else(cloud, run, had, remove, name):
+    had("network")
+    with open(run.path("ledger.jsonl"), "ab") as stream:
+        stream.write(b'{"at": "x", "event": "begun", "kind": "volume", "name": "' + name.encode() + b'\xff"}\n')
+    run.ledger = _ledger.Ledger(run.path("ledger.jsonl"))
+    (left,) = remove()
+    assert (left["kind"], left["id"]) == ("damaged line", None)
+    assert left["name"] == f"line 3 of {run.path('ledger.jsonl')}"
+    assert left["why"] == f"it cannot be read: look on the cloud for what is called {MARK}-..., then remove the line"
+    assert cloud.all("networks") == []

@@ -298,3 +298,15 @@ def test_without_an_age_a_run_of_a_clock_that_was_set_back_is_cleaned_too(call, 
 def test_an_age_that_is_none_is_refused():
     with pytest.raises(StageError):
         module.limit_of("-1h")
+
+
+def test_a_ledger_with_a_byte_that_is_no_text_does_not_keep_the_others_from_it(call, cloud, left_run, runs):
+    for name in ("run-1", "run-2", "run-3"):
+        left_run(name)
+    ledger = runs / "run-2" / "ledger.jsonl"
+    ledger.write_bytes(b"\xff" + ledger.read_bytes())
+    result = call(module, runs=str(runs))
+    assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-2", "run-3"]
+    assert f"damaged line line 1 of {ledger}: it cannot be read" in result["msg"]
+    # What the rest of the damaged ledger has is removed as well.
+    assert cloud.all("networks") == []
