@@ -138,10 +138,10 @@ class Reading:
         """A function that says whether a line, as bytes, is looked for: as grep does on a host."""
         scan = Scan(self.keys, self.wanted, 0)
         keys, texts = any_of(self.keys), any_of(scan.window_texts())
-        minutes = any_of({text for zone in zones for text in _logs.minutes(self.wanted, zone)})
+        moments = any_of({text for zone in zones for text in _logs.moments(self.wanted, zone)})
 
         def is_wanted(line):
-            return keys.search(line) or (texts.search(line) and minutes.search(line))
+            return keys.search(line) or (texts.search(line) and moments.search(line))
 
         return is_wanted
 
@@ -331,7 +331,8 @@ def apart(lines, keys):
 
     As (host, the host that it is compared with, how many hours it is ahead of that one).
     """
-    times, own = {}, [line for line in lines if set(line["requests"]) & keys["request"]]
+    own = [line for line in lines if set(line["requests"]) & keys["request"]]
+    times, own = {}, _related.apart(own)[0] if own else []
     for line in own:
         times.setdefault(line["host"], []).append(line["at"])
     if len(times) < 2:
@@ -351,6 +352,9 @@ def doubts(boot, lines, keys):
     if boot.get("by_time"):
         before = f"no other boot was asked for in the {SHORTLY} seconds before it is named"
         found.append(f"no line has the request of the server {boot['server']}: {boot['request']} is taken, as {before}")
+    for line in _related.apart(_related.about(lines, keys))[1][:MOST_NAMED]:
+        what = f"a line of {line['service']} on {line['host']} on this boot is of {moment(line['at'])}"
+        found.append(f"{what}, more than a day from the others, and is left out: look at the clock of {line['host']}")
     for host, other, hours in apart(lines, keys):
         how = f"{abs(hours):g} hours {'later' if hours > 0 else 'earlier'} than those of {other}"
         found.append(

@@ -98,6 +98,8 @@ QUEUE_UNREACHABLE = "the queue is unreachable"
 UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+# A time before 1970, or of the last days before the year 10000, is a mistake, and cannot be reckoned with.
+EARLIEST, LATEST = 0, 253402000000
 # A word of a query that may be told: a name, not a secret
 TELLABLE = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
 
@@ -109,11 +111,14 @@ def parse(line, near, zone):
     """
     line = COLOURS.sub("", line[:LONGEST])
     try:
-        return (
+        parsed = (
             service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
         )
     except (ValueError, OverflowError):
         return None  # it looks like a time and is none, such as a leap second
+    if parsed and parsed["at"] is not None and not EARLIEST <= parsed["at"] <= LATEST:
+        return None
+    return parsed
 
 
 def service_line(line, near, zone):

@@ -25,6 +25,10 @@ EDGE = 100
 # A value that a phrase may take out of a line
 SAFE = re.compile(r"^[\w.:@-]{1,80}$")
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+# How far apart the times are that grep looks for, in seconds, and what of the clock the formats write of each
+STEPS = ((60, "%H:%M"), (3600, "%H:"), (86400, ""))
+FORMS = ("{0:%Y-%m-%d} {2}", "{0:%Y-%m-%d}T{2}", "{1} {0.day:2d} {2}", "{0:%d}/{1}/{0:%Y}:{2}")
+MOST_MOMENTS = 2000
 # What oslo.log writes of an error, each line of a traceback like the first
 ERRORS = (" ERROR ", " CRITICAL ")
 # Lines of one process so close together are one error.
@@ -47,7 +51,7 @@ def read(host, services, wanted):
     sources = []
     if files:
         edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
-        found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), minutes(wanted, zone))
+        found = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), moments(wanted, zone))
         after = host.attempt("the first lines of the logs once more", heads_of, sorted(files), default={})
         for path, (service, changed) in sorted(files.items()):
             lines = None if found is None or path.endswith(COMPRESSED) else found.get(path, [])
@@ -120,16 +124,23 @@ def headed(text):
     return {path: said.splitlines() for path, said in zip(parts[1::2], parts[2::2])}
 
 
-def minutes(wanted, zone):
-    """The beginnings of the times in which the run lies, as the formats write them in the host's zone and in UTC."""
-    forms = ("{0:%Y-%m-%d %H:%M}", "{0:%Y-%m-%dT%H:%M}", "{1} {0.day:2d} {0:%H:%M}", "{0:%d}/{1}/{0:%Y:%H:%M}")
-    first, last = int(wanted["since"] // 60), int(wanted["until"] // 60)
+def moments(wanted, zone):
+    """The beginnings of the times in which the run lies, as the formats write them in the host's zone and in UTC.
+
+    They are minutes, or so much coarser that they are not too many to look for.
+    """
+    span = wanted["until"] - wanted["since"]
+    step, clock = next(((step, clock) for step, clock in STEPS if span / step <= MOST_MOMENTS), (None, None))
+    if step is None:
+        return [""]  # any time
     found = set()
-    for minute in range(first, last + 1):
-        for seconds in dict.fromkeys((zone, 0)):
-            stamp = datetime.fromtimestamp(minute * 60, timezone(timedelta(seconds=seconds)))
-            month = _logformats.MONTHS[stamp.month - 1]
-            found.update(form.format(stamp, month) for form in forms)
+    for number in range(int(wanted["since"] // step), int(wanted["until"] // step) + 1):
+        # In a zone that is no whole number of hours off, an hour's begin and end lie in two.
+        for at in (number * step, (number + 1) * step - 1):
+            for offset in dict.fromkeys((zone, 0)):
+                stamp = datetime.fromtimestamp(at, timezone(timedelta(seconds=offset)))
+                month = _logformats.MONTHS[stamp.month - 1]
+                found.update(form.format(stamp, month, stamp.strftime(clock)) for form in FORMS)
     return sorted(found)
 
 

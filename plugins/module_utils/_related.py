@@ -45,6 +45,8 @@ ASKED = '/servers" status: 202'
 TEXTS = sorted({ASKED, *(text for texts in MARKS.values() for text in texts)})
 # These work for one boot at a time, by its own request; what others ask of it has a request of its own.
 WORKERS = ("nova-conductor", "nova-scheduler", "nova-compute", "nova-api")
+# No boot takes a day. A line further from the others is of a host whose clock is wrong.
+FAR = 86400
 # Kinds that belong to one boot alone, and those that others use too
 OWN, SHARED = ("port", "tap", "volume"), ("image", "network", "subnet")
 
@@ -105,7 +107,7 @@ def boot(one, server, lines):
         "request": one["request"],
         "client": next(iter(sorted(one["clients"])), None),
         "server": server,
-        "at": min(line["at"] - line["seconds"] for line in one["lines"]),
+        "at": min(line["at"] - line["seconds"] for line in apart(one["lines"])[0]),
         "outcome": outcome,
         "siblings": len(one["servers"]) - 1 if server else 0,
     }
@@ -143,12 +145,23 @@ def named(lines, keys):
     return {kind: max(set(texts), key=texts.count) for kind, texts in found.items() if texts}
 
 
+def about(lines, keys):
+    """The lines of a boot: of its requests, or else of its server."""
+    of_request = [line for line in lines if set(line["requests"]) & keys["request"]]
+    # What is done to a server long after its boot is of other requests.
+    return of_request or [line for line in lines if set(line["ids"].get("server", [])) & keys["server"]]
+
+
+def apart(lines):
+    """(lines near the middle one of all, lines far from it)"""
+    middle = sorted(line["at"] for line in lines)[len(lines) // 2]
+    near = [line for line in lines if abs(line["at"] - middle) <= FAR]
+    return near, [line for line in lines if abs(line["at"] - middle) > FAR]
+
+
 def span(lines, keys, settling):
     """(first, last) of a boot: from the request, to the last line of it and what may come of it shortly after."""
-    of_request = [line for line in lines if set(line["requests"]) & keys["request"]]
-    of_server = [line for line in lines if set(line["ids"].get("server", [])) & keys["server"]]
-    # What is done to a server long after its boot is of other requests.
-    about = of_request or of_server
-    first = min(line["at"] - line["seconds"] for line in about)
-    last = max(line["at"] for line in about)
+    near, _far = apart(about(lines, keys))
+    first = min(line["at"] - line["seconds"] for line in near)
+    last = max(line["at"] for line in near)
     return first, last + settling

@@ -14,11 +14,11 @@ import subprocess
 import time
 import tracemalloc
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _host, _logs
+from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _host, _logformats, _logs
 
 RECORDED = Path(__file__).parent / "recorded" / "followed"
 FLOWS = Path(__file__).parents[4] / "roles" / "flow" / "files" / "flows"
@@ -584,3 +584,24 @@ def test_what_is_not_ours_is_passed_over_quickly_and_takes_no_memory(logs):
     assert time.perf_counter() - began < 6
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("days", [0.01, 1, 2, 60, 5000, 2000000])
+@pytest.mark.parametrize("zone", [0, 19800])
+def test_the_times_to_look_for_are_few_and_leave_out_none(days, zone):
+    """Of ten minutes each minute is looked for, of months each hour, of years each day."""
+    since = 1795271880.0
+    until = since + days * 86400
+    found = _logs.moments({"since": since, "until": until}, zone)
+    assert len(found) <= 4 * 4 * _logs.MOST_MOMENTS
+    for at in (since, (since + until) / 2, until) if days < 9999 else ():
+        stamp = datetime.fromtimestamp(at, timezone(timedelta(seconds=zone)))
+        month = _logformats.MONTHS[stamp.month - 1]
+        for form in (
+            "%Y-%m-%d %H:%M:%S",
+            "%Y-%m-%dT%H:%M:%S",
+            f"{month} {stamp.day:2d} %H:%M:%S",
+            f"%d/{month}/%Y:%H:%M:%S",
+        ):
+            assert any(stamp.strftime(form).startswith(text) for text in found)

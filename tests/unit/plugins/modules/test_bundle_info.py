@@ -11,6 +11,7 @@ import json
 import lzma
 import os
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -462,3 +463,21 @@ def test_nothing_is_written(read, bundle):
     before = {path: path.stat().st_mtime_ns for path in Path(bundle.top).rglob("*")}
     read()
     assert {path: path.stat().st_mtime_ns for path in Path(bundle.top).rglob("*")} == before
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("year", ["0001", "1970", "2016", "2100", "9999"])
+def test_a_line_with_a_far_time_is_left_out_and_said(read, bundle, usual, tmp_path, year):
+    """A clock that was wrong for a moment, or a host whose clock is."""
+    line = next(line for line in bundle.lines[COMPUTE] if bundle.boot.request in line)
+    bundle.add("compute2", "nova/nova-compute.log", line.replace("2026-11-21", f"{year}-12-31", 1))
+    bundle.top = tmp_path / "again"
+    bundle.top.mkdir()
+    bundle.write()
+    begun = time.monotonic()
+    found = read(bundle.top)
+    assert time.monotonic() - begun < 5
+    assert (found["began"], found["until"], count(found)) == (usual["began"], usual["until"], count(usual))
+    # Nobody can reckon with the first and the last days of the calendar: they are no time at all.
+    doubt = f"a line of nova-compute on compute2 on this boot is of {year}-12-31"
+    assert [doubt in one for one in found["doubts"]] == ([] if year in ("0001", "9999") else [True])
