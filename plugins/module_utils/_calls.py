@@ -10,7 +10,9 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import contextvars
+import functools
 import os
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -49,12 +51,37 @@ def request_id(headers):
     return headers.get("x-openstack-request-id") or headers.get("x-compute-request-id")
 
 
+def within(seconds, action):
+    """The result of an action, if it ends in time.
+
+    The time limit of a request bounds each read. A service that sends its answer byte by byte renews it with each byte,
+    so the whole is bounded from outside: whoever still waits then is left behind, and ends with the process.
+    """
+    ended = []
+
+    def work():
+        try:
+            ended.append((action(), None))
+        except BaseException as exc:
+            ended.append((None, exc))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not ended:
+        raise requests.exceptions.ReadTimeout(f"the answer was not whole after {seconds:.0f} s")
+    result, error = ended[0]
+    if error is not None:
+        raise error
+    return result
+
+
 class Transport(BaseTransport):
     """The layer below retries and renewed tokens: each request that leaves is one line in calls."""
 
-    def __init__(self, calls, samples):
+    def __init__(self, calls, samples, deadline):
         super().__init__()
-        self.calls, self.samples = calls, samples
+        self.calls, self.samples, self.deadline = calls, samples, deadline
 
     def request(self, method, url, **options):
         watch, sent = Stopwatch(), time.time()
@@ -63,7 +90,8 @@ class Transport(BaseTransport):
         if urlsplit(url).path.endswith("/auth/tokens"):
             call["service"] = "identity"
         try:
-            answer = super().request(method, url, **options)
+            ask = functools.partial(super().request, method, url, **options)
+            answer = within(max(LAST, self.deadline.left()), ask)
             call.update(status=answer.status_code, request_id=request_id(answer.headers))
             self.samples.append((sent, answer.headers.get("date"), time.time()))
             return answer
@@ -79,7 +107,7 @@ class RecordedSession(BaseSession):
     """A keystoneauth session with a record, a deadline, and repeats of safe requests."""
 
     def __init__(self, *args, calls, samples, deadline, api_timeout, **options):
-        transport = Transport(calls, samples)
+        transport = Transport(calls, samples, deadline)
         for scheme in ("http://", "https://"):
             transport.mount(scheme, keystone_session.TCPKeepAliveAdapter())
         super().__init__(*args, session=transport, **options)

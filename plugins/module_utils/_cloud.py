@@ -15,6 +15,7 @@ import os
 from ._calls import RecordedSession
 from ._cloud_errors import without_credentials
 from ._errors import StageError
+from ._waiting import seconds_of
 
 try:
     import openstack.config
@@ -86,6 +87,7 @@ def why_no_clouds():
 
 
 def connect(params, calls, samples, deadline):
+    seconds_of(params["api_timeout"], "api_timeout")
     constructor = functools.partial(
         RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
     )

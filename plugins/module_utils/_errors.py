@@ -9,8 +9,6 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
-from ._waiting import DeadlinePassed
-
 HINTS = {
     "unauthorized": "Look at user, password, project and domains in clouds.yaml.",
     "forbidden": "The user's role in this project does not allow this: look at its roles and at the service's policy.",
@@ -51,6 +49,14 @@ class StageError(Exception):
             "hint": hint or HINTS.get(kind, ""),
             "details": details,
         }
+
+
+class DeadlinePassed(Exception):
+    """A wait took longer than it may; carries what it waited for and the last state."""
+
+    def __init__(self, what, state, seconds):
+        super().__init__(what)
+        self.what, self.state, self.seconds = what, state, seconds
 
 
 class Interrupted(BaseException):

@@ -139,7 +139,7 @@ def end_alone(run, params):
         _clean.keep(run)
     else:
         try:
-            _clean.clean(run, {**params, "timeout": 300})
+            _clean.clean(run, {**params, "timeout": params["timeouts"].get("cleanup", 300)})
         except Exception as exc:
             error = explain(exc, "cleaning up after the playbook had ended")
             run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]

@@ -9,29 +9,36 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import math
 import time
 
 from ._clock import Stopwatch, now
+from ._errors import DeadlinePassed, StageError
 
 # A change is to be known within half a second: the longest pause and a usual answer stay below it.
 PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
 STRAINED, LONGEST = 1, 10
 
 
+def seconds_of(value, name):
+    """A time to wait, as given in an option; a wait without an end, or for no number of seconds, is refused."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        hint = "Give a number of seconds above 0."
+        raise StageError("invalid", f"{name} cannot be {value}", resource=name, hint=hint)
+    return seconds
+
+
 class Deadline:
-    def __init__(self, seconds):
-        self.seconds, self._end = seconds, time.monotonic() + seconds
+    def __init__(self, seconds, name="timeout"):
+        self.seconds = seconds_of(seconds, name)
+        self._end = time.monotonic() + self.seconds
 
     def left(self):
         return self._end - time.monotonic()
-
-
-class DeadlinePassed(Exception):
-    """A wait took longer than it may; carries what it waited for and the last state."""
-
-    def __init__(self, what, state, seconds):
-        super().__init__(what)
-        self.what, self.state, self.seconds = what, state, seconds
 
 
 def pause_after(took, waited, period=PERIOD):

@@ -190,6 +190,8 @@ def main():
     run_id = module.params["run_id"]
     if not RUN_ID.fullmatch(run_id):
         module.fail_json(msg=f"{run_id!r} is no run id: letters, digits and hyphens")
+    if module.params["deadline"] <= 0:
+        module.fail_json(msg=f"deadline cannot be {module.params['deadline']}: the recorder must end by itself")
     if os.geteuid():
         module.fail_json(msg="only root may trace the broker: set become")
     if module.check_mode:

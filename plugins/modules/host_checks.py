@@ -77,6 +77,7 @@ import tempfile
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils import _checks, _run
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._waiting import seconds_of
 
 TIMED_OUT = 124
 RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they passed
@@ -85,6 +86,7 @@ RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they pa
 def suite_results(module):
     """What the suite has written; why it wrote nothing otherwise."""
     params = module.params
+    seconds_of(params["timeout"], "timeout")
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "checks.json")
         # One that hangs on a host must not keep the run from its end; not every system has the program.

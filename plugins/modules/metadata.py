@@ -63,8 +63,7 @@ error:
 
 from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _reach, _stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._waiting import DeadlinePassed
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import DeadlinePassed, StageError
 
 # A console is read by the compute host for us, which costs more than a look at a state.
 CONSOLE_PERIOD = 0.5

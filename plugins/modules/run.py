@@ -43,6 +43,13 @@ options:
     type: list
     elements: path
     default: []
+  timeouts:
+    description:
+      - The seconds that each stage, the recorder on the queue (C(firehose)), the checks of the hosts (C(checks))
+        and the removal (C(cleanup)) will be given. The watch gives the removal the same.
+      - A wrong one fails the run before anything is made. One that is not set is not looked at.
+    type: dict
+    default: {}
   _controller:
     description: The process whose end the watch waits for. The collection sets it by itself.
     type: int
@@ -79,7 +86,14 @@ finished:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _flow, _guard, _run, _thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils import (
+    _cloud,
+    _flow,
+    _guard,
+    _run,
+    _thresholds,
+    _waiting,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
 
 
@@ -93,6 +107,7 @@ def main():
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
             "watch": {"type": "bool", "default": True},
             "flows": {"type": "list", "elements": "path", "default": []},
+            "timeouts": {"type": "dict", "default": {}},
             "_controller": {"type": "int"},
         },
         supports_check_mode=True,
@@ -103,7 +118,11 @@ def main():
     if not _thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
     run_id = params["run_id"] or _run.new_run_id()
+    given = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
     try:
+        params["timeouts"] = {
+            name: _waiting.seconds_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
+        }
         _thresholds.check_expressions(params["thresholds"])
         for path in params["flows"]:
             _flow.load(path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _cloud_errors
@@ -247,7 +248,7 @@ def test_an_authority_that_is_not_there_is_a_matter_of_tls(connect, tmp_path):
 
 
 def test_after_the_deadline_a_request_has_a_second_and_no_repeats(cloud, connect):
-    connection = connect(timeout=0)
+    connection = connect(timeout=1e-9)
     assert names(connection) == []
     cloud.trouble("GET", NETWORKS, "reset", times=99)
     failed(lambda: names(connection))
@@ -269,3 +270,16 @@ def test_services_are_named_by_the_endpoint_most_alike():
     endpoints = [("compute", "http://h:1/compute/v2.1"), ("image", "http://h:1/image"), ("identity", "http://h:2/v3")]
     _calls.name_services(calls, endpoints)
     assert [one["service"] for one in calls] == ["compute", "compute", "image", "identity", None, "image"]
+
+
+@pytest.mark.parametrize("how", ["drip", "drip-headers"])
+def test_the_deadline_bounds_a_service_that_answers_byte_by_byte(cloud, connect, how):
+    """Each byte renews the time of a read, so that the answer alone would take twenty seconds and more."""
+    cloud.trouble("GET", NETWORKS, how, times=9)
+    connection = connect(timeout=1)
+    connection.session.get_token()
+    begun = time.monotonic()
+    error, unanswered = failed(lambda: names(connection))
+    assert time.monotonic() - begun < 4
+    assert (error["kind"], unanswered) == ("unreachable", True)
+    assert set(answers(connection)) == {"ReadTimeout"}

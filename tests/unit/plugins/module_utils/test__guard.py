@@ -77,7 +77,7 @@ def stage_at_work(run):
 @pytest.fixture
 def options(params):
     """What the module run hands on."""
-    return {**params, "keep": "never", "thresholds": []}
+    return {**params, "keep": "never", "thresholds": [], "timeouts": {}}
 
 
 def until(condition, seconds=20):

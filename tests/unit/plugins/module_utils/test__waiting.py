@@ -10,6 +10,7 @@ import time
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils import _waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._clock import seconds_between
+from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
 
 
 def looks(*answers, before=lambda: None):
@@ -138,3 +139,10 @@ def test_the_line_is_there_when_a_look_fails():
     assert record[0]["looks"] == 1
     assert record[0]["states"][0]["state"] == "BUILD"
     assert record[0]["resolution_s"] is None
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), float("-inf"), 0, -1, "x", None, [1]])
+def test_a_deadline_that_never_comes_or_has_been_is_refused(seconds):
+    with pytest.raises(StageError) as caught:
+        _waiting.Deadline(seconds)
+    assert caught.value.record["message"] == f"timeout cannot be {seconds}"

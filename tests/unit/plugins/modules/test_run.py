@@ -109,3 +109,23 @@ def test_a_run_that_another_playbook_works_on_is_refused(call, runs, watched):
     assert result["failed"]
     assert "another process works on the run run-1" in result["msg"]
     assert watched == []
+
+
+@pytest.mark.parametrize("value", ["x", "nan", "inf", "-1", "0", -5, float("inf"), [3]])
+@pytest.mark.parametrize("name", ["cleanup", "boot"])
+def test_a_time_that_nobody_can_wait_is_refused_before_anything_is_made(call, runs, name, value):
+    result = call(module, runs=str(runs), cloud="lab", timeouts={"auth": "5", name: value})
+    assert result["failed"] is True
+    assert result["msg"].startswith(f"the timeout of {name} cannot be {value}. Give a number of seconds above 0")
+    assert not runs.exists()
+
+
+def test_the_watch_is_given_the_time_of_the_removal(call, runs, watched):
+    call(
+        module,
+        runs=str(runs),
+        cloud="lab",
+        _controller=os.getpid(),
+        timeouts={"cleanup": "90", "boot": "", "auth": None},
+    )
+    assert watched[0][1]["timeouts"] == {"cleanup": 90}
