@@ -42,12 +42,12 @@ GENERAL = {what: re.compile(pattern) for what, pattern in PATTERNS.items()}
 # What the repository has and is no secret
 OURS = [
     ("*test_secret_scan.py", "*", "they are planted, to be found"),
-    ("*test__cloud.py", "a password in a URL", "made up, for a test that it is left out"),
-    ("*test_errors_of_logs.py", "a password", "made up, for a test that it stays on its host"),
-    ("*test_logs.py", "a password", "made up, for a test that it stays on its host"),
-    ("*test_logs.py", "a token in a header", "made up, for a test that it stays on its host"),
+    ("*_cloud/test_connection.py", "a password in a URL", "made up, for a test that it is left out"),
+    ("*test_log_errors.py", "a password", "made up, for a test that it stays on its host"),
+    ("*test_log_files.py", "a password", "made up, for a test that it stays on its host"),
+    ("*test_log_files.py", "a token in a header", "made up, for a test that it stays on its host"),
     ("*test_bundle_info.py", "a password", "made up, for a test that it is not told"),
-    ("*recorded/host-compute2.jsonl", "a password", "the name of an object in the emulator, which has the secret"),
+    ("*recorded/hosts/compute2.jsonl", "a password", "the name of an object in the emulator, which has the secret"),
     ("*faults.py", "a key of Ceph", "made up, for a host that Ceph is to refuse"),
 ]
 # Shorter words are in everything.

@@ -21,7 +21,7 @@ import time
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.stackproof.provision.plugins.module_utils._render import clean
+from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 
 display = Display()

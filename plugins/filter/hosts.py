@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.stackproof.provision.plugins.module_utils._truth import parts_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_facts import parts_of
 
 # Ansible takes an empty list of hosts for all of them.
 NOBODY = ["all", "!all"]

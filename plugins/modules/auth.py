@@ -61,9 +61,10 @@ error:
   type: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _clock, _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 # Cinder is found under either name.
 OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
@@ -161,7 +162,7 @@ def act(stage):
     for service in wanted:
         stage.begin(f"reading the versions of the service {service}")
         services.append(version_of(stage, service))
-    stage.details["clock"] = _clock.clock_difference(stage.samples)
+    stage.details["clock"] = clock.clock_difference(stage.samples)
 
 
 def main():
@@ -172,7 +173,7 @@ def main():
             "default": ["identity", "image", "network", "block-storage", "compute"],
         },
     }
-    _stage.main("auth", act, options, timeout=60)
+    run_stage("auth", act, options, timeout=60)
 
 
 if __name__ == "__main__":

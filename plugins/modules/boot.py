@@ -82,10 +82,12 @@ import time
 import uuid
 from types import SimpleNamespace
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _osprofiler, _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")
@@ -132,7 +134,7 @@ def server_body(run, flavor, name, params, nonces):
         "name": name,
         "flavorRef": flavor.id,
         "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces["metadata"]},
-        "user_data": base64.b64encode(_guest.user_data(nonces["user_data"]).encode()).decode(),
+        "user_data": base64.b64encode(guest.user_data(nonces["user_data"]).encode()).decode(),
         "networks": [{"port": port["id"]} if port else {"uuid": network["id"]}],
         "imageRef": image["id"],
     }
@@ -244,7 +246,7 @@ def act(stage):
     if stage.check:
         stage.changed = True
         return
-    nonces = _guest.nonces(run.id, run.record["started"])
+    nonces = guest.nonces(run.id, run.record["started"])
     stage.details["request_id"] = request_id = f"req-{uuid.uuid4()}"
     body = server_body(run, flavor, name, params, nonces)
 
@@ -256,7 +258,7 @@ def act(stage):
         headers = {"X-OpenStack-Request-ID": request_id}
         if params["profiler_key"]:
             stage.details["trace"] = str(uuid.uuid4())
-            headers.update(_osprofiler.headers(params["profiler_key"], stage.details["trace"]))
+            headers.update(osprofiler.headers(params["profiler_key"], stage.details["trace"]))
         return found(answer_of(nova.post("/servers", json={"server": body}, headers=headers, **options))["server"])
 
     def find():
@@ -298,7 +300,7 @@ def main():
         "host": {"type": "str"},
         "profiler_key": {"type": "str", "no_log": True},
     }
-    _stage.main("boot", act, options, timeout=300)
+    run_stage("boot", act, options, timeout=300)
 
 
 if __name__ == "__main__":

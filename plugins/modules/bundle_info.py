@@ -89,37 +89,33 @@ bundle:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _bundle_host,
-    _bundle_read,
-    _flow,
-    _related,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_host, bundle_read, related
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
 
 
 def read(params):
-    flows = [_flow.load(path) for path in params["flows"]]
-    since, until = (params[name] and _bundle_host.seconds_of(params[name]) for name in ("since", "until"))
+    flows = [flow.load(path) for path in params["flows"]]
+    since, until = (params[name] and bundle_host.seconds_of(params[name]) for name in ("since", "until"))
     directory = os.path.abspath(params["directory"])
-    bundle = _bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
-    boot, keys, lines = _bundle_read.find(bundle, params["request_id"], params["server_id"], since, until)
-    wanted = _bundle_read.wanted(keys, lines, _flow.wanted(flows))
+    bundle = bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
+    boot, keys, lines = bundle_read.find(bundle, params["request_id"], params["server_id"], since, until)
+    wanted = bundle_read.wanted(keys, lines, flow.wanted(flows))
     hosts, levels = bundle.events(wanted)
-    _bundle_read.add_addresses(bundle, hosts, keys["port"])
+    bundle_read.add_addresses(bundle, hosts, keys["port"])
     asked = {name: params[name] for name in ("request_id", "server_id", "since", "until") if params[name]}
     return {
         "name": os.path.basename(directory) or directory,
         "asked": asked,
         "boot": {name: boot[name] for name in ("request", "client", "server", "outcome", "siblings")},
         "keys": wanted["keys"],
-        "named": _related.named(lines, keys),
-        "host": _bundle_read.compute_host(hosts),
+        "named": related.named(lines, keys),
+        "host": bundle_read.compute_host(hosts),
         "began": wanted["began"],
         "until": wanted["until"],
         "levels": levels,
         "zones": bundle.zones_at(wanted["began"]),
-        "doubts": [*bundle.links(), *_bundle_read.doubts(boot, lines, keys)],
+        "doubts": [*bundle.links(), *bundle_read.doubts(boot, lines, keys)],
         "hosts": hosts,
     }
 
@@ -140,7 +136,7 @@ def main():
         mutually_exclusive=[("request_id", "server_id")],
         supports_check_mode=True,
     )
-    if not _flow.HAS_LIBRARIES:
+    if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     try:
         found = read(module.params)

@@ -74,17 +74,13 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _clean,
-    _cloud,
-    _finish,
-    _guard,
-    _ledger,
-    _verdict,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import explain
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._run import Run, check_own, run_directories
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
+from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, finish, watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
+from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -113,7 +109,7 @@ def chosen(params, problems):
         try:
             run = Run(directory)
             old = before is None or datetime.fromisoformat(run.record["started"]) <= before
-            if old and not _guard.is_watched(run):
+            if old and not watchdog.is_watched(run):
                 runs.append(run)
         except Exception as exc:  # it does not keep the others from being cleaned up
             problems.append(explain(exc, f"reading {directory}")["message"])
@@ -122,41 +118,41 @@ def chosen(params, problems):
 
 def there(run):
     """Names of what the ledger has and has not seen go."""
-    return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in _ledger.OPEN]
+    return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
 
 
 def clean_one(run, params, check):
     if params["end"]:
         check_own(run)  # the playbook that began a run knows that it is its own
-        if _guard.is_watched(run):
+        if watchdog.is_watched(run):
             hint = "Wait until it ends, or interrupt it."
             raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
     before = there(run)
     line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
-    if params["keep"] == "always" or (params["keep"] == "on_failure" and _verdict.has_failed(run.record)):
+    if params["keep"] == "always" or (params["keep"] == "on_failure" and verdict.has_failed(run.record)):
         line["kept"] = bool(before)
         if not check:
             with run.alone():
-                _clean.keep(run)
+                clean.keep(run)
         return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
     if before and not check:
         # A run knows its cloud; another one may be named, with other names in clouds.yaml.
         known = run.record["cloud"] if re.fullmatch(r"[\w.-]+", run.record["cloud"]) else None
         cloud = params["cloud"] or (None if known == "environment" else known)
         with run.alone():
-            _clean.clean(run, {**params, "cloud": cloud})
+            clean.clean(run, {**params, "cloud": cloud})
         line["left"] = run.record["leftovers"]
     if params["end"] and run.record["finished"] is None and not check:
         with run.alone():
-            _finish.finish(run, broke_off=_finish.AFTER_STAGES)
-            _finish.render(run)
+            finish.finish(run, broke_off=finish.AFTER_STAGES)
+            finish.render(run)
     return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
 
 
 def main():
     module = AnsibleModule(
         argument_spec={
-            **_cloud.CLOUD_OPTIONS,
+            **connection.CLOUD_OPTIONS,
             "run_dir": {"type": "path"},
             "runs": {"type": "path"},
             "older_than": {"type": "str"},
@@ -168,7 +164,7 @@ def main():
         required_one_of=[("run_dir", "runs")],
         supports_check_mode=True,
     )
-    if not _cloud.HAS_SDK:
+    if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if module.check_mode and module.params["run_dir"] and not os.path.exists(module.params["run_dir"]):
         module.exit_json(changed=False, runs=[])

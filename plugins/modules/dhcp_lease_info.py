@@ -80,20 +80,20 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _dnsmasq, _host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import dnsmasq, host_module
 
 
 def main():
-    _host_module.main(
+    host_module.main(
         {
-            **_host_module.PREFIXES,
+            **host_module.PREFIXES,
             "network": {"type": "str", "required": True},
             "mac": {"type": "str", "required": True},
             "since": {"type": "float", "default": 0},
-            "states": {"type": "list", "elements": "path", "default": _dnsmasq.STATES},
-            "logs": {"type": "dict", "default": _dnsmasq.SOURCES},
+            "states": {"type": "list", "elements": "path", "default": dnsmasq.STATES},
+            "logs": {"type": "dict", "default": dnsmasq.SOURCES},
         },
-        lambda host, params: _dnsmasq.read(
+        lambda host, params: dnsmasq.read(
             host, params["network"], params["mac"], params["since"], params["states"], params["logs"]
         ),
     )

@@ -59,21 +59,23 @@ verdict:
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _diagnosis, _flow, _follow, _run
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
 def file(params, check_mode):
-    flows = [_flow.load(path) for path in params["flows"]]
-    record, events = _diagnosis.record_of(params["bundle"], flows, _run.new_run_id())
+    flows = [flow.load(path) for path in params["flows"]]
+    record, events = diagnosis.record_of(params["bundle"], flows, new_run_id())
     directory = None
     if not check_mode:
-        run, _new = _run.begin(params["diagnoses"], record["run_id"], record["cloud"])
+        run, _new = begin(params["diagnoses"], record["run_id"], record["cloud"])
         with run.alone():
             run.record, directory = record, run.directory
             run.save()
-            lines = "".join(f"{line}\n" for line in _follow.lines(_follow.of_run(events)))
-            _run.write_whole(run.path("events.jsonl"), lines)
+            lines = "".join(f"{line}\n" for line in follow.lines(follow.of_run(events)))
+            write_whole(run.path("events.jsonl"), lines)
     return {"changed": True, "directory": directory, "verdict": record["verdict"]}
 
 
@@ -86,7 +88,7 @@ def main():
         },
         supports_check_mode=True,
     )
-    if not _flow.HAS_LIBRARIES:
+    if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     try:
         result = file(module.params, module.check_mode)

@@ -41,13 +41,13 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _libvirt
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, libvirt
 
 
 def main():
-    _host_module.main(
-        {**_host_module.PREFIXES, "uuid": {"type": "str", "required": True}},
-        lambda host, params: _libvirt.read(host, params["uuid"]),
+    host_module.main(
+        {**host_module.PREFIXES, "uuid": {"type": "str", "required": True}},
+        lambda host, params: libvirt.read(host, params["uuid"]),
     )
 
 

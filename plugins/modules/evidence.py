@@ -45,8 +45,9 @@ hosts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils import _clock, _run
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 
 def status_of(read):
@@ -93,11 +94,11 @@ def main():
     hosts = [as_record(name, found) for name, found in sorted(module.params["hosts"].items())]
     try:
         if not module.check_mode:
-            run = _run.Run(directory)
+            run = Run(directory)
             with run.alone():
                 run.record["hosts"] = hosts
-                asked = (run.record["instance"] or {}).get("asked") or _clock.now()
-                run.record["evidence"] = {"started": asked, "finished": _clock.now()}
+                asked = (run.record["instance"] or {}).get("asked") or now()
+                run.record["evidence"] = {"started": asked, "finished": now()}
                 run.save()
     except (StageError, OSError) as exc:
         error = explain(exc, f"filing the evidence in {directory}")

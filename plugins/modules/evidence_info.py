@@ -78,21 +78,21 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs, _truth
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, host_module, log_files
 
 
 def read(host, params):
     platform, wanted = params["platform"], params["wanted"]
-    found = {"facts": _truth.read(host, params["parts"], params["instance"], platform)}
+    found = {"facts": host_facts.read(host, params["parts"], params["instance"], platform)}
     if wanted:
         patient = host.patient()
-        found["logs"] = _logs.told(patient, platform.get("logs") or [], wanted, params["offset_s"])
+        found["logs"] = log_files.told(patient, platform.get("logs") or [], wanted, params["offset_s"])
         found["logs"]["unread"] = patient.unread
     return found
 
 
 def main():
-    _host_module.main(
+    host_module.main(
         {
             "instance": {"type": "dict"},
             "parts": {

@@ -94,7 +94,7 @@ import sys
 from importlib.util import find_spec
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils import _firehose, _queue
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import firehose, queue
 
 PLACE = "/run"
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
@@ -113,10 +113,10 @@ def start(module, name, directory):
     config = {"name": name, "seconds": params["deadline"], "vhost": params["vhost"], "prefix": params["prefix"]}
     program = os.path.join(directory, "firehose.py")
     for path, text in (
-        (program, inspect.getsource(_firehose)),
+        (program, inspect.getsource(firehose)),
         (os.path.join(directory, "config.json"), json.dumps(config)),
     ):
-        with open(path, "w", encoding="utf-8", opener=_firehose.private) as file:
+        with open(path, "w", encoding="utf-8", opener=firehose.private) as file:
             file.write(text)
     properties = {
         "Type": "notify",
@@ -153,9 +153,9 @@ def stop(module, name, directory):
         foreign = found(directory)
         path = os.path.join(directory, "messages")
         with open(path, encoding="utf-8") as lines:
-            events = _queue.read(lines, module.params["wanted"].get("keys") or {})
-        if os.path.getsize(path) >= _firehose.KEPT:
-            why = f"more than {_firehose.KEPT >> 20} MiB were recorded, and the rest not"
+            events = queue.read(lines, module.params["wanted"].get("keys") or {})
+        if os.path.getsize(path) >= firehose.KEPT:
+            why = f"more than {firehose.KEPT >> 20} MiB were recorded, and the rest not"
     except OSError as exc:
         why = f"the recorder has not begun: {exc.strerror}"
     undo(module, name, directory)
@@ -169,7 +169,7 @@ def undo(module, name, directory):
         with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
             config = json.load(file)
         try:
-            _firehose.restore(directory, config)
+            firehose.restore(directory, config)
         except SystemExit as exc:
             shutil.rmtree(directory)
             module.fail_json(msg=f"what was done for the recorder {name} could not be undone: {exc}")
@@ -196,7 +196,7 @@ def main():
         module.fail_json(msg="only root may trace the broker: set become")
     if module.check_mode:
         module.exit_json(changed=False, foreign=False, events=[], why="in check mode nothing is recorded")
-    name = _firehose.MARK + run_id
+    name = firehose.MARK + run_id
     act = {"started": start, "stopped": stop}[module.params["state"]]
     result = act(module, name, os.path.join(PLACE, name))
     if result["foreign"]:

@@ -51,8 +51,10 @@ coverage:
 
 import json
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow, _judge
-from ansible_collections.stackproof.provision.plugins.module_utils._run import write_whole
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import write_whole
 
 
 def main():
@@ -63,29 +65,30 @@ def main():
         )
         logs = {host: {**read, "events": json.loads(read["events"])} for host, read in logs.items()}
         spans = {host: read for host, read in module.params["spans"].items() if read and "spans" in read}
-        found, events = _follow.follow(run.record, flows, logs, queue, spans)
+        found, events = follow_module.follow(run.record, flows, logs, queue, spans)
         if not module.check_mode:
             with run.alone():
                 run.record["flows"] = found
-                run.record["errors"] = _follow.errors_of(events)
-                run.record["logs"] = _follow.logs_read(module.params["logs"])
+                run.record["errors"] = follow_module.errors_of(events)
+                run.record["logs"] = follow_module.logs_read(module.params["logs"])
                 recorded = {
-                    "queue": _follow.recorded(module.params["queue"]),
-                    "spans": _follow.traced(module.params["spans"]),
+                    "queue": follow_module.recorded(module.params["queue"]),
+                    "spans": follow_module.traced(module.params["spans"]),
                 }
                 run.record.update({name: told for name, told in recorded.items() if told})
                 run.save()
                 # The verdict comes after the removal of everything; who waits for it is told now.
                 failed = next((stage["stage"] for stage in run.record["stages"] if stage["status"] == "failed"), None)
-                broke = _judge.finding(run.record)
+                broke = culprit.finding(run.record)
                 if broke and broke["said"]:
                     run.say(failed, broke["said"])
                 write_whole(
-                    run.path("events.jsonl"), "".join(f"{line}\n" for line in _follow.lines(_follow.of_run(events)))
+                    run.path("events.jsonl"),
+                    "".join(f"{line}\n" for line in follow_module.lines(follow_module.of_run(events))),
                 )
         return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}
 
-    _flow_module.main({name: {"type": "dict", "default": {}} for name in ("logs", "queue", "spans")}, follow)
+    flow_module.main({name: {"type": "dict", "default": {}} for name in ("logs", "queue", "spans")}, follow)
 
 
 if __name__ == "__main__":

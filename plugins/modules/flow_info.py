@@ -33,14 +33,14 @@ wanted:
   type: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow_module, _follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 
 
 def main():
     def look(run, flows, _module):
-        return {"changed": False, "wanted": _follow.wanted(run.record, flows)}
+        return {"changed": False, "wanted": follow.wanted(run.record, flows)}
 
-    _flow_module.main({}, look)
+    flow_module.main({}, look)
 
 
 if __name__ == "__main__":

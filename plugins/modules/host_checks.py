@@ -75,9 +75,10 @@ import sys
 import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils import _checks, _run
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._waiting import seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import file_checks, unreadable
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import seconds_of
 
 TIMED_OUT = 124
 RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they passed
@@ -124,7 +125,7 @@ def results_or_why_not(module):
     except (StageError, OSError) as exc:
         error = explain(exc, "checking the hosts")
         why = f"{error['message']}. {error['hint']}".strip()
-        return [_checks.unreadable("The hosts were checked", why)]
+        return [unreadable("The hosts were checked", why)]
 
 
 def main():
@@ -144,12 +145,12 @@ def main():
     if module.check_mode:
         module.exit_json(changed=False, checks=[])
     try:
-        run = _run.Run(params["run_dir"])
+        run = Run(params["run_dir"])
         if params["phase"] == "removed" and run.record["kept"]:
             module.exit_json(changed=False, checks=[])
         checks = results_or_why_not(module)
         with run.alone():
-            _checks.file_checks(run, checks)
+            file_checks(run, checks)
     except (StageError, OSError) as exc:
         error = explain(exc, "checking the hosts")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")

@@ -92,9 +92,9 @@ import os
 import time
 from types import SimpleNamespace
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 FORMATS = {
     ".qcow2": "qcow2",
@@ -267,7 +267,7 @@ def main():
         "properties": {"type": "dict", "default": {}},
         "store": {"type": "str"},
     }
-    _stage.main("image", act, options, timeout=900, mutually_exclusive=[("image", "file")])
+    run_stage("image", act, options, timeout=900, mutually_exclusive=[("image", "file")])
 
 
 if __name__ == "__main__":

@@ -59,18 +59,15 @@ import functools
 from datetime import datetime, timedelta
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _agents,
-    _checks,
-    _cloud,
-    _instance,
-    _rivals,
-    _run,
-    _waiting,
-    _wallet,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import STRANGE, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import agents as agents_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import instance as instance_module
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
+from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
+from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import STRANGE, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 # What is asked of a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
@@ -86,28 +83,30 @@ class Askers:
 
     def __init__(self, params, run):
         self.params, self.run = params, run
-        self.deadline = _waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
+        self.deadline = waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
 
     @functools.cached_property
     def member(self):
-        cloud = _cloud.connect(self.params, [], [], self.deadline)
+        cloud = connection.connect(self.params, [], [], self.deadline)
         if self.run:
-            _wallet.take(self.run.wallet, cloud.session.auth)
+            token_cache.take(self.run.wallet, cloud.session.auth)
         return cloud
 
     @functools.cached_property
     def admin(self):
         """None if there is no administrator to ask."""
         theirs = {**self.params, "cloud": self.params["admin_cloud"], "_cloud": None, "auth": None}
-        return _cloud.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
+        return connection.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
 
 def look(askers, module, run):
     identity = module.params["server"] or (run.resource("server") or {}).get("id")
     if not identity:
         return None
-    instance = _instance.look(askers.member, identity, askers.admin)
-    claims = ask_or_warn(module, lambda: _instance.claims(askers.admin, instance["server"])) if askers.admin else None
+    instance = instance_module.look(askers.member, identity, askers.admin)
+    claims = (
+        ask_or_warn(module, lambda: instance_module.claims(askers.admin, instance["server"])) if askers.admin else None
+    )
     return {**instance, **(claims or {"allocations": None, "claimed_on": []})}
 
 
@@ -115,7 +114,7 @@ def look_at_agents(askers, module, run):
     """What an administrator is told of the services and agents of a cloud that failed; what is not is a warning."""
     if not (has_failed(run) and module.params["admin_cloud"]):
         return []
-    agents, unread = ask_or_warn(module, lambda: _agents.look(askers.admin)) or ([], [])
+    agents, unread = ask_or_warn(module, lambda: agents_module.look(askers.admin)) or ([], [])
     for reason in unread:
         module.warn(reason)
     return agents
@@ -125,9 +124,9 @@ def look_at_others(askers, module, run):
     """What an administrator is told of other boots at the time of this one; logs tell less, and will do."""
     if not (run and run.resource("server") and module.params["admin_cloud"]):
         return None
-    since = datetime.fromisoformat(run.record["started"]) - timedelta(seconds=_rivals.RIVALRY)
+    since = datetime.fromisoformat(run.record["started"]) - timedelta(seconds=rivals.RIVALRY)
     ours = run.resource("server")["id"]
-    return ask_or_warn(module, lambda: _instance.other_boots(askers.admin, ours, since.isoformat()))
+    return ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since.isoformat()))
 
 
 def ask_or_warn(module, ask):
@@ -156,7 +155,7 @@ def look_or_file_why_not(askers, module, run):
             raise
         reason = why_not(exc)
         with run.alone():
-            _checks.file_checks(run, [_checks.unreadable("The API was asked what the hosts should show", reason)])
+            checks.file_checks(run, [checks.unreadable("The API was asked what the hosts should show", reason)])
         module.warn(reason)
         return None
 
@@ -164,7 +163,7 @@ def look_or_file_why_not(askers, module, run):
 def main():
     module = AnsibleModule(
         argument_spec={
-            **_cloud.CLOUD_OPTIONS,
+            **connection.CLOUD_OPTIONS,
             "server": {"type": "str"},
             "run_dir": {"type": "path"},
             "admin_cloud": {"type": "str"},
@@ -173,11 +172,11 @@ def main():
         required_one_of=[("server", "run_dir")],
         supports_check_mode=True,
     )
-    if not _cloud.HAS_SDK:
+    if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params
     try:
-        run = _run.Run(params["run_dir"]) if params["run_dir"] else None
+        run = Run(params["run_dir"]) if params["run_dir"] else None
         askers = Askers(params, run)
         # A cloud that lets its users wait is best told by its agents: they come first.
         agents = look_at_agents(askers, module, run)

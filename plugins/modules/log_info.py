@@ -69,18 +69,18 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _logs
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, log_files
 
 
 def main():
-    _host_module.main(
+    host_module.main(
         {
-            **_host_module.PREFIXES,
+            **host_module.PREFIXES,
             "services": {"type": "list", "elements": "dict", "required": True},
             "wanted": {"type": "dict", "required": True},
             "offset_s": {"type": "float", "default": 0},
         },
-        lambda host, params: _logs.told(host, params["services"], params["wanted"], params["offset_s"]),
+        lambda host, params: log_files.told(host, params["services"], params["wanted"], params["offset_s"]),
     )
 
 

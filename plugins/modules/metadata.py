@@ -61,9 +61,10 @@ error:
   type: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _reach, _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, reach
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 
 # A console is read by the compute host for us, which costs more than a look at a state.
 CONSOLE_PERIOD = 0.5
@@ -81,11 +82,11 @@ def follow_guest(stage, server, nonces):
     nova = stage.cloud.compute
 
     def look():
-        seen = _guest.read(read_console(nova, server["id"]), nonces)
+        seen = guest.read(read_console(nova, server["id"]), nonces)
         stage.details["guest"] = seen
-        if _guest.is_wrong(seen, server["id"], nonces):
+        if guest.is_wrong(seen, server["id"], nonces):
             raise finding(seen, server, nonces)
-        return _guest.is_proved(seen), _guest.progress(seen), seen
+        return guest.is_proved(seen), guest.progress(seen), seen
 
     try:
         stage.wait("the guest to show that it read metadata and user data", look, CONSOLE_PERIOD)
@@ -94,15 +95,15 @@ def follow_guest(stage, server, nonces):
 
 
 def finding(seen, server, nonces):
-    kind, message, hint = _guest.finding(seen, server["id"], nonces)
+    kind, message, hint = guest.finding(seen, server["id"], nonces)
     return StageError(kind, f"the server {server['name']}: {message}", resource=server["name"], hint=hint)
 
 
-def reach(stage, address, port):
+def reach_guest(stage, address, port):
     """Ping and TCP from here; what this machine may not send is said, not guessed."""
     stage.begin(f"reaching the guest at {address}")
     reached = stage.details["reached"] = {"address": address}
-    for way, attempt in (("ping", lambda: _reach.ping(address)), ("tcp", lambda: _reach.tcp(address, port))):
+    for way, attempt in (("ping", lambda: reach.ping(address)), ("tcp", lambda: reach.tcp(address, port))):
         try:
             stage.wait(f"an answer of {address} by {way}", lambda act=attempt, to=way: answered(reached, to, act()))
         except DeadlinePassed:
@@ -126,14 +127,14 @@ def act(stage):
         return None
     if server is None:
         raise StageError("invalid", "there is no server yet", hint="Run the stage boot of this run first.")
-    follow_guest(stage, server, _guest.nonces(run.id, run.record["started"]))
-    stage.details["lease_is_port_address"] = _guest.lease_matches(
+    follow_guest(stage, server, guest.nonces(run.id, run.record["started"]))
+    stage.details["lease_is_port_address"] = guest.lease_matches(
         stage.details["guest"], boot["details"].get("server", {}).get("fixed_ips", [])
     )
     network = run.stage("network") or {"details": {}}
     address = network["details"].get("floating_ip")
     if address:
-        reach(stage, address, stage.params["tcp_port"])
+        reach_guest(stage, address, stage.params["tcp_port"])
     return None
 
 
@@ -142,7 +143,7 @@ def main():
         "guest": {"type": "str", "choices": ["console", "none"], "default": "console"},
         "tcp_port": {"type": "int", "default": 22},
     }
-    _stage.main("metadata", act, options, timeout=300)
+    run_stage("metadata", act, options, timeout=300)
 
 
 if __name__ == "__main__":

@@ -55,19 +55,19 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _metadata_proxy
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, metadata_proxy
 
 
 def main():
-    _host_module.main(
+    host_module.main(
         {
-            **_host_module.PREFIXES,
+            **host_module.PREFIXES,
             "owners": {"type": "list", "elements": "str", "required": True},
             "address": {"type": "str", "required": True},
             "since": {"type": "float", "default": 0},
-            "logs": {"type": "dict", "default": _metadata_proxy.SOURCES},
+            "logs": {"type": "dict", "default": metadata_proxy.SOURCES},
         },
-        lambda host, params: _metadata_proxy.read(
+        lambda host, params: metadata_proxy.read(
             host, params["owners"], params["address"], params["since"], params["logs"]
         ),
     )

@@ -104,9 +104,9 @@ error:
 
 from types import SimpleNamespace
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 
 def find_network(stage, name):
@@ -281,7 +281,7 @@ def main():
         "external_network": {"type": "str"},
         "port": {"type": "str", "choices": ["nova", "precreated"], "default": "nova"},
     }
-    _stage.main("network", act, options, timeout=120)
+    run_stage("network", act, options, timeout=120)
 
 
 if __name__ == "__main__":

@@ -40,13 +40,13 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module, _ovs
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, ovs
 
 
 def main():
-    _host_module.main(
-        {**_host_module.PREFIXES, "port": {"type": "str", "required": True}},
-        lambda host, params: _ovs.read(host, params["port"]),
+    host_module.main(
+        {**host_module.PREFIXES, "port": {"type": "str", "required": True}},
+        lambda host, params: ovs.read(host, params["port"]),
     )
 
 

@@ -90,16 +90,17 @@ left_out:
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _cloud, _preflight, _sweep
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._preflight_look import Look
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look
 
 
 def main():
     module = AnsibleModule(
         argument_spec={
-            **_cloud.CLOUD_OPTIONS,
+            **connection.CLOUD_OPTIONS,
             "admin_cloud": {"type": "str"},
             "at_once": {"type": "int", "default": 4},
             "hosts": {"type": "list", "elements": "str"},
@@ -114,16 +115,16 @@ def main():
         },
         supports_check_mode=True,
     )
-    if not _cloud.HAS_SDK:
+    if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     try:
-        _sweep.check_values(module.params["values"])
+        sweep.check_values(module.params["values"])
         look = Look(module.params)
         checks = look.all()
     except (*CLOUD_ERRORS, StageError, OSError) as exc:
         error = explain(exc, "looking before the sweep")
         module.fail_json(msg=f"{error['message']}. {error['hint']}".strip())
-    hosts, left_out = _preflight.compute_hosts(look.services)
+    hosts, left_out = preflight.compute_hosts(look.services)
     module.exit_json(changed=False, checks=checks, hosts=hosts, left_out=left_out)
 
 

@@ -64,17 +64,17 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _ceph, _host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import ceph, host_module
 
 
 def main():
-    _host_module.main(
+    host_module.main(
         {
-            **_host_module.PREFIXES,
+            **host_module.PREFIXES,
             "images": {"type": "list", "elements": "str", "default": []},
-            "users": {"type": "list", "elements": "str", "default": _ceph.USERS},
+            "users": {"type": "list", "elements": "str", "default": ceph.USERS},
         },
-        lambda host, params: _ceph.read(
+        lambda host, params: ceph.read(
             host, [image.partition("/")[::2] for image in params["images"]], params["users"]
         ),
     )

@@ -81,16 +81,12 @@ import json
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _finish,
-    _page,
-    _render,
-    _run,
-    _spans,
-    _thresholds,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import without_credentials
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
+from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
+from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
 
 
 def check_finished(run):
@@ -107,7 +103,7 @@ def send(module, record, endpoint):
     # It takes a tenth of a second to load, and most runs send nothing: verify is measured against a bare script.
     from ansible.module_utils.urls import fetch_url  # noqa: PLC0415
 
-    data = json.dumps(_spans.spans(record))
+    data = json.dumps(otlp.spans(record))
     headers = {"Content-Type": "application/json"}
     _answer, info = fetch_url(module, endpoint, data=data, headers=headers, method="POST", timeout=10)
     if info["status"] not in (200, 202):
@@ -117,7 +113,7 @@ def send(module, record, endpoint):
 def main():
     module = AnsibleModule(
         argument_spec={
-            **_thresholds.OPTIONS,
+            **thresholds.OPTIONS,
             "run_dir": {"type": "path", "required": True},
             "history": {"type": "int", "default": 20},
             "enforce": {"type": "bool", "default": True},
@@ -129,30 +125,30 @@ def main():
         supports_check_mode=True,
     )
     params = module.params
-    if not _thresholds.HAS_JMESPATH:
+    if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
-    if params["template"] and not _page.HAS_JINJA2:
+    if params["template"] and not page.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])
     try:
-        run = _run.Run(params["run_dir"])
+        run = Run(params["run_dir"])
         if not params["end"]:
             check_finished(run)
         changed = run.record["finished"] is None and not module.check_mode
         if not module.check_mode:
             with run.alone():
                 if changed:
-                    _finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
-                _finish.render(run, params["template"], params["history"])
+                    finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
+                finish.render(run, params["template"], params["history"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"writing the report into {params['run_dir']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")
     result = {
         "changed": changed,
         "verdict": run.record["verdict"],
-        "summary": _render.summary(run.record, run.directory),
-        "page": run.path(_render.PAGE) if os.path.exists(run.path(_render.PAGE)) else None,
+        "summary": text.summary(run.record, run.directory),
+        "page": run.path(text.PAGE) if os.path.exists(run.path(text.PAGE)) else None,
     }
     if params["otlp_endpoint"] and not module.check_mode:
         send(module, run.record, params["otlp_endpoint"])

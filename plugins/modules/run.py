@@ -86,22 +86,20 @@ finished:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _cloud,
-    _flow,
-    _guard,
-    _run,
-    _thresholds,
-    _waiting,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id
 
 
 def main():
     module = AnsibleModule(
         argument_spec={
-            **_cloud.CLOUD_OPTIONS,
-            **_thresholds.OPTIONS,
+            **connection.CLOUD_OPTIONS,
+            **thresholds.OPTIONS,
             "runs": {"type": "path", "required": True},
             "run_id": {"type": "str"},
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
@@ -113,29 +111,29 @@ def main():
         supports_check_mode=True,
     )
     params = module.params
-    if not _cloud.HAS_SDK:
+    if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
-    if not _thresholds.HAS_JMESPATH:
+    if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
-    run_id = params["run_id"] or _run.new_run_id()
+    run_id = params["run_id"] or new_run_id()
     given = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
     try:
         params["timeouts"] = {
-            name: _waiting.seconds_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
+            name: waiting.seconds_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
         }
-        _thresholds.check_expressions(params["thresholds"])
+        thresholds.check_expressions(params["thresholds"])
         for path in params["flows"]:
-            _flow.load(path)
+            flow.load(path)
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
-        run, new = _run.begin(params["runs"], run_id, _cloud.cloud_name(params))
+        run, new = begin(params["runs"], run_id, connection.cloud_name(params))
         finished = run.record["finished"] is not None
-        if not finished and _guard.is_watched(run):
+        if not finished and watchdog.is_watched(run):
             hint = "Wait until it ends, or use another run_id."
             raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
         wanted = params["watch"] and params["_controller"] and not finished
-        watched = bool(wanted) and _guard.watch(run, params, params["_controller"])
+        watched = bool(wanted) and watchdog.watch(run, params, params["_controller"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"beginning the run {run_id} in {params['runs']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")

@@ -49,7 +49,7 @@ spans:
 import configparser
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import _osprofiler
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.osprofiler import read
 
 
 def connection(path):
@@ -86,7 +86,7 @@ def main():
     # Each of the places has a library with errors of its own, whose words may have the password in them.
     except Exception as exc:
         module.fail_json(msg=f"the spans could not be read from {where.partition(':')[0]}: {type(exc).__name__}")
-    module.exit_json(changed=False, spans=_osprofiler.read(report))
+    module.exit_json(changed=False, spans=read(report))
 
 
 if __name__ == "__main__":

@@ -112,22 +112,18 @@ summary:
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _cloud,
-    _page,
-    _sweep,
-    _sweep_files,
-    _sweep_render,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, sweep
 
-HAS = ("name", "key", "run_id", "host", *_sweep.DIMENSIONS)
+HAS = ("name", "key", "run_id", "host", *sweep.DIMENSIONS)
 
 
 def main():
     module = AnsibleModule(
         argument_spec={
-            **_cloud.CLOUD_OPTIONS,
+            **connection.CLOUD_OPTIONS,
             "state": {"type": "str", "choices": ["begun", "finished"], "required": True},
             "runs": {"type": "path", "required": True},
             "sweep_id": {"type": "str"},
@@ -145,19 +141,19 @@ def main():
         supports_check_mode=True,
     )
     params = module.params
-    if not _cloud.HAS_SDK:
+    if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
-    if params["templates"] and not _page.HAS_JINJA2:
+    if params["templates"] and not page.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     changed, result = True, {}
     try:
         if params["state"] == "begun":
-            record, directory = _sweep_files.begin(params, module.check_mode)
+            record, directory = files.begin(params, module.check_mode)
         elif module.check_mode:
             module.exit_json(changed=False, verdict={}, summary=[])
         else:
-            record, directory, changed = _sweep_files.end(params)
-            summary = _sweep_render.summary(record, directory)
+            record, directory, changed = files.end(params)
+            summary = render.summary(record, directory)
             result = {"verdict": record["verdict"], "summary": summary}
     except (StageError, OSError) as exc:
         error = explain(exc, f"writing the record of the sweep in {params['runs']}")

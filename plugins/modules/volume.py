@@ -68,9 +68,9 @@ error:
   type: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud_errors import CLOUD_ERRORS
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 
 def messages_about(cinder, volume_id):
@@ -144,7 +144,7 @@ def main():
         "volume_type": {"type": "str"},
         "availability_zone": {"type": "str"},
     }
-    _stage.main("volume", act, options, timeout=300)
+    run_stage("volume", act, options, timeout=300)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,10 @@ def lines(count):
 def read(folder, count):
     """In a process of its own: seconds, mebibytes of it and its commands, and events."""
     # Only now: it has to be made importable first.
-    from ansible_collections.stackproof.provision.plugins.module_utils import _host, _logs  # noqa: PLC0415
+    from ansible_collections.stackproof.provision.plugins.module_utils._collect import (  # noqa: PLC0415
+        host,
+        log_files,
+    )
 
     def execute(words):
         done = subprocess.run(words, capture_output=True, check=False, env={"LC_ALL": "C", "PATH": os.environ["PATH"]})
@@ -57,7 +60,7 @@ def read(folder, count):
     }
     services = [{**one, "files": [folder + path for path in one["files"]]} for one in SERVICES]
     begun = time.monotonic()
-    found = _logs.read(_host.Host(execute), services, wanted)
+    found = log_files.read(host.Host(execute), services, wanted)
     took = time.monotonic() - begun
     kib = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(found["events"])}))
@@ -85,7 +88,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "unit")]
     # It makes the collection importable.
     __import__("conftest")
 

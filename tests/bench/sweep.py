@@ -23,8 +23,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import yaml
+from tree import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 # The time for each host of many, by that for each of few
 MOST = 1.3
 AT_ONCE = 4
@@ -46,8 +46,8 @@ def load(name, path):
 
 def play_a_cloud():
     """The cloud of the unit tests, whose services were heard of just now."""
-    load("stackproof_conftest", REPOSITORY / "tests/unit/conftest.py")
-    played = load("stackproof_plugins_conftest", REPOSITORY / "tests/unit/plugins/conftest.py")
+    load("stackproof_conftest", ROOT / "tests/unit/conftest.py")
+    played = load("stackproof_plugins_conftest", ROOT / "tests/unit/plugins/conftest.py")
     for name in TOLD.values():
         now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S}"
         text = played.ANSWERS[name]["text"]
@@ -91,7 +91,7 @@ def sweep(cloud, number, folder):
     command += ["-e", json.dumps({f"stackproof_{name}": value for name, value in given.items()})]
     environment = {**os.environ, "OS_CLIENT_CONFIG_FILE": str(folder / "clouds.yaml")}
     begun, before = time.monotonic(), os.times()
-    done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     took, after = time.monotonic() - begun, os.times()
     own = sum(after[2:4]) - sum(before[2:4])
     record = json.loads(next((folder / f"runs-{number}").glob("sweep-*/sweep.json")).read_text())

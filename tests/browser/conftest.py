@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-REPOSITORY = HERE.parents[1]
-CACHE = REPOSITORY / ".cache" / "browser"
+ROOT = HERE.parents[1]
+CACHE = ROOT / ".cache" / "browser"
 
 # Packages without files, whatever else of the name ansible_collections may be installed.
 for name, places in (
     ("ansible_collections", []),
     ("ansible_collections.stackproof", []),
-    ("ansible_collections.stackproof.provision", [str(REPOSITORY)]),
+    ("ansible_collections.stackproof.provision", [str(ROOT)]),
 ):
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = places

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _sequence_text
+from ansible_collections.stackproof.provision.plugins.module_utils._report import sequence_text
+from tree import RECORDED
 
-RECORDED = Path(__file__).parents[1] / "unit" / "plugins" / "module_utils" / "recorded" / "flow-run.json"
+RUN = RECORDED / "flow-run.json"
 HOSTILE = (
     "end",
     "END; end",
@@ -32,7 +32,7 @@ HOSTILE = (
 
 @pytest.fixture
 def flow():
-    return json.loads(RECORDED.read_text())["flows"][0]
+    return json.loads(RUN.read_text())["flows"][0]
 
 
 def understood(done):
@@ -40,7 +40,7 @@ def understood(done):
 
 
 def test_the_recorded_flow_is_understood(parse, flow):
-    done = parse(_sequence_text.mermaid(flow))
+    done = parse(sequence_text.mermaid(flow))
     assert understood(done), done.stderr
 
 
@@ -53,13 +53,13 @@ def test_hostile_words_are_understood(parse, flow):
         text = HOSTILE[number % len(HOSTILE)]
         ends = {"source": names[number % len(names)], "target": text}
         step.update(id=text, message=text, phase=text, status=statuses[number % len(statuses)], **ends)
-    done = parse(_sequence_text.mermaid(flow))
+    done = parse(sequence_text.mermaid(flow))
     assert understood(done), done.stderr
 
 
 @pytest.mark.parametrize("lifelines", [[], ["end"]])
 def test_a_flow_without_steps_is_understood(parse, lifelines):
-    done = parse(_sequence_text.mermaid({"lifelines": lifelines, "steps": []}))
+    done = parse(sequence_text.mermaid({"lifelines": lifelines, "steps": []}))
     assert understood(done), done.stderr
 
 

@@ -19,13 +19,11 @@ import sys
 import time
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
-from pathlib import Path
 
 import pytest
+from tree import RECORDED, ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-RECORDED = REPOSITORY / "tests" / "unit" / "plugins" / "module_utils" / "recorded"
-TEMPLATE = REPOSITORY / "roles" / "report" / "templates" / "report.html.j2"
+TEMPLATE = ROOT / "roles" / "report" / "templates" / "report.html.j2"
 RUNS = {
     "followed": RECORDED / "pages" / "20261121-152747-af4099",
     "refused": RECORDED / "runs" / "20261121-073057-d8aefd",
@@ -42,14 +40,16 @@ SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
 for name, places in (
     ("ansible_collections", []),
     ("ansible_collections.stackproof", []),
-    ("ansible_collections.stackproof.provision", [str(REPOSITORY)]),
+    ("ansible_collections.stackproof.provision", [str(ROOT)]),
 ):
     if name not in sys.modules:
         spec = ModuleSpec(name, None, is_package=True)
         spec.submodule_search_locations = places
         sys.modules[name] = module_from_spec(spec)
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _page, _run, _sweep, _sweep_render
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep
 
 
 class Browser:
@@ -132,13 +132,13 @@ def browser(tmp_path_factory):
 def pages(tmp_path_factory):
     """The pages of a run that passed and of one that failed, with all recorded ones as earlier ones."""
     folder = tmp_path_factory.mktemp("pages")
-    earlier = [_run.read_record(directory) for directory in sorted((RECORDED / "runs").iterdir())]
+    earlier = [run.read_record(directory) for directory in sorted((RECORDED / "runs").iterdir())]
     # Wider than any screen: it scrolls in its own frame.
     diagram = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="2400" height="300"><rect width="2400" height="300"/></svg>'
     )
     for name, directory in RUNS.items():
-        text = _page.render(_run.read_record(directory), TEMPLATE.read_text(), diagram, earlier)
+        text = page.render(run.read_record(directory), TEMPLATE.read_text(), diagram, earlier)
         (folder / f"{name}.html").write_text(text)
     (folder / "sweep.html").write_text(page_of_a_sweep())
     return {name: folder / f"{name}.html" for name in PAGES}
@@ -149,15 +149,15 @@ def page_of_a_sweep():
     down = {"name": "nova-compute on a is alive", "status": "failed", "host": "a", "component": "nova"}
     checks = [{**down, "reason": "nova-compute on a is down"}, {**down, "status": "unreadable", "reason": "not told"}]
     left_out = [{"host": "b", "reason": "disabled: repair"}]
-    targets = _sweep.targets_of([f"compute-{one:02d}.example.org" for one in range(40)], {}, "20261121-170000-a1b2c3")
-    record = _sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
-    refused, passed = (_run.read_record(RUNS[name]) for name in ("refused", "followed"))
-    outcomes = {one["key"]: _sweep.outcome(passed, f"../{one['run_id']}") for one in targets}
-    outcomes[targets[7]["key"]] = _sweep.outcome(refused, f"../{targets[7]['run_id']}")
+    targets = sweep.targets_of([f"compute-{one:02d}.example.org" for one in range(40)], {}, "20261121-170000-a1b2c3")
+    record = sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
+    refused, passed = (run.read_record(RUNS[name]) for name in ("refused", "followed"))
+    outcomes = {one["key"]: sweep.outcome(passed, f"../{one['run_id']}") for one in targets}
+    outcomes[targets[7]["key"]] = sweep.outcome(refused, f"../{targets[7]['run_id']}")
     slow = outcomes[targets[9]["key"]]
     slow["stages"] = [{**one, "seconds": one["seconds"] * 9} for one in slow["stages"]]
-    record = _sweep.finish(record, outcomes, 3, 5)
-    return _sweep_render.page(record, TEMPLATE.with_name("sweep.html.j2").read_text(), TEMPLATE.read_text())
+    record = sweep.finish(record, outcomes, 3, 5)
+    return render.page(record, TEMPLATE.with_name("sweep.html.j2").read_text(), TEMPLATE.read_text())
 
 
 @pytest.mark.parametrize("name", PAGES)

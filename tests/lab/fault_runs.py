@@ -25,14 +25,15 @@ from pathlib import Path
 import pytest
 import testinfra
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _follow, _verdict
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from breaking import PATIENCE, Lab, units_of
 from faults import FAULTS
 from lab_under_test import HOSTS, INVENTORY, until
 from runs_under_test import LIMIT, Outcome, directories, ids_made, left_of, play, start, verify, wait_for_text
+from tree import FLOWS
 
 LOOK = Path(__file__).with_name("look_at_units.py")
-FLOWS = Path(__file__).parents[2] / "roles/flow/files/flows"
 WHOLE = ("-i", str(INVENTORY))
 # A boot takes some 15 s on the lab, and the guest then 7 s until it has its metadata. One that hangs need not be waited
 # for; one that goes through may take longer at times.
@@ -191,9 +192,9 @@ def with_less(record, tier):
             instance["server"]["host"] = None
             for port in instance["ports"]:
                 port["host"] = None
-    flows = [_flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
-    record["flows"] = _follow.follow(record, flows, {})[0]
-    return _verdict.judge(record)
+    flows = [flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
+    record["flows"] = follow.follow(record, flows, {})[0]
+    return verdict_module.judge(record)
 
 
 def compare_less(fault, record):

@@ -16,9 +16,10 @@ import openstack.config
 import openstack.connection
 import pytest
 import yaml
+from tree import ROOT
 
 NAME = os.environ.get("LAB_NAME", "lab")
-DIRECTORY = pathlib.Path(os.environ.get("LAB_DIRECTORY", pathlib.Path(__file__).parents[2] / ".lab"))
+DIRECTORY = pathlib.Path(os.environ.get("LAB_DIRECTORY", ROOT / ".lab"))
 INVENTORY = DIRECTORY / "inventory.yml"
 
 _inventory = yaml.safe_load(INVENTORY.read_text())["all"] if INVENTORY.exists() else {"hosts": {}, "children": {}}

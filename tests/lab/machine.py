@@ -13,10 +13,11 @@ import subprocess
 from pathlib import Path
 
 from lab_under_test import DIRECTORY, NAME
+from tree import ROOT
 
 # Kernel's own trees, what the lab may keep, what anybody may write to at any moment, where Ansible leaves what it was
 # killed with, what the SDK's libraries remember for themselves, and the lab under test
-ELSEWHERE = {"/proc", "/sys", "/dev", "/tmp", "/var/log", "/var/cache", str(Path(__file__).parents[2])}
+ELSEWHERE = {"/proc", "/sys", "/dev", "/tmp", "/var/log", "/var/cache", str(ROOT)}
 ELSEWHERE |= {str(Path.home() / ".ansible"), str(Path.home() / ".cache"), f"/var/lib/stackproof/{NAME}", str(DIRECTORY)}
 AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--preserve-env"]
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "roles/evidence/files/sudoers"
+from tree import ROOT
+
+FOLDER = ROOT / "roles/evidence/files/sudoers"
 PARTS = ("logs", "compute", "network", "ceph")
 USER = "stackproof"
 UUID = "8585247f-547f-46d6-8c03-334064b2be45"

@@ -24,8 +24,9 @@ import pytest
 from lab_under_test import GROUPS, INVENTORY, until
 from runs_under_test import LIMIT, Outcome, command, directories, environment, play
 from test_verify import assert_sound
+from tree import ROOT
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/sweep.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "roles/report/files/sweep.schema.json").read_text())
 STAGES = ["auth", "image", "network", "volume", "boot", "metadata"]
 # Time of so many hosts, by that of one, where there is room for all of them at the same time
 MOST = 1.3

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import pathlib
 import time
 
 import pytest
@@ -17,6 +16,7 @@ from faults import COMPUTE, CONTROLLER, FAULTS, HERE, NETWORK, STORAGE
 from lab_under_test import INVENTORY
 from runs_under_test import verify
 from test_verify import assert_sound
+from tree import ROOT
 
 # One of each kind: of the control plane, the queue, the network, the compute host, the storage and the metadata.
 IN_SHORT = {
@@ -27,7 +27,7 @@ IN_SHORT = {
     "rbd-key-poor",
     "metadata-secret-wrong",
 }
-CONFUSION = pathlib.Path(__file__).parents[2] / ".cache/confusion.json"
+CONFUSION = ROOT / ".cache/confusion.json"
 HEALTHY = 30
 # Restarted just before a healthy run, one after the other.
 RESTARTED = [

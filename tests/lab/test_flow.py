@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import pathlib
 import re
 from datetime import datetime
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import pytest
 from lab_under_test import DIRECTORY, INVENTORY
 from runs_under_test import LIMIT, Outcome, nothing_left, start, verify
+from tree import ROOT
 
 # What nova 2025.1 does one after the other.
 ORDER = [
@@ -27,9 +27,6 @@ ORDER = [
     ["19", "21", "22", "43", "52", "53", "53a", "54"],
     ["7", "55", "58"],
 ]
-
-
-REPOSITORY = pathlib.Path(__file__).parents[2]
 
 
 class Followed(NamedTuple):
@@ -138,9 +135,7 @@ def test_each_access_shows_so_many_of_the_58(alone, tier, level, least):
     row = alone.covered(tier, level)
     assert row["of"] == 58
     assert row["seen"] + row["absent"] >= least, row
-    said = re.findall(
-        r"^\| tier \d.*\| (\d+) \| (\d+) \| (\d+) \|$", (REPOSITORY / "README.md").read_text(), re.MULTILINE
-    )
+    said = re.findall(r"^\| tier \d.*\| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
     place = [(0, None), (1, None), (2, "info"), (2, "debug"), (2, "messaging")].index((tier, level))
     counted = row["seen"] + row["absent"], row["cached"] + row["window"], row["unseen"]
     # A look at the state every half second may miss the shortest of them.

@@ -18,17 +18,16 @@ import sys
 import time
 import uuid
 from datetime import datetime
-from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
 import pytest
 from lab_under_test import GROUPS, INVENTORY, until
 from runs_under_test import play, verify
+from tree import ROOT
 
-REPOSITORY = Path(__file__).parents[2]
-SUITE = REPOSITORY / "roles/host_checks/files"
-SCHEMA = REPOSITORY / "roles/report/files/run.schema.json"
+SUITE = ROOT / "roles/host_checks/files"
+SCHEMA = ROOT / "roles/report/files/run.schema.json"
 HOME = "The domain runs where nova says that it does, and on no other host"
 SIZE = "It has the processors and the memory of its flavor"
 ROOT = "Its root disk is its own RBD image, with a secret that libvirt has"
@@ -191,7 +190,7 @@ def test_nothing_changes_on_the_hosts(kept, look, lab_hosts, tmp_path):
 
     def act():
         done = subprocess.run(
-            ["ansible-playbook", "-i", INVENTORY, playbook], cwd=REPOSITORY, capture_output=True, text=True, check=False
+            ["ansible-playbook", "-i", INVENTORY, playbook], cwd=ROOT, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout
         assert not look()

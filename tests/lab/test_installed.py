@@ -13,8 +13,7 @@ from pathlib import Path
 from lab_under_test import GROUPS, INVENTORY
 from runs_under_test import verify
 from test_verify import assert_sound
-
-REPOSITORY = Path(__file__).parents[2]
+from tree import ROOT
 
 
 def test_the_tarball_alone_verifies_the_host_that_an_administrator_names(runs, monkeypatch):
@@ -23,7 +22,7 @@ def test_the_tarball_alone_verifies_the_host_that_an_administrator_names(runs, m
     # It has the tests, which show what secrets look like, so it does not stay among what they leave.
     with tempfile.TemporaryDirectory() as name:
         place, galaxy = Path(name), ["ansible-galaxy", "collection"]
-        subprocess.run([*galaxy, "build", "--output-path", place, REPOSITORY], check=True)
+        subprocess.run([*galaxy, "build", "--output-path", place, ROOT], check=True)
         (place / "empty.cfg").touch()
         monkeypatch.chdir(place)
         monkeypatch.setenv("ANSIBLE_CONFIG", str(place / "empty.cfg"))
@@ -35,7 +34,7 @@ def test_the_tarball_alone_verifies_the_host_that_an_administrator_names(runs, m
     assert_sound(done)
     assert done.stage("boot")["details"]["server"]["host"] == host
     assert f"task path: {place}/ansible_collections/stackproof/provision/roles/" in done.output
-    assert str(REPOSITORY / "roles") not in done.output
+    assert str(ROOT / "roles") not in done.output
     assert "The hosts agree" in done.output
-    assert len(done.record["flows"]) == len(list((REPOSITORY / "roles/flow/files/flows").glob("*.yml")))
+    assert len(done.record["flows"]) == len(list((ROOT / "roles/flow/files/flows").glob("*.yml")))
     assert {"report.html", "flow.svg", "junit.xml"} <= {path.name for path in done.directory.iterdir()}

@@ -10,7 +10,6 @@ import json
 import re
 import stat
 from datetime import datetime, timezone
-from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
@@ -18,8 +17,9 @@ import pytest
 import yaml
 from lab_under_test import DIRECTORY, GROUPS, on_the_lab
 from runs_under_test import left_of, nothing_left, play, verify
+from tree import ROOT
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "roles/report/files/run.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 
 
 def assert_sound(outcome):

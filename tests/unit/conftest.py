@@ -12,26 +12,24 @@ import sys
 from datetime import datetime, timezone
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tree import RECORDED, ROOT
 
 # Packages without files, whatever else of the name ansible_collections may be installed.
 for name, places in (
     ("ansible_collections", []),
     ("ansible_collections.stackproof", []),
-    ("ansible_collections.stackproof.provision", [str(REPOSITORY)]),
+    ("ansible_collections.stackproof.provision", [str(ROOT)]),
 ):
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = places
     sys.modules[name] = module_from_spec(spec)
 
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.stackproof.provision.plugins.module_utils import _logformats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
 
 
 @pytest.fixture
@@ -48,11 +46,11 @@ def call(capsys):
 
 
 @pytest.fixture
-def recorded(request):
+def recorded():
     """Return a function that reads a recording next to the test, as what was typed to what was said."""
 
     def read(name):
-        text = (request.path.parent / "recorded" / name).read_text()
+        text = (RECORDED / "commands" / name).read_text()
         blocks = (block.partition("\n") for block in ("\n" + text).split("\n$ ")[1:])
         return {typed: said for typed, _newline, said in blocks}
 
@@ -67,7 +65,7 @@ PROVISIONED = (
     "2026-11-21 14:43:34.000 2229 DEBUG neutron.db.provisioning_blocks [None req-b228015a-0dae-4cff-9709-7833ca62c0e6 "
     "- - - - - -] Provisioning complete for port af65584b-2706-4cfa-b540-f8f67310cbfc triggered by entity DHCP."
 )
-LOGS = REPOSITORY / "tests/unit/plugins/module_utils/recorded/followed/logs"
+LOGS = RECORDED / "followed/logs"
 # The boot that is in these logs, and how far its host is to the east
 BOOT = SimpleNamespace(
     server="593bff83-ecde-4bff-b038-2774dcc49b76",
@@ -97,7 +95,7 @@ class Bundle:
         """Each line with its time; one without any has that of the line before it."""
         at = None
         for line in lines:
-            parsed = _logformats.parse(line, 1795272180.0, BOOT.zones.get(host, 0))
+            parsed = log_formats.parse(line, 1795272180.0, BOOT.zones.get(host, 0))
             at = parsed["at"] if parsed and parsed["at"] is not None else at
             yield at, line
 
@@ -141,7 +139,7 @@ def bundle(tmp_path):
 
 @functools.cache
 def profile(name):
-    path = REPOSITORY / f"roles/evidence/vars/platforms/{name}.yml"
+    path = ROOT / f"roles/evidence/vars/platforms/{name}.yml"
     return yaml.safe_load(path.read_text())["stackproof_platform_profile"]
 
 
@@ -155,7 +153,7 @@ def platform():
 def bundle_options():
     """Return a function that gives the options by which a bundle is read: flows, and names of logs on all platforms."""
     profiles = [profile(name) for name in ("packages", "kolla", "devstack")]
-    flows = [str(REPOSITORY / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
+    flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
     usual = {"services": [one for profile in profiles for one in profile["logs"]], "flows": flows}
 
     def options(directory, **more):

@@ -10,26 +10,23 @@ import json
 import re
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
 
 import jmespath
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils import (
-    _flow,
-    _follow,
-    _logs,
-    _run,
-    _sweep,
-    _thresholds,
-)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
+from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
+from tree import RECORDED, ROOT
 
-ROOT = Path(__file__).parents[2]
 PLATFORMS = {
     path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
     for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
 }
-RECORDED = ROOT / "tests/unit/plugins/module_utils/recorded"
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md")])
 
 
@@ -82,7 +79,7 @@ def named(row):
 
 @pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
 def test_the_page_of_a_flow_has_its_steps_in_order_and_all_that_shows_them(path, pages):
-    flow, page = _flow.load(str(path)), pages[path.stem]
+    flow, page = flow_module.load(str(path)), pages[path.stem]
     headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
     assert headings == [
         f"{flow_pages.plain(step['id'])}: {flow_pages.plain(step['message'])}" for step in flow["steps"]
@@ -90,7 +87,7 @@ def test_the_page_of_a_flow_has_its_steps_in_order_and_all_that_shows_them(path,
     parts = page.split("\n### ")[1:]
     for step, part in zip(flow["steps"], parts):
         assert f"{flow_pages.code(step['source'])} to {flow_pages.code(step['target'])}" in part
-        for rule in _flow.rules_of(step):
+        for rule in flow_module.rules_of(step):
             for name in ("says", "window", "needs"):
                 assert name not in rule or flow_pages.code(rule[name]) in part
             assert " ".join(rule.get("where", "").split()) in part
@@ -188,8 +185,8 @@ def test_every_part_and_every_key_of_a_log_is_explained():
 
 
 def test_every_prefix_that_some_command_may_have_is_explained():
-    sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").glob("*.py"))
-    asked = set(re.findall(r"(?:host\.ask|processes|_loglines\.read)\((?:host, )?\"(\w+)\"", sources))
+    sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").rglob("*.py"))
+    asked = set(re.findall(r"(?:host\.ask|processes|log_lines\.read)\((?:host, )?\"(\w+)\"", sources))
     # The recorder of the queue has its prefix from its tasks.
     assert "prefixes.queue" in (ROOT / "roles/flow/tasks/record.yml").read_text()
     text = section(read("platforms"), "prefixes")
@@ -198,8 +195,8 @@ def test_every_prefix_that_some_command_may_have_is_explained():
 
 
 def test_the_logs_that_flows_ask_for_are_named():
-    flows = [_flow.load(str(path)) for path in FLOWS]
-    rules = [rule for flow in flows for step in flow["steps"] for rule in _flow.rules_of(step)]
+    flows = [flow_module.load(str(path)) for path in FLOWS]
+    rules = [rule for flow in flows for step in flow["steps"] for rule in flow_module.rules_of(step)]
     named_there = section(read("platforms"), "logs").rpartition("ask for are")[2]
     assert set(re.findall(r"`([\w-]+)`", named_there)) == {rule["service"] for rule in rules if rule["source"] == "log"}
 
@@ -247,19 +244,19 @@ def questions(text):
 @pytest.fixture(scope="module")
 def records():
     """What was recorded of runs, and of it one that was followed, and one with a limit and a host that was not read."""
-    runs = [_run.read_record(path) for path in sorted((RECORDED / "runs").iterdir())]
+    runs = [run.read_record(path) for path in sorted((RECORDED / "runs").iterdir())]
     judged = [json.loads(path.read_text())["record"] for path in sorted((RECORDED / "failed").glob("*.json"))]
     followed = json.loads((RECORDED / "followed/run.json").read_text())
-    (page,) = [_run.read_record(path) for path in (RECORDED / "pages").iterdir()]
+    (page,) = [run.read_record(path) for path in (RECORDED / "pages").iterdir()]
     limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
     limited = {
         **page,
-        "thresholds": _thresholds.apply_limits(limits, page),
-        "logs": _follow.logs_read({"compute1": {"msg": "no ssh"}}),
+        "thresholds": thresholds.apply_limits(limits, page),
+        "logs": follow.logs_read({"compute1": {"msg": "no ssh"}}),
         "hosts": [{**page["hosts"][0], "status": "unreachable", "reason": "no ssh"}],
     }
     # What was seen without any access to hosts
-    flows, _events = _follow.follow(followed, [_flow.load(str(flow_pages.FLOWS / "ops_guide.yml"))], {})
+    flows, _events = follow.follow(followed, [flow_module.load(str(flow_pages.FLOWS / "ops_guide.yml"))], {})
     return [*runs, *judged, {**followed, "flows": flows}, page, limited]
 
 
@@ -269,10 +266,10 @@ def sweeps(records):
     whole = [one for one in records if "verdict" in one]
     passed = next(one for one in whole if one["verdict"]["result"] == "pass")
     failed = next(one for one in whole if one["verdict"]["result"] == "fail")
-    targets = _sweep.targets_of(["c1", "c2"], {}, "sweep-1")
-    record = _sweep.new_record("sweep-1", "lab", targets, [], [], 2)
-    came = [_sweep.outcome(passed, "../a"), _sweep.outcome(failed, "../b")]
-    return [_sweep.finish(record, {one["key"]: outcome for one, outcome in zip(targets, came)}, 3, 5)]
+    targets = sweep.targets_of(["c1", "c2"], {}, "sweep-1")
+    record = sweep.new_record("sweep-1", "lab", targets, [], [], 2)
+    came = [sweep.outcome(passed, "../a"), sweep.outcome(failed, "../b")]
+    return [sweep.finish(record, {one["key"]: outcome for one, outcome in zip(targets, came)}, 3, 5)]
 
 
 def finds(expression, record):
@@ -312,21 +309,21 @@ def blocks(text, language):
 def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     log, flow = blocks(section(read("evidence-sources"), "A log more"), "yaml")
     (tmp_path / "volume.yml").write_text(flow)
-    loaded = _flow.load(str(tmp_path / "volume.yml"))
+    loaded = flow_module.load(str(tmp_path / "volume.yml"))
     record = json.loads((RECORDED / "followed/run.json").read_text())
     (asked,) = jmespath.search("stages[?stage=='volume'].calls[] | [?method=='POST']", record)
     line = (
         f"{asked['started'].replace('T', ' ')[:19]}.900 2059 DEBUG cinder.scheduler.filter_scheduler "
         f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
     )
-    wanted = {**_follow.wanted(record, [loaded]), "until": _follow._events.seconds_of(record["finished"])}
+    wanted = {**follow.wanted(record, [loaded]), "until": events.seconds_of(record["finished"])}
     keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
-    scan = _logs.Scan(keys, wanted, zone=0)
+    scan = log_files.Scan(keys, wanted, zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"
-    scan.take(_logs.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
+    scan.take(log_files.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
     source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
     read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
-    (followed,), _events = _follow.follow(record, [loaded], read_there)
+    (followed,), _events = follow.follow(record, [loaded], read_there)
     assert [(one["status"], one["host"]) for one in followed["steps"]] == [
         ("seen", "localhost"),
         ("seen", "controller1"),
@@ -335,7 +332,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     # As the page says, of a log at INFO.
     empty = copy.deepcopy(read_there)
     empty["controller1"]["events"] = []
-    (followed,), _events = _follow.follow(record, [loaded], empty)
+    (followed,), _events = follow.follow(record, [loaded], empty)
     unseen = followed["steps"][1]
     assert (unseen["status"], unseen["reason"]) == (
         "unseen",

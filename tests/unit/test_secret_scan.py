@@ -12,13 +12,12 @@ import json
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import secret_scan
+from tree import ROOT
 
-ROOT = Path(__file__).parents[2]
 # What the tarball is built of; tests/browser may hold what npm has installed.
 PARTS = (
     "changelogs",
@@ -27,6 +26,7 @@ PARTS = (
     "playbooks",
     "plugins",
     "roles",
+    "tests/recorded",
     "tests/unit",
     "tests/lab",
     "tests/bench",

@@ -35,7 +35,10 @@ for name, places in (
     spec.submodule_search_locations = places
     sys.modules[name] = module_from_spec(spec)
 
-from ansible_collections.stackproof.provision.plugins.module_utils import _host, _instance, _places, _truth
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.instance import look
+from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
 
 PLATFORMS = COLLECTION / "roles/evidence/vars/platforms"
 AT_ONCE = 16
@@ -61,7 +64,7 @@ class Reading:
     def __init__(self, host, platform):
         self.host, self.name = host, name_of(host)
         variables = host.ansible.get_variables()
-        self.parts = _truth.parts_of(variables.get("group_names", []), platform)
+        self.parts = host_facts.parts_of(variables.get("group_names", []), platform)
         self.address = variables.get("ansible_host", self.name)
         self.facts, self.unread, self.broken = {}, [], None
 
@@ -73,9 +76,9 @@ class Reading:
         return self.read_parts(self.parts, instance, platform)
 
     def read_parts(self, parts, instance, platform):
-        reader = _host.Host(self.execute, platform["prefixes"])
+        reader = Host(self.execute, platform["prefixes"])
         try:
-            self.facts.update(_truth.read(reader, parts, instance, platform))
+            self.facts.update(host_facts.read(reader, parts, instance, platform))
         except Exception as exc:  # of whichever kind testinfra's way to the host raises
             self.broken = " ".join(str(exc).split())[-300:]
         self.unread = reader.unread
@@ -120,7 +123,7 @@ def record(run_record):
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
-        return {"instance": _instance.look(cloud, server, admin and openstack.connect(cloud=admin)), "hosts": []}
+        return {"instance": look(cloud, server, admin and openstack.connect(cloud=admin)), "hosts": []}
     if run_record is None:
         pytest.exit(
             "Say which instance: STACKPROOF_RUN=<directory of a run>, or STACKPROOF_SERVER=<id> and OS_CLOUD.", 4
@@ -179,7 +182,7 @@ def here(host, readings):
 @pytest.fixture(scope="session")
 def homes(readings, server):
     """The compute hosts that are the one that nova means: one, if all is well."""
-    return [one for one in readings if "compute" in one.parts and _places.is_on(server, one.names)]
+    return [one for one in readings if "compute" in one.parts and is_on(server, one.names)]
 
 
 @pytest.fixture
@@ -204,7 +207,7 @@ def concerns(item, platform):
     host, marker = host_of(item), item.get_closest_marker("part")
     if not (host and marker):
         return True
-    return marker.args[0] in _truth.parts_of(host.ansible.get_variables().get("group_names", []), platform)
+    return marker.args[0] in host_facts.parts_of(host.ansible.get_variables().get("group_names", []), platform)
 
 
 def host_of(item):

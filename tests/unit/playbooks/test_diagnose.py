@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tree import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 COLLECTION = "ansible_collections/stackproof/provision"
 
 
@@ -22,7 +22,7 @@ def diagnose(tmp_path, bundle):
     """Return a function that runs the playbook where the bundle is, and gives its status and what it printed."""
     place = tmp_path / "collections" / COLLECTION
     place.parent.mkdir(parents=True)
-    place.symlink_to(REPOSITORY)
+    place.symlink_to(ROOT)
     usual = {name: text for name, text in os.environ.items() if not name.startswith(("ANSIBLE_", "OS_"))}
     environment = {
         **usual,
@@ -47,7 +47,7 @@ def test_a_boot_that_stopped_is_named_with_its_step_service_and_host(diagnose, b
     bundle.cut("14:43:41.999")
     bundle.write()
     # Of the steps of today's cloud not all lines were recorded.
-    flows = [str(REPOSITORY / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
+    flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
     more = {"stackproof_time_zones": {"compute2": "Asia/Kolkata"}, "stackproof_flows": flows}
     status, said = diagnose(stackproof_server_id=bundle.boot.server, **more)
     assert status == 0, said

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cloud of one thread on this machine: it answers as a real one did when it was recorded, and fails as a test says.
 
-recorded/answers.jsonl and recorded/refusals.jsonl are what a real cloud said. What is made here is kept, shown again
+recorded/cloud holds what a real cloud said. What is made here is kept, shown again
 under the same paths, and gone after its deletion.
 
-recorded/host-*.jsonl are the commands that were run on hosts of a real cloud for one instance, and what they said; only
-the list of pools and what the emulator's command line has of encrypted secrets were taken out. recorded/host-instance
-is what the API said of that instance.
+recorded/hosts are the commands that were run on hosts of a real cloud for one instance, and what they said; only
+the list of pools and what the emulator's command line has of encrypted secrets were taken out. What the API said of
+that instance is in recorded/cloud/instance.json.
 """
 
 from __future__ import annotations
@@ -38,7 +38,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils import _calls, _cloud, _host, _run, _stage, _waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from tree import RECORDED
 
 
 def pytest_configure(config):
@@ -53,11 +59,10 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-RECORDED = Path(__file__).parent / "recorded"
 ANSWERS = {
     line["name"]: line
     for name in ("answers.jsonl", "refusals.jsonl")
-    for line in map(json.loads, (RECORDED / name).read_text().splitlines())
+    for line in map(json.loads, (RECORDED / "cloud" / name).read_text().splitlines())
 }
 # Where the recorded cloud had its services, and under which path they are here
 PLACES = {5000: "identity", 9292: "image", 9696: "network", 8776: "volume", 8774: "compute", 8778: "placement"}
@@ -495,7 +500,7 @@ def recorded_answer():
 @pytest.fixture
 def params():
     """What a stage's module is given, if nothing else is said."""
-    options = {name: rule.get("default") for name, rule in _cloud.CLOUD_OPTIONS.items()}
+    options = {name: rule.get("default") for name, rule in connection_module.CLOUD_OPTIONS.items()}
     return {**options, "cloud": "small", "timeout": 20.0}
 
 
@@ -505,7 +510,7 @@ def connect(params):
 
     def make(timeout=20, **options):
         calls, samples = [], []
-        connection = _cloud.connect({**params, **options}, calls, samples, _waiting.Deadline(timeout))
+        connection = connection_module.connect({**params, **options}, calls, samples, waiting.Deadline(timeout))
         connection.calls, connection.samples = calls, samples
         return connection
 
@@ -515,23 +520,23 @@ def connect(params):
 @pytest.fixture
 def run(tmp_path):
     """A run that has just begun."""
-    return _run.begin(str(tmp_path / "runs"), "run-1", "small")[0]
+    return run_module.begin(str(tmp_path / "runs"), "run-1", "small")[0]
 
 
 @pytest.fixture
 def stage(run, params):
     """Return a function that makes a stage of the run."""
-    return lambda name="network", **options: _stage.Stage(name, run, {**params, **options})
+    return lambda name="network", **options: stage_module.Stage(name, run, {**params, **options})
 
 
 @pytest.fixture
 def hurry(monkeypatch):
     """Pauses, between attempts of a request and between looks, are a fraction of what they are; so is a last second."""
     pauses = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: time.sleep(seconds / 50)})
-    for module in (_calls, _stage):
+    for module in (session, stage_module):
         monkeypatch.setattr(module, "time", pauses)
-    monkeypatch.setattr(_calls, "LAST", 0.3)
-    monkeypatch.setattr(_stage.Stage.wait, "__defaults__", (_waiting.PERIOD / 10,))
+    monkeypatch.setattr(session, "LAST", 0.3)
+    monkeypatch.setattr(stage_module.Stage.wait, "__defaults__", (waiting.PERIOD / 10,))
 
 
 @pytest.fixture(autouse=True)
@@ -565,7 +570,7 @@ def signals_as_before():
         signal.signal(number, action)
 
 
-HOSTS_AND_API = json.loads((RECORDED / "host-instance.json").read_text())
+HOSTS_AND_API = json.loads((RECORDED / "cloud/instance.json").read_text())
 
 
 # What every host is asked, and some of the recordings do not have yet
@@ -575,7 +580,7 @@ EVERYWHERE = {
     ("hostname", "--all-ip-addresses"): (0, "10.71.16.9 \n", ""),
 }
 # What systemd said of the services of each host, a unit at a time, and the states of their processes
-UNITS = {one["host"]: one for one in map(json.loads, (RECORDED / "host-units.jsonl").read_text().splitlines())}
+UNITS = {one["host"]: one for one in map(json.loads, (RECORDED / "hosts/units.jsonl").read_text().splitlines())}
 
 
 def said_of_units(name, words):
@@ -607,7 +612,7 @@ class Replay:
 
     def __init__(self, name, instead):
         # Of some hosts nothing but the services was recorded.
-        path = RECORDED / f"host-{name}.jsonl"
+        path = RECORDED / f"hosts/{name}.jsonl"
         lines = map(json.loads, path.read_text().splitlines()) if path.exists() else []
         said = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
         self.answers = {**(EVERYWHERE if name else {}), **said}
@@ -632,7 +637,7 @@ def replay():
     """Return a function that gives a recorded host, with other answers to commands that have some words in them."""
 
     def make(name=None, instead=None, prefixes=None):
-        return _host.Host(Replay(name, instead), prefixes)
+        return host.Host(Replay(name, instead), prefixes)
 
     return make
 
@@ -648,7 +653,7 @@ def instance(api):
     return api["instance"]
 
 
-FOLLOWED = Path(__file__).parent / "module_utils" / "recorded" / "followed"
+FOLLOWED = RECORDED / "followed"
 
 
 @pytest.fixture

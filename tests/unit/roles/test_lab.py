@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import jinja2
 import pytest
@@ -14,8 +13,9 @@ import yaml
 from ansible.plugins.filter.core import FilterModule
 from ansible_collections.stackproof.provision.plugins.action.lab_files import tree_files
 from ansible_collections.stackproof.provision.plugins.filter.lab import lab_carried, lab_service_user
+from tree import ROLES
 
-ROLE = Path(__file__).resolve().parents[3] / "roles" / "lab"
+ROLE = ROLES / "lab"
 TEMPLATES = ROLE / "templates"
 # What is no tree of a component.
 OTHERS = {"common.j2", "clouds.yaml.j2", "inventory.yml.j2", "summary.txt.j2", "ssh"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _places
+from ansible_collections.stackproof.provision.plugins.module_utils._normalise import places
 
 pytestmark = pytest.mark.part("network")
 
@@ -27,7 +27,7 @@ def served(here, instance, not_applicable):
         not_applicable("OVN answers DHCP by itself, there is no dnsmasq")
     for port in with_dhcp:
         network = networks[port["network"]]
-        mine = _places.serves_dhcp(network, here.names)
+        mine = places.serves_dhcp(network, here.names)
         if mine or (mine is None and facts[port["id"]]["directory"]):
             found.append((port, network, facts[port["id"]]))
     if not found:

@@ -13,13 +13,13 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.action import run as plugin
+from tree import RECORDED
 
-RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs" / "20261121-065105-bdb5f5"
+PASSED = RECORDED / "runs" / "20261121-065105-bdb5f5"
 
 
 class Screen:
@@ -70,11 +70,11 @@ def until(condition):
 
 
 def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follow, run):
-    lines = [json.loads(line) for line in (RECORDED / "progress.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (PASSED / "progress.jsonl").read_text().splitlines()]
     boot = [one for one in lines if one["stage"] == "boot"]
     follower = follow()
     for one in boot:
-        run.say("boot", one["text"].replace(RECORDED.name, run.id))
+        run.say("boot", one["text"].replace(PASSED.name, run.id))
         time.sleep(0.005)
     follower.end()
     assert [one["text"] for one in boot][0] == "looking for the flavor"

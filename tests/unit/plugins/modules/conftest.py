@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils import _guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from tree import RECORDED
 
-RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded"
 CONSOLE = RECORDED / "consoles" / "probe.txt"
 PASSED = "20261121-065105-bdb5f5"
 PLURALS = {"network": "networks", "security_group": "security-groups", "volume": "volumes", "server": "servers"}
@@ -70,7 +70,7 @@ def console(run):
     """Return a function that gives the recorded console as it would be of a server of this run."""
 
     def of(server_id):
-        text, nonces = CONSOLE.read_text(), _guest.nonces(run.id, run.record["started"])
+        text, nonces = CONSOLE.read_text(), guest.nonces(run.id, run.record["started"])
         for old, new in ((RUN, run.id), (SERVER, server_id), *((NONCES[what], nonces[what]) for what in NONCES)):
             assert old in text
             text = text.replace(old, new)

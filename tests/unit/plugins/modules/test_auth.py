@@ -9,7 +9,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import auth as module
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")

@@ -9,8 +9,10 @@ import base64
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _guest, _osprofiler
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.modules import boot as module
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
@@ -57,9 +59,9 @@ def body(go):
         go("image")
         go("network", port=port, network=network)
         go("volume", source=volume)
-        run = module._stage.Run(build.directory)
+        run = Run(build.directory)
         params = {"attach": "at_boot", "availability_zone": None, "host": None, **options}
-        nonces = _guest.nonces(run.id, run.record["started"])
+        nonces = guest.nonces(run.id, run.record["started"])
         return module.server_body(run, SimpleNamespace(id="flavor-1"), NAME, params, nonces), run
 
     return build
@@ -72,10 +74,10 @@ def directory(body, run):
 
 def test_the_request_carries_the_run_and_its_nonces(body):
     found, run = body()
-    nonces = _guest.nonces(run.id, run.record["started"])
+    nonces = guest.nonces(run.id, run.record["started"])
     assert (found["name"], found["flavorRef"]) == (NAME, "flavor-1")
     assert found["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces["metadata"]}
-    assert base64.b64decode(found["user_data"]).decode() == _guest.user_data(nonces["user_data"])
+    assert base64.b64decode(found["user_data"]).decode() == guest.user_data(nonces["user_data"])
     assert found["networks"] == [{"uuid": run.resource("network")["id"]}]
     assert found["security_groups"] == [{"name": run.resource("security_group")["id"]}]
     assert "availability_zone" not in found
@@ -210,7 +212,7 @@ def test_the_request_is_traced_where_there_is_a_key(go, cloud, key):
     result = go("boot", profiler_key=key)
     post = next(one for one in cloud.requests if (one.method, one.path) == ("POST", "/compute/v2.1/servers"))
     trace = result["record"]["details"].get("trace")
-    signed = _osprofiler.headers(key, trace) if key else {}
+    signed = osprofiler.headers(key, trace) if key else {}
     assert {name: text for name, text in post.headers.items() if name.startswith("X-Trace-")} == signed
     assert "planted-key" not in str(go.record("boot"))
 

@@ -16,7 +16,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _bundle_lines, _flow
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_lines
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info as module
 
 FIVE = {"compute1", "compute2", "controller1", "network1", "storage1"}
@@ -338,7 +339,7 @@ def test_a_log_that_may_not_be_read_is_named_with_the_reason(read, bundle, monke
             raise PermissionError(13, "Permission denied")
         return real(path, *more, **options)
 
-    monkeypatch.setattr(_bundle_lines.os, "open", refuse)
+    monkeypatch.setattr(bundle_lines.os, "open", refuse)
     assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "it cannot be read: Permission denied"
 
 
@@ -367,7 +368,7 @@ def test_bytes_that_are_no_text_do_no_harm(read, bundle, usual, tmp_path):
 
 
 def test_a_flood_is_not_whole(read, bundle, monkeypatch):
-    monkeypatch.setattr(_bundle_lines, "MOST", 30)
+    monkeypatch.setattr(bundle_lines, "MOST", 30)
     bundle.write()
     assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "more than 30 lines were found in it"
 
@@ -375,7 +376,7 @@ def test_a_flood_is_not_whole(read, bundle, monkeypatch):
 @pytest.mark.parametrize("bomb", ["x" * 750_000, "x\n" * 375_000], ids=["one line", "many lines"])
 def test_a_small_file_that_has_no_end_is_read_so_far_and_not_whole(read, bundle, monkeypatch, bomb):
     """What comes before counts."""
-    monkeypatch.setattr(_bundle_lines, "LARGEST", 1 << 18)
+    monkeypatch.setattr(bundle_lines, "LARGEST", 1 << 18)
     bundle.write()
     path = bundle.top / "compute2/var/log/nova/nova-compute.log"
     text = "\n".join(bundle.lines[COMPUTE])
@@ -444,7 +445,7 @@ def test_only_one_id_can_be_given(call, bundle, bundle_options):
 
 
 def test_a_missing_library_is_said(read, monkeypatch):
-    monkeypatch.setattr(_flow, "HAS_LIBRARIES", False)
+    monkeypatch.setattr(flow, "HAS_LIBRARIES", False)
     assert "jmespath" in read()
 
 

@@ -12,14 +12,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _ledger, _removal, _run
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._end import removal
+from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger as ledger_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import cleanup as module
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(_removal, "PERIOD", 0.01)
+    monkeypatch.setattr(removal, "PERIOD", 0.01)
 
 
 @pytest.fixture
@@ -32,10 +34,10 @@ def left_run(cloud, runs):
     """Return a function that begins a run which left a network behind."""
 
     def make(name, age=timedelta(0), **record):
-        run, _new = _run.begin(str(runs), name, "small")
+        run, _new = run_module.begin(str(runs), name, "small")
         thing = cloud.put("networks", name=f"{run.mark}-network")
-        run.ledger.write(_ledger.BEGUN, "network", thing["name"])
-        run.ledger.write(_ledger.MADE, "network", thing["name"], id=thing["id"])
+        run.ledger.write(ledger_module.BEGUN, "network", thing["name"])
+        run.ledger.write(ledger_module.MADE, "network", thing["name"], id=thing["id"])
         run.record.update(started=(datetime.now(UTC) - age).isoformat(timespec="microseconds"), **record)
         run.save()
         return run
@@ -165,7 +167,9 @@ def test_a_record_in_a_directory_of_another_name_is_not_believed(call, cloud, le
     """The directory's name says whose mark is looked for: a short one would be that of many."""
     run = left_run("run-1")
     os.rename(run.directory, runs / name)
-    assert "is called as no run, or has the record of another one: run-1" in refused(call, cloud, _run.Run(runs / name))
+    assert "is called as no run, or has the record of another one: run-1" in refused(
+        call, cloud, run_module.Run(runs / name)
+    )
 
 
 @pytest.mark.parametrize("name", ["run.json", "ledger.jsonl"])

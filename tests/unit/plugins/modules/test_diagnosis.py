@@ -11,10 +11,11 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _flow, _run
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis, report
+from tree import RECORDED, ROLES
 
-ROLES = Path(__file__).parents[4] / "roles"
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 OF_BOOT = "req-03b40d4a-6468-4371-a2d5-864347bcb436 {} f209 94b6 - - default default"
@@ -35,7 +36,7 @@ def diagnose(call, bundle, bundle_options, tmp_path):
             diagnosis, check=check, bundle=read, flows=options["flows"], diagnoses=str(tmp_path / "diagnoses")
         )
         run.result = result
-        return result["directory"] and _run.read_record(result["directory"])
+        return result["directory"] and run_module.read_record(result["directory"])
 
     return run
 
@@ -238,7 +239,7 @@ def test_check_mode_writes_nothing(diagnose, tmp_path):
 
 
 def test_a_missing_library_is_said(call, tmp_path, monkeypatch):
-    monkeypatch.setattr(_flow, "HAS_LIBRARIES", False)
+    monkeypatch.setattr(flow_module, "HAS_LIBRARIES", False)
     result = call(diagnosis, bundle={}, flows=[], diagnoses=str(tmp_path))
     assert "jmespath" in result["msg"]
 
@@ -252,7 +253,7 @@ def test_a_folder_that_cannot_be_made_is_said(call, bundle, bundle_options, tmp_
 
 
 # Boots of the same cloud with a service frozen or stopped. recorded/diagnosed has the lines that have their ids.
-DIAGNOSED = Path(__file__).parents[1] / "module_utils/recorded/diagnosed"
+DIAGNOSED = RECORDED / "diagnosed"
 FAULTS = {
     "nova-compute-frozen": ("req-97acac52-a052-4ce3-99a1-0c9e32af5361", "req-c80ac2c9-e86b-4147-849f-1de4879c45f5"),
     "scheduler-stopped": ("req-152b5eb1-678e-48ac-956c-e7d49d64755d", "req-27b961c5-ef72-42ee-a5ba-6de736baeb7c"),

@@ -11,8 +11,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import evidence as module
+from tree import ROOT
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "roles/report/files/run.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 UNREAD = {"what": "the domain", "kind": "refused", "command": "virsh", "why": "sudo refuses: virsh: sudo: no"}
 FOUND = {
     "groups": ["compute"],

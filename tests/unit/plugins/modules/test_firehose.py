@@ -50,7 +50,7 @@ def host(call, monkeypatch, tmp_path):
     monkeypatch.setattr(
         module.AnsibleModule, "get_bin_path", lambda _self, name, required: f"/usr/bin/{name}" if required else None
     )
-    monkeypatch.setattr(module._firehose, "restore", host.restore)
+    monkeypatch.setattr(module.firehose, "restore", host.restore)
     return host
 
 
@@ -117,7 +117,7 @@ def test_a_recorder_that_has_ended_before_is_said(host):
 def test_a_full_file_is_said(host, monkeypatch):
     host.run("started")
     (host.directory / "messages").write_text(json.dumps(LINE) + "\n")
-    monkeypatch.setattr(module._firehose, "KEPT", 10)
+    monkeypatch.setattr(module.firehose, "KEPT", 10)
     assert "the rest not" in host.run("stopped")["why"]
 
 
@@ -141,7 +141,7 @@ def test_what_could_not_be_undone_fails(host, monkeypatch):
     def restore(_directory, _config):
         raise SystemExit("no broker")
 
-    monkeypatch.setattr(module._firehose, "restore", restore)
+    monkeypatch.setattr(module.firehose, "restore", restore)
     result = host.run("stopped")
     assert result["failed"]
     assert "could not be undone: no broker" in result["msg"]

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _events, _flow, _run
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
+from tree import ROLES
 
-ROLES = Path(__file__).parents[4] / "roles"
 FILES = [str(ROLES / "flow/files/flows" / f"{name}.yml") for name in ("ops_guide", "http_trace")]
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 
@@ -43,7 +44,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
     wanted = result["wanted"]
     assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "errors", "trace"}
     assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
-    assert wanted["since"] == wanted["began"] - _flow.TOKEN_CACHE
+    assert wanted["since"] == wanted["began"] - flow_module.TOKEN_CACHE
     assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
     assert {"service", "says"} == set(wanted["phrases"][0])
     assert record(directory) == followed.record
@@ -103,7 +104,7 @@ def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, foll
 
 def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):
     message = {
-        "at": _events.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
+        "at": events.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
         "kind": "rpc", "level": None, "said": [], "window": [], "action": "cast", "message": "a" * 32,
         "method": "schedule_and_build_instances", "topic": "conductor", "client": "10.71.16.12",
         "keys": {"server": [followed.record["instance"]["server"]["id"]]},
@@ -158,14 +159,14 @@ def test_a_folder_that_is_no_run_is_said(call, tmp_path, which):
 
 
 def test_a_missing_library_is_said(call, directory, monkeypatch):
-    monkeypatch.setattr(_flow, "HAS_LIBRARIES", False)
+    monkeypatch.setattr(flow_module, "HAS_LIBRARIES", False)
     result = call(module, run_dir=str(directory), flows=FILES)
     assert result["failed"]
     assert "jmespath" in result["msg"]
 
 
 def test_a_run_that_another_process_works_on_is_left_alone(call, directory, followed):
-    with _run.Run(str(directory)).alone():
+    with run.Run(str(directory)).alone():
         result = call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
     assert "another process works on the run" in result["msg"]
     assert record(directory)["flows"] == []

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import host_checks as module
+from tree import ROLES
 
-SUITE = Path(__file__).parents[4] / "roles" / "host_checks" / "files"
+SUITE = ROLES / "host_checks" / "files"
 OK = {"host": "c1", "check": "The tap is up", "status": "ok", "reason": None, "seconds": 0.1}
 FAILED = {**OK, "status": "failed", "reason": "the tap is down"}
 # A suite that writes what it was given.

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _run
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.modules import host_checks as module
 
 CONFTEST = """
@@ -45,7 +45,7 @@ def test_each_inventory_is_heard(call, tmp_path, suite, count):
     sources = [tmp_path / f"inventory-{number}" for number in range(count)]
     for number, source in enumerate(sources):
         source.write_text(f"host-{number} ansible_connection=local told=by-{number}\n")
-    run, _new = _run.begin(tmp_path / "runs", "run-1", "lab")
+    run, _new = run_module.begin(tmp_path / "runs", "run-1", "lab")
     hosts = [f"host-{number}" for number in range(count)]
     result = call(module, run_dir=run.directory, suite=str(suite), inventory=[str(one) for one in sources], hosts=hosts)
     found = {check["host"]: (check["check"], check["status"]) for check in result["checks"]}

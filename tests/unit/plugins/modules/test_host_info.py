@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
 
 UUID, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, MAC, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "fa:16:3e:2d:9a:e3", 1795258881
@@ -25,7 +25,7 @@ def on(call, replay, monkeypatch, warned):
             assert (environ_update, handle_exceptions) == ({"LC_ALL": "C"}, False)
             return host.execute(words)
 
-        monkeypatch.setattr(_host_module.AnsibleModule, "run_command", run_command)
+        monkeypatch.setattr(host_module.AnsibleModule, "run_command", run_command)
         found = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{module}")
         result = call(found, check=True, **options)
         assert (result.get("failed"), result["changed"]) == (None, False)

@@ -11,7 +11,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import image as module
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")

@@ -10,7 +10,7 @@ import os
 import subprocess
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from ansible_collections.stackproof.provision.plugins.modules import log_info as module
 
@@ -34,7 +34,7 @@ def read(call, monkeypatch, tmp_path, warned):
         done = subprocess.run(words, capture_output=True, encoding="utf-8", errors="surrogateescape", check=False)
         return done.returncode, done.stdout, done.stderr
 
-    monkeypatch.setattr(_host_module.AnsibleModule, "run_command", run_command)
+    monkeypatch.setattr(host_module.AnsibleModule, "run_command", run_command)
 
     def run(*lines, answers=None, check=False, whole=False, **options):
         instead.update(answers or {})

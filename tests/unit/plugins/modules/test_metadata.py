@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _reach
+from ansible_collections.stackproof.provision.plugins.module_utils._act import reach
 from ansible_collections.stackproof.provision.plugins.modules import metadata as module
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
@@ -132,7 +132,7 @@ def test_the_guest_is_reached_by_its_floating_ip(go, is_open):
 
 @pytest.mark.usefixtures("reachable")
 def test_a_guest_that_does_not_answer(error, go, monkeypatch):
-    monkeypatch.setattr(_reach, "ping", lambda _address: _reach.outcome("silent", "no echo reply"))
+    monkeypatch.setattr(reach, "ping", lambda _address: reach.outcome("silent", "no echo reply"))
     found = error("metadata", timeout=0.1)
     assert (found["kind"], found["message"]) == ("unreachable", "the guest is up, but 127.0.0.1 does not answer ping")
     assert go.record("metadata")["details"]["reached"]["ping"]["said"] == "no echo reply"

@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _run
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from tree import RECORDED
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
 MARK = "stackproof-run-1"
@@ -50,9 +51,9 @@ def test_a_network_a_subnet_and_a_group_are_made_with_the_mark(go, cloud):
 
 
 def test_the_requests_are_those_of_a_recorded_run(go, monkeypatch):
-    monkeypatch.setattr(_run.Run, "has_chosen_id", False)  # that of the recorded run was not
+    monkeypatch.setattr(run_module.Run, "has_chosen_id", False)  # that of the recorded run was not
     go("network")
-    recorded = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs" / "20261121-065105-bdb5f5" / "run.json"
+    recorded = RECORDED / "runs" / "20261121-065105-bdb5f5" / "run.json"
     (stage,) = [one for one in json.loads(recorded.read_text())["stages"] if one["stage"] == "network"]
     expected = [(one["method"], one["path"], one["status"]) for one in stage["calls"]]
     calls = [one for one in go.record("network")["calls"] if one["service"] == "network"]

@@ -11,11 +11,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _page, _run
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._report import page
 from ansible_collections.stackproof.provision.plugins.modules import report as module
+from tree import RECORDED, ROLES
 
-RECORDED = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs"
-TEMPLATE = Path(__file__).parents[4] / "roles" / "report" / "templates" / "report.html.j2"
+RUNS = RECORDED / "runs"
+TEMPLATE = ROLES / "report" / "templates" / "report.html.j2"
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
 
 
@@ -25,15 +27,15 @@ def unfinished(tmp_path):
 
     def make(name):
         runs = tmp_path / "runs"
-        for directory in RECORDED.iterdir():
+        for directory in RUNS.iterdir():
             if directory.name <= name:
                 others = () if directory.name == name else ("*.jsonl", "*.xml", "*.prom")
                 shutil.copytree(directory, runs / directory.name, ignore=shutil.ignore_patterns(*others))
-        run = _run.Run(runs / name)
+        run = run_module.Run(runs / name)
         run.record.update(
             finished=None,
             duration_s=None,
-            verdict=_run.new_record(name, "lab")["verdict"],
+            verdict=run_module.new_record(name, "lab")["verdict"],
             history={},
             stages=[one for one in run.record["stages"] if one["started"]],
         )
@@ -90,14 +92,14 @@ def test_a_breached_limit_fails_the_run(call, unfinished):
 
 
 def test_a_finished_run_keeps_its_verdict_and_is_rendered_again(call, tmp_path):
-    shutil.copytree(RECORDED / PASSED, tmp_path / PASSED)
+    shutil.copytree(RUNS / PASSED, tmp_path / PASSED)
     (tmp_path / PASSED / "junit.xml").unlink()
     before = (tmp_path / PASSED / "run.json").read_text()
     limits = [{"name": "a", "query": "made", "max": 0}]
     result = call(module, run_dir=str(tmp_path / PASSED), thresholds=limits)
     assert (result["changed"], result["verdict"]["result"]) == (False, "pass")
     assert (tmp_path / PASSED / "run.json").read_text() == before
-    assert (tmp_path / PASSED / "junit.xml").read_text() == (RECORDED / PASSED / "junit.xml").read_text()
+    assert (tmp_path / PASSED / "junit.xml").read_text() == (RUNS / PASSED / "junit.xml").read_text()
 
 
 def test_a_run_that_broke_off_is_incomplete(call, run):
@@ -157,7 +159,7 @@ def test_no_page_without_a_template(call, unfinished):
 
 
 def test_a_finished_run_that_failed_is_rendered_again_and_its_record_stays(call, tmp_path):
-    shutil.copytree(RECORDED / FAILED, tmp_path / FAILED)
+    shutil.copytree(RUNS / FAILED, tmp_path / FAILED)
     before = (tmp_path / FAILED / "run.json").read_bytes()
     options = {"template": str(TEMPLATE), "enforce": False, "end": False}
     result = call(module, run_dir=str(tmp_path / FAILED), **options)
@@ -183,7 +185,7 @@ def test_a_template_that_is_not_there_is_said(call, unfinished):
 
 
 def test_without_jinja2_only_the_page_is_refused(call, unfinished, monkeypatch):
-    monkeypatch.setattr(_page, "HAS_JINJA2", False)
+    monkeypatch.setattr(page, "HAS_JINJA2", False)
     run = unfinished(PASSED)
     assert "jinja2" in call(module, run_dir=run.directory, template=str(TEMPLATE))["msg"]
     assert call(module, run_dir=run.directory)["verdict"]["result"] == "pass"

@@ -29,7 +29,7 @@ def watched(monkeypatch):
         found.append((run.id, params, process))
         return True
 
-    monkeypatch.setattr(module._guard, "watch", watch)
+    monkeypatch.setattr(module.watchdog, "watch", watch)
     return found
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import span_info as module
+from tree import RECORDED
 
-REPORT = json.loads((Path(__file__).parents[1] / "recorded" / "spans" / "report.json").read_text())
+REPORT = json.loads((RECORDED / "spans" / "report.json").read_text())
 PLACE = "redis://:planted-password@10.0.0.1:6379"
 CONFIG = f"[DEFAULT]\ndebug = true\ndebug = false\n[profiler]\nenabled = True\nconnection_string = {PLACE}\n"
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import sweep as module
+from tree import RECORDED, ROOT
 
-RUNS = Path(__file__).parents[1] / "module_utils" / "recorded" / "runs"
-REPORT = Path(__file__).parents[4] / "roles/report"
+RUNS = RECORDED / "runs"
+REPORT = ROOT / "roles/report"
 SCHEMA = json.loads((REPORT / "files/sweep.schema.json").read_text())
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
 

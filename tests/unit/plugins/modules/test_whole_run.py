@@ -10,18 +10,19 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils import _removal
+from ansible_collections.stackproof.provision.plugins.module_utils._end import removal
 from ansible_collections.stackproof.provision.plugins.modules import report as report_module
+from tree import ROOT
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "roles/report/files/run.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 pytestmark = pytest.mark.usefixtures("hurry")
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(_removal, "PERIOD", 0.01)
-    monkeypatch.setattr(_removal, "SETTLE", 0.05)
+    monkeypatch.setattr(removal, "PERIOD", 0.01)
+    monkeypatch.setattr(removal, "SETTLE", 0.05)
 
 
 def record_of(run):

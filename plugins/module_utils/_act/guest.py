@@ -1,0 +1,184 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a guest is given to prove, and what its console shows of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+# It runs on whatever the image has: a shell and sed, and curl or wget.
+USER_DATA = """#!/bin/sh
+# Made by stackproof.provision: shows on the console what this guest has read.
+url=http://169.254.169.254/openstack/latest/meta_data.json
+document=$(curl -sf -m 10 $url 2>/dev/null || wget -q -O - $url 2>/dev/null)
+value() { printf %s "$document" | tr '\\n' ' ' | sed -n 's/.*"'"$1"'": *"\\([^"]*\\)".*/\\1/p'; }
+read -r up rest </proc/uptime
+nonce=$(value stackproof_nonce)
+echo "stackproof-guest: {\\"uptime\\": $up, \\"user_data\\": \\"@NONCE@\\", \\"metadata\\": \\"$nonce\\"}"
+"""
+
+# What consoles say of a guest's way to its metadata, as (step, pattern). The lines of the lab's probe guest are tested
+# with it; those of busybox' udhcpc (as in cirros), dhclient and cloud-init follow what these programs print.
+PATTERNS = [
+    (step, re.compile(pattern))
+    for step, pattern in (
+        ("lease", r'"step": "lease".*"address": "(?P<value>[\d.]+)"'),
+        ("lease", r"udhcpc: lease of (?P<value>[\d.]+) obtained"),
+        ("lease", r"bound to (?P<value>[\d.]+)"),
+        ("lease", r"ci-info: \|\s*(?!lo\b)\S+\s*\|\s*True\s*\|\s*(?P<value>\d+\.[\d.]+)\s*\|"),
+        ("no_lease", r'"step": "no_lease"'),
+        ("no_lease", r"udhcpc: no lease|No DHCPOFFERS received|No working leases"),
+        ("no_metadata", r'"step": "no_metadata".*"reason": "(?P<value>[^"]*)"'),
+        ("no_metadata", r"Calling 'http://169\.254\.169\.254\S*' failed \[[^]]*\]: (?P<value>.*)"),
+        ("no_metadata", r"(?P<value>failed to read iid from metadata)"),
+        ("asks", r'"step": "dhcp_start"|udhcpc: sending discover|udhcpc: broadcasting discover|DHCPDISCOVER'),
+        ("no_user_data", r'"step": "no_user_data".*"reason": "(?P<value>[^"]*)"'),
+    )
+]
+PROBE = re.compile(r"^probe: (\{.*\})")
+OWN = re.compile(r"stackproof-guest: (\{.*\})")
+PROBE_FIELDS = (
+    "step",
+    "uptime",
+    "attempts",
+    "http_status",
+    "address",
+    "server",
+    "reason",
+    "name",
+    "size_bytes",
+    "serial",
+)
+HINTS = {
+    "no_console": "Look whether the compute host keeps consoles, whether the image boots at all, and whether it has a"
+    " console on its serial port.",
+    "no_lease": "Look at the port's binding, at the DHCP agent of the network and its dnsmasq, and at the way between"
+    " compute host and network host.",
+    "no_metadata": "Look at the metadata proxy of the network's DHCP or router namespace, at neutron-metadata-agent,"
+    " and at nova-api-metadata behind it.",
+    "wrong_metadata": "Look at the proxy's shared secret and the headers it adds, and for a second instance with the"
+    " same address.",
+    "no_user_data": "Look at the request for user_data in the metadata service's log; an image without a program that"
+    " runs user data cannot pass.",
+    "no_proof": "Read the console: openstack console log show. The image needs a program that runs user data, such as"
+    " cloud-init, and a console on its serial port.",
+}
+
+
+def nonces(run_id, started):
+    """Two words of this run that no other run has; the same ones whenever a stage of the run asks."""
+    return {
+        what: hashlib.sha256(f"{what} {run_id} {started}".encode()).hexdigest()[:32]
+        for what in ("metadata", "user_data")
+    }
+
+
+def user_data(nonce):
+    return USER_DATA.replace("@NONCE@", nonce)
+
+
+def read(console, wanted):
+    """What a console shows: the guest's steps, and whether the nonces were in what it read."""
+    lines = console.splitlines()
+    seen = {"lines": len(lines), "steps": [], "lease": None, "metadata": False, "user_data": False, "own": None}
+    for line in lines:
+        read_step(line, seen)
+        for what, pattern in PATTERNS:
+            found = pattern.search(line)
+            if found:
+                value = found.groupdict().get("value")
+                seen["lease" if what == "lease" else "last_" + what] = value or True
+        read_proof(line, seen, wanted)
+    return seen
+
+
+def read_step(line, seen):
+    """The lab's probe guest says each of its steps, with its own time."""
+    try:
+        record = json.loads(PROBE.search(line)[1])
+        step = {name: record[name] for name in PROBE_FIELDS if name in record}
+        if record["step"] == "metadata":
+            seen["uuid"], seen["meta"] = record.get("uuid"), (record.get("meta") or {}).get("stackproof_nonce")
+        seen["steps"].append(step)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return
+
+
+def read_proof(line, seen, wanted):
+    """The script in the user data shows both; the probe guest shows the metadata by itself."""
+    try:
+        own = json.loads(OWN.search(line)[1])
+        seen["own"] = {name: own.get(name) for name in ("uptime", "user_data", "metadata")}
+    except (TypeError, ValueError):
+        own = {}
+    seen["user_data"] = seen["user_data"] or own.get("user_data") == wanted["user_data"]
+    read_by_guest = (own.get("metadata"), seen.get("meta"))
+    seen["metadata"] = seen["metadata"] or wanted["metadata"] in read_by_guest
+
+
+def is_proved(seen):
+    return seen["metadata"] and seen["user_data"]
+
+
+def is_wrong(seen, server_id, wanted):
+    """Whether the guest was given somebody else's metadata: there is no use in waiting for better."""
+    if seen["metadata"]:
+        return False
+    other = seen.get("uuid") not in (None, server_id)
+    return other or (seen["own"] or {}).get("metadata") not in (None, "", wanted["metadata"])
+
+
+def progress(seen):
+    """How far the guest has come, in a few words."""
+    if seen["user_data"] and seen["metadata"]:
+        return "both read"
+    if seen["metadata"]:
+        return "metadata read"
+    if seen["lease"]:
+        return f"lease of {seen['lease']}" if isinstance(seen["lease"], str) else "lease"
+    return (
+        seen["steps"][-1]["step"]
+        if seen["steps"]
+        else f"{seen['lines']} lines on the console"
+        if seen["lines"]
+        else "no console output"
+    )
+
+
+def finding(seen, server_id, wanted):
+    """What is missing, as (kind, message, hint): the first thing that did not happen."""
+    if not seen["lines"]:
+        kind, message = "no_console", "its console shows nothing"
+    elif is_wrong(seen, server_id, wanted):
+        whose = f", that of {seen['uuid']}" if seen.get("uuid") not in (None, server_id) else ""
+        kind, message = "wrong_metadata", f"the guest was given metadata that is not its own{whose}"
+    elif seen["user_data"] and not (seen["own"] or {}).get("metadata"):
+        kind, message = "no_metadata", "the guest runs its user data, perhaps from a config drive, but gets no metadata"
+    elif seen["user_data"]:
+        # The user data came by the same way, so the service answers: what it says lacks this run's word.
+        kind, message = "wrong_metadata", "the guest read its user data, but no metadata of this run"
+    elif seen["metadata"]:
+        reason = seen.get("last_no_user_data")
+        kind, message = "no_user_data", "the guest read its metadata, but did not run its user data" + because(reason)
+    elif seen.get("last_no_metadata"):
+        kind, message = "no_metadata", "the guest got no metadata" + because(seen["last_no_metadata"])
+    elif seen["lease"]:
+        kind, message = "no_metadata", f"the guest has a lease of {seen['lease']}, but shows no metadata"
+    elif seen.get("last_no_lease") or seen.get("last_asks"):
+        kind, message = "no_lease", "the guest asked for a lease and got none"
+    else:
+        kind, message = "no_proof", f"its console has {seen['lines']} lines, and none tells of a lease or of metadata"
+    return kind, message, HINTS[kind]
+
+
+def because(reason):
+    return f": {reason}" if isinstance(reason, str) else ""
+
+
+def lease_matches(seen, fixed_ips):
+    """Whether the lease is the port's address; None if the console tells no lease."""
+    return seen["lease"] in fixed_ips if isinstance(seen["lease"], str) else None

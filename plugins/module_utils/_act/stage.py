@@ -1,0 +1,218 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What all stages share: options, the connection, making things once, waiting, and the stage record."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+import traceback
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from .._cloud import connection, session, token_cache
+from .._cloud.errors import CLOUD_ERRORS, explain
+from .._record import ledger, waiting
+from .._record.clock import Stopwatch, now
+from .._record.errors import Interrupted, StageError
+from .._record.run import Run
+
+# How often to look, once a second, whether a create took effect whose answer never came
+LOOKS_AFTER_BREAK, LOOKS_AFTER_TIMEOUT = 6, 60
+
+
+class Stage:
+    """One stage at work. Its calls, waits, resources and details become the record."""
+
+    def __init__(self, name, run, params, check=False):
+        self.name, self.run, self.params, self.check = name, run, params, check
+        self.calls, self.samples, self.waits, self.resources, self.details = [], [], [], [], {}
+        self.doing, self.changed = "starting", False
+        self.deadline = waiting.Deadline(params["timeout"])
+        self._watch, self._cloud = Stopwatch(), None
+
+    @property
+    def cloud(self):
+        """The connection, made at its first use: a stage with nothing to do asks nobody."""
+        if self._cloud is None:
+            self._cloud = connection.connect(self.params, self.calls, self.samples, self.deadline)
+            if self.name != "auth":
+                token_cache.take(self.run.wallet, self._cloud.session.auth)
+        return self._cloud
+
+    def keep_token(self):
+        if self._cloud is not None and not self.check:
+            token_cache.put(self.run.wallet, self._cloud.session.auth)
+
+    def say(self, text):
+        self.run.say(self.name, text)
+
+    def begin(self, doing):
+        self.doing = doing
+        if not self.check:
+            self.say(doing)
+
+    def use(self, kind, resource, made=False):
+        """Write down a resource that this run works with."""
+        if not any(one["kind"] == kind and one["id"] == resource.id for one in self.resources):
+            self.resources.append({"kind": kind, "id": resource.id, "name": resource.name, "made": made})
+        return resource
+
+    def create(self, kind, name, make, find):
+        """Make a resource exactly once per run and name; find returns it if it exists already, else None."""
+        self.begin(f"making the {kind.replace('_', ' ')} {name}")
+        known = self.run.ledger.find(kind, name)
+        resource = find() if known or self.run.has_chosen_id else None
+        if resource is not None and not known:
+            raise taken(kind, name)
+        if resource is None:
+            self.run.ledger.write(ledger.BEGUN, kind, name)
+            resource = self._make(kind, name, make, find)
+        self.run.ledger.write(ledger.MADE, kind, name, id=resource.id)
+        self.changed = True
+        return self.use(kind, resource, made=True)
+
+    def _make(self, kind, name, make, find):
+        try:
+            return make()
+        except CLOUD_ERRORS as exc:
+            if not session.is_unanswered(exc):
+                # After an error of the service itself, cleanup will look whether something came of it.
+                if (session.status_of(exc) or 500) < 500:
+                    self.run.ledger.write(ledger.REFUSED, kind, name)
+                raise
+            self.run.ledger.write(ledger.LOST, kind, name)
+            # A service that hangs may still come to it; one that broke off does so at once or never.
+            hangs = isinstance(exc, session.ConnectTimeout) or session.status_of(exc) == session.GATEWAY_TIMEOUT
+            resource = self._find_lost(name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK)
+            if resource is None and hangs:
+                raise
+        return resource or make()
+
+    def _find_lost(self, name, find, looks):
+        """Whether a create took effect whose answer never came: look before doing it a second time."""
+        for _look in range(looks):
+            if self.deadline.left() <= 0:
+                break
+            time.sleep(1)
+            resource = find()
+            if resource is not None:
+                self.details.setdefault("found_without_answer", []).append(name)
+                return resource
+        return None
+
+    def wait(self, what, look, period=waiting.PERIOD):
+        """Look until it is done. A look without an answer is a state of its own, until the deadline."""
+
+        def patient_look():
+            try:
+                return look()
+            except CLOUD_ERRORS as exc:
+                if not session.is_unanswered(exc):
+                    raise
+                return False, f"no answer ({type(exc).__name__})", None
+
+        self.doing = f"waiting for {what}"
+        say = self.say if not self.check else lambda _text: None
+        return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, period)
+
+    def as_record(self, status, error=None):
+        session.name_services(self.calls, connection.endpoints_known(self._cloud) if self._cloud else [])
+        return {
+            "stage": self.name,
+            "status": status,
+            "started": self._watch.started,
+            "finished": now(),
+            "duration_s": self._watch.seconds(),
+            "resources": self.resources,
+            "calls": self.calls,
+            "waits": self.waits,
+            "details": self.details,
+            "error": error,
+        }
+
+
+def taken(kind, name):
+    message = f"the {kind.replace('_', ' ')} {name} is on the cloud already, and this run did not make it"
+    hint = "Choose another run_id: this one was used before, perhaps from another machine."
+    return StageError("conflict", message, resource=name, hint=hint)
+
+
+def interrupt(number, _frame):
+    raise Interrupted(signal.Signals(number).name)
+
+
+def perform(stage, act):
+    """Run a stage to its record, whatever happens. Returns the record and a traceback where we did not expect it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    trace = None
+    try:
+        if not stage.check:
+            # Should the process die, this is what the record says.
+            unfinished = StageError("interrupted", f"the stage {stage.name} was begun and did not come to its end")
+            stage.run.put_stage(stage.as_record("failed", unfinished.record))
+        skipped = act(stage)
+        stage.keep_token()
+        record = stage.as_record("skipped" if skipped else "ok")
+    except (Exception, Interrupted) as exc:
+        record = stage.as_record("failed", explain(exc, stage.doing))
+        trace = traceback.format_exc() if record["error"]["kind"] == "internal" else None
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if not stage.check:
+        try:
+            stage.run.put_stage(record)
+        except OSError as exc:
+            record = {**record, "status": "failed", "error": explain(exc, "writing run.json")}
+        stage.say(f"{record['status']} after {record['duration_s']:.1f} s")
+    return record, trace
+
+
+def sentence(record):
+    error = record["error"]
+    return f"{record['stage']}: {error['message'].rstrip('.')}. {error['hint']}".strip()
+
+
+def run_stage(name, act, options, timeout, **rules):
+    """The whole of a stage's module."""
+    module = AnsibleModule(
+        argument_spec={
+            **connection.CLOUD_OPTIONS,
+            "run_dir": {"type": "path", "required": True},
+            "timeout": {"type": "float", "default": timeout},
+            **options,
+        },
+        supports_check_mode=True,
+        **rules,
+    )
+    if not connection.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    trace = None
+    try:
+        run = Run.imagined(module.params["run_dir"]) if module.check_mode else Run(module.params["run_dir"])
+        stage = Stage(name, run, module.params, module.check_mode)
+        with contextlib.nullcontext() if module.check_mode else run.alone():
+            record = finished_record(run, name)
+            if record is None:
+                record, trace = perform(stage, act)
+    except (StageError, OSError) as exc:
+        error = explain(exc, f"opening {module.params['run_dir']}")
+        module.fail_json(msg=f"{name}: {error['message']}. {error['hint']}")
+    if record["status"] == "failed":
+        # The whole record is in run.json: here it would bury the message.
+        more = {"exception": trace} if trace else {}
+        module.fail_json(msg=sentence(record), changed=stage.changed, error=record["error"], **more)
+    module.exit_json(changed=stage.changed, record=record)
+
+
+def finished_record(run, name):
+    """The record that a first call of this stage left; an interrupted one may be taken up again."""
+    record = run.stage(name)
+    again = (
+        run.record["finished"] is None and record is not None and (record["error"] or {}).get("kind") == "interrupted"
+    )
+    return None if again else record

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a stage reaches the cloud: the options that openstack.cloud uses, and a connection that keeps a record."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+from .._record.errors import StageError
+from .._record.waiting import seconds_of
+from .errors import without_credentials
+from .session import RecordedSession
+
+try:
+    import openstack.config
+    import openstack.connection
+    import yaml  # the SDK reads clouds.yaml with it
+    from openstack import exceptions as sdk
+
+    HAS_SDK = True
+except ImportError:
+    HAS_SDK = False
+
+CLOUD_OPTIONS = {
+    "cloud": {"type": "raw"},
+    "_cloud": {"type": "dict", "no_log": True},  # a cloud that is a dictionary
+    "auth": {"type": "dict", "no_log": True},
+    "auth_type": {"type": "str"},
+    "region_name": {"type": "str"},
+    "interface": {"type": "str", "choices": ["admin", "internal", "public"], "aliases": ["endpoint_type"]},
+    "validate_certs": {"type": "bool", "aliases": ["verify"]},
+    "ca_cert": {"type": "str", "aliases": ["cacert"]},
+    "client_cert": {"type": "str", "aliases": ["cert"]},
+    "client_key": {"type": "str", "no_log": True, "aliases": ["key"]},
+    "api_timeout": {"type": "float", "default": 30},
+}
+# Their names in the SDK's configuration
+CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": "cert", "client_key": "key"}
+
+
+def cloud_name(params):
+    """What a record calls the cloud."""
+    cloud, auth = params.get("_cloud") or params.get("cloud"), params.get("auth") or {}
+    if isinstance(cloud, dict):
+        auth, cloud = cloud.get("auth") or {}, cloud.get("profile")
+    names = (cloud, auth.get("auth_url"), os.environ.get("OS_CLOUD"), os.environ.get("OS_AUTH_URL"), "environment")
+    return without_credentials(next(name for name in names if name))
+
+
+def configure(params, session_constructor):
+    """The cloud's configuration, out of clouds.yaml, the environment and the module's options."""
+    given = {name: params.get(name) for name in CLOUD_OPTIONS if name not in ("cloud", "_cloud", "api_timeout")}
+    given = {CONFIG_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+    cloud = params.get("_cloud") or params.get("cloud")
+    if isinstance(cloud, dict):
+        if given:
+            names = ", ".join(sorted(given))
+            raise StageError("config", f"cloud is a dictionary, so it must hold {names} too: give them there")
+        given, cloud = dict(cloud), None
+    try:
+        config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
+    except (yaml.YAMLError, OSError) as exc:  # older versions of the SDK end there
+        raise StageError("config", f"{why_no_clouds()}: {' '.join(str(exc).split())}", resource=cloud) from None
+    try:
+        return config.get_one(cloud=cloud, **given)
+    except (sdk.ConfigException, ValueError) as exc:
+        known = sorted(name for name in config.get_cloud_names() if name) if config.config_filename else []
+        where = config.config_filename or why_no_clouds()
+        message = f"the cloud {cloud or 'of the environment'} cannot be used: {str(exc).rstrip('.')}"
+        message += f"; known are: {', '.join(known) or 'none'} ({where})"
+        raise StageError("config", message, resource=cloud) from None
+
+
+def why_no_clouds():
+    """The SDK passes over a file that it cannot parse."""
+    places = [os.environ.get("OS_CLIENT_CONFIG_FILE"), *openstack.config.loader.CONFIG_FILES]
+    there = [path for path in places if path and os.path.exists(path)]
+    if not there:
+        return "no clouds.yaml was found"
+    return f"{there[0]} " + ("is no YAML" if os.access(there[0], os.R_OK) else "may not be read by this user")
+
+
+def connect(params, calls, samples, deadline):
+    seconds_of(params["api_timeout"], "api_timeout")
+    constructor = functools.partial(
+        RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
+    )
+    return openstack.connection.Connection(config=configure(params, constructor))
+
+
+def endpoints_known(cloud):
+    """(service, URL) of the catalogue, as far as a token has been got; nothing is asked."""
+    access = getattr(cloud.session.auth, "auth_ref", None)
+    catalogue = access.service_catalog.catalog if access else []
+    return [(entry["type"], endpoint["url"]) for entry in catalogue for endpoint in entry["endpoints"]]
+
+
+def answer_of(response):
+    """The body of an answer, as data; an answer that is an error is raised as one."""
+    sdk.raise_from_response(response)
+    try:
+        return response.json() if response.content else None
+    except ValueError:
+        message = f"the answer to {response.request.method} {response.url} is no JSON"
+        hint = "Look at what answers there: it may be a proxy or a load balancer in the place of the service."
+        raise StageError("service", message, said=response.text[:200], hint=hint) from None

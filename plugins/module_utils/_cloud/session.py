@@ -1,0 +1,162 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session that writes down every request, and repeats those that may be repeated."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import os
+import threading
+import time
+from urllib.parse import urlsplit
+
+from .._record.clock import Stopwatch
+
+try:
+    import requests
+    from keystoneauth1 import session as keystone_session
+    from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout, HttpError, UnknownConnectionError
+
+    BaseSession, BaseTransport = keystone_session.Session, requests.Session
+except ImportError:
+    BaseSession = BaseTransport = object
+
+SAFE = ("GET", "HEAD", "DELETE")
+GATEWAY_TIMEOUT = 504
+GATEWAY = (502, 503, GATEWAY_TIMEOUT)
+PAUSES = (0.25, 1, 2)
+LAST = 1
+# What makes something is given more time: a safe request is simply sent again, this one has to be looked for.
+PATIENCE = 4
+service_called = contextvars.ContextVar("service_called", default=None)
+
+
+def path_of(url):
+    """The path of a URL: without the host, and without a query, which may hold a signature."""
+    return urlsplit(url).path or "/"
+
+
+def host_of(url):
+    """Address and port of a URL, without a user and a password that may stand before them."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def request_id(headers):
+    return headers.get("x-openstack-request-id") or headers.get("x-compute-request-id")
+
+
+def within(seconds, action):
+    """The result of an action, if it ends in time.
+
+    The time limit of a request bounds each read. A service that sends its answer byte by byte renews it with each byte,
+    so the whole is bounded from outside: whoever still waits then is left behind, and ends with the process.
+    """
+    ended = []
+
+    def work():
+        try:
+            ended.append((action(), None))
+        except BaseException as exc:
+            ended.append((None, exc))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not ended:
+        raise requests.exceptions.ReadTimeout(f"the answer was not whole after {seconds:.0f} s")
+    result, error = ended[0]
+    if error is not None:
+        raise error
+    return result
+
+
+class Transport(BaseTransport):
+    """The layer below retries and renewed tokens: each request that leaves is one line in calls."""
+
+    def __init__(self, calls, samples, deadline):
+        super().__init__()
+        self.calls, self.samples, self.deadline = calls, samples, deadline
+
+    def request(self, method, url, **options):
+        watch, sent = Stopwatch(), time.time()
+        call = {"method": method, "service": service_called.get(), "host": host_of(url), "path": path_of(url)}
+        call.update(status=None, request_id=None)
+        if urlsplit(url).path.endswith("/auth/tokens"):
+            call["service"] = "identity"
+        try:
+            ask = functools.partial(super().request, method, url, **options)
+            answer = within(max(LAST, self.deadline.left()), ask)
+            call.update(status=answer.status_code, request_id=request_id(answer.headers))
+            self.samples.append((sent, answer.headers.get("date"), time.time()))
+            return answer
+        except BaseException as exc:
+            call["error"] = type(exc).__name__
+            raise
+        finally:
+            call.update(started=watch.started, seconds=watch.seconds())
+            self.calls.append(call)
+
+
+class RecordedSession(BaseSession):
+    """A keystoneauth session with a record, a deadline, and repeats of safe requests."""
+
+    def __init__(self, *args, calls, samples, deadline, api_timeout, **options):
+        transport = Transport(calls, samples, deadline)
+        for scheme in ("http://", "https://"):
+            transport.mount(scheme, keystone_session.TCPKeepAliveAdapter())
+        super().__init__(*args, session=transport, **options)
+        self.deadline, self.api_timeout = deadline, api_timeout
+
+    def request(self, url, method, **options):
+        service = (options.get("endpoint_filter") or {}).get("service_type")
+        token = service_called.set(service or service_called.get())
+        # The SDK would repeat any request once, whether or not it may have taken effect.
+        options.update(connect_retries=0, status_code_retries=0)
+        # What changes nothing may say so, and what need not be asked again.
+        safe = options.pop("repeat", method in SAFE or url.endswith("/auth/tokens"))
+        limit = options.pop("timeout", None) or self.api_timeout * (1 if safe else PATIENCE)
+        try:
+            for pause in (*PAUSES, None) if safe else (None,):
+                try:
+                    # A hanging service must not outlive the deadline; at the deadline one last second is granted.
+                    options["timeout"] = max(LAST, min(limit, self.deadline.left()))
+                    answer = super().request(url, method, **options)
+                    if answer.status_code not in GATEWAY or pause is None:
+                        return answer
+                except (ConnectFailure, ConnectTimeout, UnknownConnectionError, HttpError) as exc:
+                    again = not isinstance(exc, HttpError) or exc.http_status in GATEWAY
+                    if pause is None or not again or self.deadline.left() < pause:
+                        raise
+                if self.deadline.left() > pause:
+                    time.sleep(pause)
+        finally:
+            service_called.reset(token)
+
+
+def is_unanswered(exc):
+    """Whether a request that failed so may have taken effect all the same."""
+    # An answer that was cut off is an UnknownConnectionError.
+    return isinstance(exc, (ConnectFailure, ConnectTimeout, UnknownConnectionError)) or status_of(exc) in GATEWAY
+
+
+def status_of(exc):
+    """The HTTP status that an error stands for: keystoneauth and the SDK name it differently."""
+    return getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+
+
+def name_services(calls, endpoints):
+    """Say of each call which service it went to, where only the address tells: the endpoint most alike, if any is.
+
+    endpoints is a list of (service, URL). Services behind one address differ by their paths.
+    """
+    for call in calls:
+        alike = [
+            (len(os.path.commonprefix([urlsplit(url).path, call["path"]])), service)
+            for service, url in endpoints
+            if host_of(url) == call["host"]
+        ]
+        if call["service"] is None and alike:
+            call["service"] = max(alike)[1]

@@ -1,0 +1,83 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a host knows of an instance: all its parts, read once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from . import ceph, dnsmasq, libvirt, metadata_proxy, ovs, units
+from .host import UnreadError, addresses_of
+from .log_lines import zone_of
+
+
+def names_of(host):
+    """The names that the host gives itself."""
+    short = host.ask(None, "hostname", root=False).strip()
+    try:
+        return sorted({short, host.ask(None, "hostname", "--fqdn", root=False).strip()})
+    except UnreadError:
+        return [short]  # a name that no resolver knows
+
+
+def parts_of(groups, platform):
+    """The parts of the cloud that the inventory says are on a host."""
+    return [part for part, names in platform["groups"].items() if set(names) & set(groups)]
+
+
+def pool_images(instance, platform):
+    """The images that the instance has in Ceph, if it has any there."""
+    server, pools = instance["server"], platform["pools"]
+    root = [f"{pools['vms']}/{server['id']}_disk"] if instance["image"] else []
+    return root + [f"{pools['volumes']}/volume-{volume}" for volume in instance["volumes"]]
+
+
+def read(host, parts, instance, platform):
+    """What the named parts of a host know of an instance. Keys are the parts; what is not there is no key.
+
+    Without an instance, as where a stage before it failed, what a host says of itself alone.
+    """
+    facts = {
+        "names": host.attempt("the host's name", names_of, default=[]),
+        "addresses": host.attempt("the host's addresses", addresses_of, default=[]),
+        "zone_s": host.attempt("the host's time zone", zone_of, default=None),
+        "services": host.attempt("the host's services", units.read, platform.get("units") or [], default=[]),
+    }
+    if not instance:
+        if "ceph" in parts:
+            facts["ceph"] = ceph.read(host, [], platform["ceph_users"])
+        return facts
+    server = instance["server"]
+    since = datetime.fromisoformat(server["created"].replace("Z", "+00:00")).timestamp()
+    if "compute" in parts:
+        facts.update(libvirt.read(host, server["id"]))
+        facts["interfaces"] = {port["id"]: ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
+    if "network" in parts:
+        facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in instance["ports"]}
+        facts["metadata"] = {
+            port["id"]: read_proxies(host, port, instance, since, platform) for port in instance["ports"]
+        }
+    if "ceph" in parts:
+        images = [name.split("/", 1) for name in pool_images(instance, platform)]
+        facts["ceph"] = ceph.read(host, images, platform["ceph_users"])
+    return facts
+
+
+def read_dhcp(host, port, since, platform):
+    return dnsmasq.read(host, port["network"], port["mac"], since, platform["dhcp_states"], platform["dhcp_logs"])
+
+
+def read_proxies(host, port, instance, since, platform):
+    network = next(one for one in instance["networks"] if one["id"] == port["network"])
+    owners = [network["id"], *network["routers"]]
+    found = [
+        metadata_proxy.read(host, owners, address, since, platform["metadata_logs"]) for address in port["addresses"]
+    ]
+    proxies = found[0]["proxies"] if found else []
+    for other in found[1:]:
+        for proxy, more in zip(proxies, other["proxies"]):
+            if proxy["requests"] is not None and more["requests"] is not None:
+                proxy["requests"] = sorted(proxy["requests"] + more["requests"], key=lambda one: one["at"])
+    return proxies

@@ -1,0 +1,348 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a log line says, by the format in which it is written. Pure: text in, fields out.
+
+Only what is named here leaves a line: times, levels, ids, and of requests and messages who, what, how long. The rest
+of a line may hold tokens, passwords or user data, and is never passed on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta, timezone
+
+# No message that is looked for lies further in; a line may be a megabyte long.
+LONGEST = 16384
+
+# oslo.log: time, process, level, logger, [global and local request id, user, project ...], message
+WRITTEN = (
+    r"^(?:(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,6})?)(?P<zone>Z|[+-]\d\d:?\d\d)?\s+)?"
+    r"(?:(?P<pid>\d+)\s+)?"
+)
+OSLO = re.compile(
+    WRITTEN
+    + r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]{1,120})\s+"
+    + r"\[(?P<context>[^]]*)\]\s?"
+)
+REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# rsyslog writes an escape as its number.
+COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]*m")
+# Open vSwitch, Ceph, libvirt and rsyslog: an ISO time with its zone, or in UTC
+ISO = re.compile(r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:?\d\d)[|:\s]+")
+SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<fraction>\.\d+)? ")
+# What syslog and the journal say before a line, behind its time: the host, and who wrote it
+WRITER = re.compile(r"^(?P<host>[\w.:-]+)\s+(?P<program>[^\s\[\]]+?)(?:\[\d+\])?:\s")
+# What Apache says before the line of a service that runs in it: its own time, and more in brackets
+IN_APACHE = re.compile(
+    r"^(?:\[\w{3} \w{3} [ \d]\d [\d:.]+ \d{4}\] (?:\[[^]]*\] )*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ )"
+    r"(?=\d{4}-\d\d-\d\d)"
+)
+UWSGI = re.compile(
+    r"^\[pid: \d+\|[^]]*\] (?P<client>\S+) \([^)]*\) \{[^}]*\} "
+    r"\[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] "
+    r"(?P<method>[A-Z]+) (?P<path>\S+) => generated \d+ bytes in (?P<msecs>\d+) msecs \(HTTP/[\d.]+ (?P<status>\d{3})\)"
+)
+UWSGI_STARTS = re.compile(
+    r"^\*\*\* (?:Starting|Operational).* on \[\w{3} (?P<time>\w{3} [ \d]\d \d\d:\d\d:\d\d) \d{4}\] \*\*\*"
+)
+APACHE = re.compile(
+    r"^(?P<client>\S+) \S+ \S+ \[(?P<time>\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "
+    r'"(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" (?P<status>\d{3})'
+)
+# Request lines inside a message of oslo.log: Nova's and Placement's own, eventlet's, and Cinder's two
+HTTP = [
+    re.compile(
+        r'^(?P<client>\S+) "(?P<method>[A-Z]+) (?P<path>\S+)" status: (?P<status>\d{3})'
+        r"(?:.*? time: (?P<seconds>\d+\.\d+))?"
+    ),
+    re.compile(
+        r'^(?P<client>[^ ,]+)(?:,\S*)? - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
+        r"(?:status: )?(?P<status>\d{3})\s+(?:len: )?\S+\s+(?:time: )?(?P<seconds>\d+\.\d+)"
+    ),
+    re.compile(r"^(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD) https?://[^/\s]+(?P<path>/\S*)"),
+    re.compile(r"^https?://[^/\s]+(?P<path>/\S*) returned with HTTP (?P<status>\d{3})"),
+]
+MESSAGE_ID = r"(?P<message>[0-9a-f]{32}|[0-9a-f-]{36})"
+RPC = [
+    ("method", re.compile(r"^Calling RPC method (?P<method>\w+) on target (?P<topic>[\w.@-]+)")),
+    ("notify", re.compile(rf"^CAST unique_id: {MESSAGE_ID} NOTIFY exchange '[^']*' topic '(?P<topic>[^']+)'")),
+    ("cast", re.compile(rf"^CAST unique_id: {MESSAGE_ID} (?:exchange '[^']*' topic|FANOUT topic) '(?P<topic>[^']+)'")),
+    ("call", re.compile(rf"^CALL msg_id: {MESSAGE_ID} exchange '[^']*' topic '(?P<topic>[^']+)'")),
+    ("received", re.compile(rf"^received message (?:with unique_id|msg_id): {MESSAGE_ID}")),
+    ("taken", re.compile(rf"^Receive incoming message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
+    ("reply", re.compile(rf"^sending reply msg_id: {MESSAGE_ID}")),
+    ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
+    ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
+]
+# Beside an exception's usual endings, those that OpenStack's own have. Its name is letters only: a token is not.
+RAISED = (
+    r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
+    r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
+    r"|Conflict|NoValidHost|DeadlinePassed|Undeliverable|SERVER_DOWN))"
+    # What another service has raised and sent back
+    r"(?:_Remote)?(?=[:>(.]|$)"
+)
+EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
+# The last line of a traceback: those before are indented, or are words.
+LAST_LINE = re.compile("^" + RAISED)
+# A line of a traceback names no request.
+TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
+# What Nova's conductor says of an instance that it gives up, at WARNING only
+TO_ERROR = "to ERROR state"
+QUEUE_UNREACHABLE = "the queue is unreachable"
+UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
+MESSAGING = re.compile(r"^oslo[._]messaging\b")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+# A time before 1970, or of the last days before the year 10000, is a mistake, and cannot be reckoned with.
+EARLIEST, LATEST = 0, 253402000000
+# A word of a query that may be told: a name, not a secret
+TELLABLE = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
+
+
+def parse(line, near, zone):
+    """at, resolution_s, level, requests and text of a line, or None. text is for matching only.
+
+    near is a time about which the line was written, for formats without a year; zone is seconds to the east.
+    """
+    line = COLOURS.sub("", line[:LONGEST])
+    try:
+        parsed = (
+            service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
+        )
+    except (ValueError, OverflowError):
+        return None  # it looks like a time and is none, such as a leap second
+    if parsed and parsed["at"] is not None and not EARLIEST <= parsed["at"] <= LATEST:
+        return None
+    return parsed
+
+
+def service_line(line, near, zone):
+    return oslo(line, zone) or traceback(line, zone) or uwsgi(line, near, zone) or apache(line)
+
+
+def prefixed(line, near, zone):
+    """A service's line as syslog, the journal or Apache have passed it on; the service's own time is the better one."""
+    match = IN_APACHE.match(line)
+    if match:
+        return oslo(line[match.end() :], zone) or traceback(line[match.end() :], zone)
+    passed_on = dated(line, near, zone)
+    writer = passed_on and WRITER.match(passed_on["text"])
+    found = writer and service_line(passed_on["text"][writer.end() :].lstrip(), near, zone)
+    if found and found["at"] is None:
+        found.update(at=passed_on["at"], resolution_s=passed_on["resolution_s"])
+    return found or None
+
+
+def writer_of(line):
+    """(host, program) that syslog or the journal name before a line; None of both where they do not."""
+    line = COLOURS.sub("", line[:LONGEST])
+    match = ISO.match(line) or SYSLOG.match(line)
+    writer = match and WRITER.match(line[match.end() :])
+    return (writer["host"], writer["program"]) if writer else (None, None)
+
+
+def oslo(line, zone):
+    match = OSLO.match(line)
+    if not match:
+        return None
+    at, resolution = time_of(match, zone)
+    messaging, message = MESSAGING.match(match["logger"]), line[match.end() :]
+    return {
+        "at": at,
+        "resolution_s": resolution,
+        "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
+        "failed": match["level"] in ("ERROR", "CRITICAL") or TO_ERROR in message,
+        "logger": match["logger"],
+        "requests": REQUEST.findall(match["context"]),
+        "process": match["pid"],
+        "text": message,
+        **spoken(message, messaging),
+    }
+
+
+def time_of(match, zone):
+    """(seconds since the epoch or None, resolution) of a line of oslo.log."""
+    if not match["time"]:
+        return None, 0.001
+    text = match["time"].replace(",", ".").replace("T", " ")
+    at = local_time(text, zone) if match["zone"] is None else zoned_time(text, match["zone"])
+    return at, 0.001 if "." in text else 1
+
+
+def traceback(line, zone):
+    match = TRACEBACK.match(line)
+    if not match:
+        return None
+    at, resolution = time_of(match, zone)
+    raised = LAST_LINE.match(line[match.end() :])
+    return {
+        "at": at,
+        "resolution_s": resolution,
+        "level": "info",
+        "failed": True,
+        "logger": match["logger"],
+        "requests": [],
+        "process": match["pid"],
+        "kind": "line",
+        # Source code and values are of no use here.
+        "text": raised[1] if raised else "",
+    }
+
+
+def exception_in(message):
+    """The class of the exception that an error names: of what it says there leaves no more a line than that."""
+    if UNREACHABLE.search(message):
+        return QUEUE_UNREACHABLE
+    found = EXCEPTION.findall(message)
+    return found[-1] if found else None
+
+
+def spoken(message, messaging):
+    """The request or the message on the queue that an oslo.log message is about."""
+    if messaging:
+        for action, pattern in RPC:
+            match = pattern.match(message)
+            if match:
+                return {"kind": "rpc", "rpc": {"action": action, **{k: v for k, v in match.groupdict().items() if v}}}
+        return {"kind": "line"}
+    for pattern in HTTP:
+        match = pattern.match(message)
+        if match:
+            return {"kind": "http", "http": http(match.groupdict())}
+    return {"kind": "line"}
+
+
+def http(found):
+    seconds = found.get("seconds")
+    if seconds is None and found.get("msecs"):
+        seconds = int(found["msecs"]) / 1000
+    return {
+        "method": found.get("method"),
+        "path": found["path"],
+        "status": int(found["status"]) if found.get("status") else None,
+        "client": address(found.get("client")),
+        "seconds": None if seconds is None else float(seconds),
+    }
+
+
+def address(text):
+    return text[len("::ffff:") :] if text and text.startswith("::ffff:") else text
+
+
+def uwsgi(line, near, zone):
+    match = UWSGI.match(line)
+    if not match:
+        return None
+    return logged_by_a_server(yearless(match["time"], near, zone), match, line)
+
+
+def apache(line):
+    match = APACHE.match(line)
+    if not match:
+        return None
+    day, month, rest = match["time"].split("/", 2)
+    at = datetime.strptime(f"{day} {month_of(month)} {rest}", "%d %m %Y:%H:%M:%S %z").timestamp()
+    return logged_by_a_server(at, match, line)
+
+
+def logged_by_a_server(at, match, line):
+    """A request as a web server logs it: at the time at which it came, cut to the second."""
+    return {
+        "at": at,
+        "resolution_s": 1,
+        "level": "info",
+        "requests": [],
+        "text": line[match.end("time") :],
+        "kind": "http",
+        "http": {**http(match.groupdict()), "began": True},
+    }
+
+
+def json_line(line):
+    """The object gateway's log of operations: a JSON object a line."""
+    if not line.startswith("{"):
+        return None
+    try:
+        entry = json.loads(line.rstrip().rstrip(","))
+        at = datetime.fromisoformat(entry["time"].replace("Z", "+00:00")).timestamp()
+        method, path = entry["uri"].split()[:2]
+        status, client, operation = int(entry["http_status"]), entry["remote_addr"], entry["operation"]
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return None
+    return {
+        "at": at,
+        "resolution_s": 1e-6,
+        "level": "info",
+        "requests": [],
+        "text": f"{operation} {path}",
+        "kind": "http",
+        "http": {"method": method, "path": path, "status": status, "client": client, "seconds": None},
+    }
+
+
+def dated(line, near, zone):
+    """A line that begins with a time, whoever wrote it."""
+    match = ISO.match(line)
+    if match:
+        at, resolution = zoned_time(match["time"], match["zone"]), 1e-3 if "." in match["time"] else 1
+    else:
+        match = SYSLOG.match(line) or UWSGI_STARTS.match(line)
+        if not match:
+            return None
+        at, resolution = yearless(match["time"], near, zone), 1
+        if at is not None and match.groupdict().get("fraction"):
+            at, resolution = at + float(match["fraction"]), 1e-3
+    rest = line[match.end() :]
+    return {"at": at, "resolution_s": resolution, "level": "info", "requests": [], "text": rest, "kind": "line"}
+
+
+def colon(text):
+    """A zone as +01:00: before Python 3.11 the colon is needed, and a fraction has three or six digits."""
+    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text)
+    return re.sub(r"\.(\d+)", lambda match: "." + (match[1] + "000000")[:6], text)
+
+
+def zoned_time(text, zone):
+    return datetime.fromisoformat(colon(text.replace(" ", "T") + zone.replace("Z", "+00:00"))).timestamp()
+
+
+def local_time(text, zone):
+    return datetime.fromisoformat(colon(text)).replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
+
+
+def month_of(name):
+    """The number of a month as a log names it: in English, whatever the language of the host."""
+    return MONTHS.index(name) + 1
+
+
+def yearless(text, near, zone):
+    """The time nearest to another one, as its year is not said or not needed."""
+    there = timezone(timedelta(seconds=zone))
+    year = datetime.fromtimestamp(near, there).year
+    guesses = []
+    day, clock = text[4:].split()
+    said = (month_of(text[:3]), int(day), *map(int, clock.split(":")))
+    for one in (year - 1, year, year + 1):
+        try:
+            guesses.append(datetime(one, *said, tzinfo=there).timestamp())
+        except ValueError:
+            continue  # the 29th of February of another year
+    return min(guesses, key=lambda guess: abs(guess - near)) if guesses else None
+
+
+def told_path(path, known):
+    """A path whose query shows only what is ours or a plain name: anything else could be a secret."""
+    path, mark, query = path.partition("?")
+    path = path if len(path) <= 300 else path[:300]
+    if not mark:
+        return path
+    pairs = (pair.partition("=") for pair in query[:2000].split("&"))
+    words = [
+        f"{name}={value if value in known or TELLABLE.match(value.replace('%3A', ':')) else '*'}"
+        for name, _equals, value in pairs
+        if TELLABLE.match(name.replace("%3A", ":"))
+    ]
+    return f"{path}?{'&'.join(words)}"

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a collected host says of itself: its time zone and its addresses."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime, timezone
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from .._record.errors import StageError
+from .bundle import is_inside, text_of
+
+TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
+SAID = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
+ADDRESSES = ("sos_commands/networking/ip_-o_addr", "sos_commands/networking/ip_-d_address", "ip_addr", "ip_address")
+
+
+def offset_of(zone, at):
+    """Seconds to the east at a time. zone is a name such as Asia/Kolkata, or +05:30."""
+    match = re.match(r"^(?:UTC)?([+-])(\d\d):?(\d\d)$", zone)
+    if match:
+        return int(f"{match[1]}1") * (int(match[2]) * 3600 + int(match[3]) * 60)
+    try:
+        return int(datetime.fromtimestamp(at, ZoneInfo(zone)).utcoffset().total_seconds())
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if zone.upper() in ("UTC", "Z", "ETC/UTC", "GMT"):
+            return 0
+        hint = "Give one such as Asia/Kolkata or +05:30; names need Python's tzdata where the system has none."
+        raise StageError("invalid", f"{zone!r} is no time zone that is known here", hint=hint) from None
+
+
+def zone_of(top):
+    """The name of a collected host's time zone, as far as its files tell it."""
+    name = (text_of(top, "etc/timezone") or "").strip()
+    return known(name) or zone_of_link(os.path.join(top, "etc/localtime")) or zone_of_rules(top) or zone_said(top)
+
+
+def known(name):
+    if not re.match(r"^[\w/+-]{1,64}$", name):
+        return None
+    try:
+        offset_of(name, 0)
+    except StageError:
+        return None
+    return name
+
+
+def zone_of_link(path):
+    """What the link says, without following it."""
+    target = os.readlink(path) if os.path.islink(path) else ""
+    return known(target.partition("zoneinfo/")[2])
+
+
+def zone_of_rules(top):
+    """The zone of a copied file of rules, by its last line, which tells the rule of today: IST-5:30."""
+    path = os.path.join(top, "etc/localtime")
+    if not is_inside(top, "etc/localtime") or not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(65536)
+    except OSError:
+        return None
+    rule = data.rstrip(b"\n").rpartition(b"\n")[2].decode("ascii", "replace") if data.startswith(b"TZif") else ""
+    match = re.match(r"^(?:[A-Za-z]{3,}|<[\w+-]+>)([+-]?)(\d{1,2})(?::(\d\d))?$", rule)
+    # In such a rule the west is positive.
+    return f"{'+' if match[1] == '-' else '-'}{int(match[2]):02d}:{match[3] or '00'}" if match else None
+
+
+def zone_said(top):
+    for part in TIMEDATECTL:
+        match = SAID.search(text_of(top, part) or "")
+        if match:
+            return known(match["name"]) or match["offset"]
+    return None
+
+
+def addresses_of(top):
+    """Addresses that the host has itself."""
+    text = "\n".join(text_of(top, part) or "" for part in ADDRESSES)
+    return sorted(set(re.findall(r"\binet6? ([0-9a-f.:]+)(?:/\d+)", text)) - {"127.0.0.1", "::1"})
+
+
+def named_addresses(tops, names):
+    """Host to addresses that some host's etc/hosts gives it."""
+    found = {name: set() for name in names}
+    short = {name.partition(".")[0]: name for name in names}
+    for top in tops:
+        for line in (text_of(top, "etc/hosts") or "").splitlines():
+            address, *words = line.partition("#")[0].split() or [""]
+            for word in words:
+                name = word if word in found else short.get(word.partition(".")[0])
+                if name and not address.startswith(("127.", "::1", "ff", "fe0")):
+                    found[name].add(address)
+    return {name: sorted(addresses) for name, addresses in found.items()}
+
+
+def seconds_of(text):
+    """A time that somebody gives, with a zone or in UTC."""
+    try:
+        stamp = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError:
+        hint = "Give it as 2026-11-21T14:43:00Z or 2026-11-21 15:43+01:00; without a zone it is in UTC."
+        raise StageError("invalid", f"{text!r} is no time that is understood", hint=hint) from None
+    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=timezone.utc)).timestamp()

@@ -1,0 +1,37 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Removes what one run has made, with a connection of its own, and keeps the account in its record."""
+
+from __future__ import annotations
+
+from .._cloud import connection, token_cache
+from .._record.waiting import Deadline
+from . import removal
+
+
+def clean(run, params):
+    """Remove all of a run and write down what was removed and what stays. Returns what stays."""
+    deadline = Deadline(params["timeout"])
+    calls, samples, said = [], [], set()
+
+    def say(text):
+        if text not in said:
+            said.add(text)
+            run.say("cleanup", text)
+
+    cloud = connection.connect(params, calls, samples, deadline)
+    token_cache.take(run.wallet, cloud.session.auth)
+    left = removal.remove_all(cloud, run, deadline, say)
+    run.record["kept"] = False
+    removal.settle_account(run, left)
+    run.save()
+    return left
+
+
+def keep(run):
+    """Write down that what the run has made is meant to stay."""
+    run.record["kept"] = True
+    removal.settle_account(run, [])
+    run.save()

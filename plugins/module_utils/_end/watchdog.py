@@ -1,0 +1,146 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A process that watches a run, and cleans up if the playbook ends before the run does.
+
+ansible-playbook runs no "always" when it is interrupted, and nothing when it is killed. So the run is watched from
+outside: by a process that waits for the end of the playbook, and then does what the playbook would have done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import time
+
+from .._cloud import token_cache
+from .._cloud.errors import explain
+from .._record.clock import Stopwatch
+from .._record.errors import StageError
+from .._record.ledger import private
+from .._record.run import Run
+from . import clean, finish
+
+LOOK = 0.5
+# How long a stage that lost its playbook may take to end
+PATIENCE = 20
+
+
+def watch(run, params, controller):
+    """Start the watching process for the playbook with this process id. Returns whether it watches."""
+    if start_time(controller) is None:
+        return False  # a system without /proc
+    ready, tell = os.pipe()
+    if os.fork():
+        os.close(tell)
+        watches = os.read(ready, 1)  # a byte once it has the lock, or nothing if it could not begin
+        os.close(ready)
+        return bool(watches)
+    # From here on in the child, which never returns.
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # what ends the playbook is no reason to end before the work is done
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+        if os.fork():
+            os._exit(0)
+        # The working directory stays: clouds.yaml may name files by their place in it.
+        with open(run.path("watched"), "a", opener=private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.truncate(0)
+            lock.write(token_cache.make())
+            lock.flush()
+            os.write(tell, b"1")
+            os.close(tell)
+            os.close(ready)
+            stand_by(run.directory, params, controller)
+    finally:
+        os._exit(0)
+
+
+def is_watched(run):
+    """Whether the watching process of a run lives, which it does as long as the run goes on."""
+    try:
+        # A file on NFS can only be locked by who may write it.
+        with open(run.path("watched"), "r+", opener=private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+
+
+def start_time(process):
+    """When a process was started, in the kernel's count: a number that is used again is another process."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
+            return stream.read().rpartition(")")[2].split()[19]
+    except OSError:
+        return None
+
+
+def is_finished(directory):
+    with contextlib.suppress(StageError, OSError):
+        return Run(directory).record["finished"] is not None
+    return True  # the run's directory was removed: nothing to guard
+
+
+def stand_by(directory, params, controller):
+    begun = start_time(controller)
+    while begun is not None and start_time(controller) == begun:
+        time.sleep(LOOK)
+        if is_finished(directory):
+            return
+    if not is_finished(directory):
+        end(directory, params)
+
+
+def end(directory, params):
+    """Do what the playbook did not come to: stop its stage, clean up, and end the record."""
+    watch, told = Stopwatch(), set()
+    while True:
+        run = Run(directory)
+        try:
+            with run.alone():
+                return end_alone(run, params)
+        except StageError:
+            patient = watch.seconds() < PATIENCE
+            stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, told)
+            if watch.seconds() > 2 * PATIENCE:
+                return run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
+            time.sleep(LOOK)
+
+
+def stop_stage(directory, number, told):
+    """Ask the process that holds the run's lock to write its record and end; at last, do not ask. Each is told once."""
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open(os.path.join(directory, "lock"), "r+", encoding="ascii") as lock,
+    ):
+        process = int(lock.read())
+        if (process, number) in told:
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            told.add((process, number))
+            os.kill(process, number)
+
+
+def end_alone(run, params):
+    if params["keep"] != "never":
+        clean.keep(run)
+    else:
+        try:
+            clean.clean(run, {**params, "timeout": params["timeouts"].get("cleanup", 300)})
+        except Exception as exc:
+            error = explain(exc, "cleaning up after the playbook had ended")
+            run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
+    finish.finish(run, params["thresholds"], broke_off=finish.AFTER_STAGES)
+    finish.render(run)

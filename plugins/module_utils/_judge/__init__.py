@@ -1,0 +1,10 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""5. Judge: who broke it.
+
+In: the record of a run. Out: its verdict.
+
+PRIVATE to the collection: no promise is made to other users of this package.
+"""

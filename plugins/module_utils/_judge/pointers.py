@@ -1,0 +1,207 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What speaks against a suspect: each function knows one kind of evidence, and gives it the weight that it deserves."""
+
+from __future__ import annotations
+
+from .._collect.log_formats import QUEUE_UNREACHABLE
+from .._match.components import LEANS_ON, writer_of
+
+# The component behind each service of the catalogue
+APIS = {
+    "identity": "keystone",
+    "image": "glance-api",
+    "compute": "nova-api",
+    "network": "neutron-server",
+    "volume": "cinder-api",
+    "block-storage": "cinder-api",
+    "block-store": "cinder-api",
+    "volumev3": "cinder-api",
+    "placement": "placement-api",
+}
+STATES = {
+    "stopped": "is stopped",
+    "failed": "has failed, and does not run",
+    "frozen": "is frozen: its processes are stopped by a signal",
+    "activating": "is starting",
+    "deactivating": "is stopping",
+}
+# What an exception's class says of others than who met it
+HINTS = (
+    ("libvirt", "libvirt", 6),
+    ("Hypervisor", "libvirt", 6),
+    ("rados.", "ceph-mon", 4),
+    ("rbd.", "ceph-mon", 4),
+    ("VirtualInterface", "neutron-l2-agent", 2),
+    ("PortBindingFailed", "neutron-l2-agent", 3),
+    ("PortBindingFailed", "neutron-server", 3),
+    ("DBConnection", "database", 4),
+    ("OperationalError", "database", 4),
+    ("ldap.", "ldap", 5),
+    ("SERVER_DOWN", "ldap", 5),
+    ("NoValidHost", "placement-api", 3),
+)
+# Who meets these waited for somebody else.
+VICTIM = (
+    "MessagingTimeout", "DeadlinePassed", "ConnectTimeout", "ReadTimeout", "GatewayTimeout", "VirtualInterfaceCreate",
+)  # fmt: skip
+# These say only that something else had failed before.
+AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException")
+# Who is refused by another one has itself to blame, or who gave it its key.
+REFUSED = ("Permission",)
+GONE, UNHEARD, NO_ANSWER, SERVER_ERROR, KEYED_ERROR, ERROR = 10, 6, 6, 3, 4, 1
+# Who is not heard may be kept from speaking by what it needs; where its host was not looked at nobody knows.
+UNHEARD_ONLY = 2.5
+
+
+def answers(suspects, _record, stage):
+    """What the APIs answered to the stage's own requests."""
+    # Whoever answered later is well again.
+    last = {call["service"]: call for call in stage["calls"]}
+    for call in [call for call in last.values() if call["status"] is None or call["status"] >= 500]:
+        component = APIS.get(call["service"])
+        if component is None:
+            continue  # a service that no flow knows
+        # Who was asked is near whatever is lacking.
+        suspects.near(component, None, 0.5, "was asked")
+        if call["status"] is None:
+            suspects.point(component, None, NO_ANSWER, f"did not answer {call['method']} {call['path']}")
+        else:
+            suspects.point(
+                component, None, SERVER_ERROR, f"answered {call['status']} to {call['method']} {call['path']}"
+            )
+
+
+def units(suspects, record, _stage):
+    """Services that do not run where they should."""
+    for host in record["hosts"]:
+        for service in host["facts"].get("services") or []:
+            if service["state"] in STATES:
+                since = f" since {service['for_s']:.0f} s" if service["for_s"] and service["state"] != "frozen" else ""
+                why = f"{STATES[service['state']]}{since} ({service['unit']})"
+                suspects.point(service["component"], host["host"], GONE, why)
+
+
+def agents(suspects, record, _stage):
+    """Services that the cloud itself does not hear any more, or that somebody has disabled."""
+    names = {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+    looked_at = {host["host"] for host in record["hosts"]}
+    for agent in record.get("agents") or []:
+        host = names.get(agent["host"], agent["host"])
+        if agent["state"] == "down":
+            weight = UNHEARD if host in looked_at else UNHEARD_ONLY
+            suspects.point(agent["component"], host, weight, f"is not heard by the cloud since {agent['heard']}")
+        elif not agent["enabled"]:
+            suspects.point(agent["component"], host, 2, "is disabled")
+
+
+def ceph(suspects, record, _stage):
+    """What Ceph says of itself, and where it says nothing."""
+    for host in record["hosts"]:
+        facts = host["facts"].get("ceph") or {}
+        down = sorted(number for number, is_up in (facts.get("osds") or {}).items() if not is_up)
+        if down:
+            suspects.point("ceph-osd", None, 8, f"{', '.join(down)} is down, as Ceph says")
+        names = sorted((facts.get("health") or {}).get("checks") or {})
+        for component, found in (
+            ("ceph-mon", [name for name in names if name.startswith("MON")]),
+            ("ceph-osd", [name for name in names if name.startswith(("OSD", "PG", "SLOW"))]),
+        ):
+            if found:
+                suspects.point(component, None, 2, f"is not well, as Ceph says: {', '.join(found)}")
+        for one in host["unread"]:
+            # Before it there may be sudo, and the way into a container.
+            if one["kind"] == "hung" and {"ceph", "rbd"} & set(one["command"].split()):
+                suspects.point("ceph-mon", None, 4, f"does not answer: {one['command']} hangs")
+                suspects.point("ceph-osd", None, 3, f"does not answer: {one['command']} hangs")
+
+
+def errors(suspects, record, _stage):
+    """Errors in the logs: of this run, or of anybody while it ran."""
+    for error in record.get("errors") or []:
+        suspects.kind = "errors"
+        component = writer_of(error["service"])
+        kind = error["exception"] or ""
+        what = f"logged an error of {error['logger']}" + (f": {kind}" if kind else "")
+        if kind == QUEUE_UNREACHABLE:
+            suspects.point(component, error["host"], 3, "cannot reach RabbitMQ")
+            suspects.point("rabbitmq", None, 2, f"cannot be reached by {component} on {error['host']}")
+            continue
+        if any(word in kind for word in AFTERWARDS):
+            continue
+        refused = any(word in kind for word in REFUSED)
+        hints = [(other, weight) for word, other, weight in HINTS if word in kind and not refused]
+        if not any(word in kind for word in VICTIM):
+            # Who failed at somebody else is less to blame.
+            own = error["keyed"] and all(other == component for other, _weight in hints)
+            suspects.point(component, error["host"], KEYED_ERROR if own else ERROR, what)
+        suspects.kind = "hints"
+        for other, weight in hints:
+            if other != component:
+                where = error["host"] if other in ("libvirt", "neutron-l2-agent") else None
+                suspects.point(other, where, weight if error["keyed"] else 1, f"is what {component} failed at: {kind}")
+
+
+def faults(suspects, record, stage):
+    """What Nova itself says of the instance."""
+    said = (stage["error"].get("said") or "") + stage["error"]["message"]
+    if "No valid host" in said:
+        suspects.point("placement-api", None, 3, "had no host for the instance")
+        suspects.point("nova-scheduler", None, 1, "found no valid host")
+        for agent in record.get("agents") or []:
+            if agent["component"] == "nova-compute" and (agent["state"] == "down" or not agent["enabled"]):
+                suspects.near("nova-compute", None, 2, "was to take the instance")
+                for component in LEANS_ON["nova-compute"]:
+                    suspects.near(component, None, 0.25, "is needed by nova-compute")
+
+
+# What an answer other than 200 says of who gave it
+METADATA = {
+    401: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
+    403: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
+    404: (("neutron-metadata-agent", 4, "knows no instance with the guest's address"),),
+    500: (("nova-api-metadata", 4, "failed at the guest's request"),),
+    502: (("neutron-metadata-agent", 3, "is not there for its proxy"),),
+    503: (("neutron-metadata-agent", 3, "is not there for its proxy"),),
+    504: (("nova-api-metadata", 3, "let the guest's request wait in vain"),),
+}
+
+
+def metadata(suspects, record, stage):
+    """What the guest was answered when it asked for its metadata."""
+    if stage["stage"] != "metadata":
+        return
+    said = ((stage["details"] or {}).get("guest") or {}).get("steps") or []
+    answers_seen = [one.get("http_status") for one in said if one["step"] == "no_metadata"]
+    for host in record["hosts"]:
+        for proxies in (host["facts"].get("metadata") or {}).values():
+            answers_seen += [request["status"] for proxy in proxies for request in proxy["requests"] or []]
+    for status in dict.fromkeys(answers_seen):
+        for component, weight, why in METADATA.get(status, ()):
+            suspects.point(component, None, weight, f"{why} ({status})")
+
+
+def guest(suspects, record, stage):
+    """What the guest wrote, and what it did not."""
+    if stage["stage"] != "metadata":
+        return
+    details = (stage["details"] or {}).get("guest")
+    if details is None:
+        return  # nobody could read the console
+    steps = {one["step"] for one in details.get("steps") or []}
+    if not details.get("lines"):
+        suspects.point("vm-instance", None, 4, "wrote nothing on its console: it may have no kernel")
+    elif "lease" not in steps and "dhcp_start" in steps and waits_unheard(record):
+        why = "does not carry the guest's DHCP requests: dnsmasq runs, knows the guest and heard nothing of it"
+        suspects.point("data network", suspects.host, 5, why)
+    elif "lease" not in steps and "dhcp_start" in steps:
+        suspects.point("data network", suspects.host, 3, "carries no answer to the guest's DHCP requests")
+        suspects.point("dnsmasq", None, 2, "did not answer the guest")
+
+
+def waits_unheard(record):
+    """Whether a dnsmasq is there that would have answered, and whose log has nothing of the guest."""
+    known = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
+    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in known)

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Limits on a run's record, as data: JMESPath expressions with a least or a greatest value."""
+
+from __future__ import annotations
+
+from .._record.errors import StageError
+
+try:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    HAS_JMESPATH = True
+except ImportError:
+    HAS_JMESPATH = False
+
+
+OPTIONS = {
+    "thresholds": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "name": {"type": "str", "required": True},
+            "query": {"type": "str", "required": True},
+            "min": {"type": "float"},
+            "max": {"type": "float"},
+        },
+    },
+}
+
+
+def check_expressions(limits):
+    """Find a mistake in a limit before a run, not after it."""
+    for limit in limits:
+        hint = "See the examples of thresholds in the README."
+        try:
+            jmespath.compile(limit["query"])
+        except JMESPathError as exc:
+            message = f"the threshold {limit['name']} has no valid query: {' '.join(str(exc).split())}"
+            raise StageError("invalid", message, resource=limit["name"], hint=hint) from None
+        if limit.get("max") is None and limit.get("min") is None:
+            message = f"the threshold {limit['name']} has neither max nor min"
+            raise StageError("invalid", message, resource=limit["name"], hint=hint)
+
+
+def apply_limits(limits, record):
+    return [apply_limit(limit, record) for limit in limits]
+
+
+def apply_limit(limit, record):
+    least, most = limit.get("min"), limit.get("max")
+    try:
+        value = jmespath.search(limit["query"], record)
+    except JMESPathError as exc:
+        value, problem = None, " ".join(str(exc).split())
+    else:
+        # What cannot be measured is not within its limits.
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        problem = None if number else f"the query finds no number, but {value!r:.80}"
+        value = value if number else None
+    if problem is None and most is not None and value > most:
+        problem = f"{value:g} is more than {most:g}"
+    elif problem is None and least is not None and value < least:
+        problem = f"{value:g} is less than {least:g}"
+    return {
+        "name": limit["name"],
+        "query": limit["query"],
+        "min": least,
+        "max": most,
+        "value": value,
+        "ok": problem is None,
+        "said": f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
+    }

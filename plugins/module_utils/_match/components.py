@@ -1,0 +1,81 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is known of a cloud's components: what each needs, what each does, and which log it writes."""
+
+from __future__ import annotations
+
+# Of these there is one beside each instance; any other one of them has nothing to do with it.
+BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "vm-instance")
+# What does the work of a stage that no flow follows, the first to be asked first
+WORKERS = {
+    "auth": ["keystone", "ldap", "database", "memcached"],
+    "image": ["glance-api", "ceph-rgw", "ceph-mon", "ceph-osd", "keystone", "memcached", "database"],
+    "network": ["neutron-server", "neutron-l3-agent", "rabbitmq", "keystone", "memcached", "database"],
+    "volume": [
+        "cinder-api", "cinder-scheduler", "cinder-volume", "ceph-mon", "ceph-osd", "glance-api", "rabbitmq", "keystone",
+        "memcached", "database",
+    ],
+    "boot": ["nova-api", "rabbitmq", "keystone", "memcached", "database"],
+    "metadata": [
+        "neutron-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent", "rabbitmq", "memcached", "database",
+    ],
+}  # fmt: skip
+# What a message of each kind goes through
+CARRIERS = {
+    "AMQP cast": ["rabbitmq"],
+    "AMQP call": ["rabbitmq"],
+    "AMQP subscribe": ["rabbitmq"],
+    "DB": ["database"],
+    "socket(RADOS)": ["ceph-mon", "ceph-osd"],
+    "libvirt": ["libvirt"],
+    "OVSDB": ["ovsdb"],
+    "DHCP": ["data network"],
+}
+# What each component needs for its work: it may be all that keeps it from it.
+LEANS_ON = {
+    "keystone": ["ldap", "database", "memcached"],
+    "nova-api": ["keystone", "database", "rabbitmq", "glance-api", "neutron-server", "cinder-api", "memcached"],
+    "nova-conductor": ["database", "rabbitmq"],
+    "nova-scheduler": ["placement-api", "database", "rabbitmq"],
+    "nova-compute": [
+        "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server", "cinder-api",
+        "placement-api", "neutron-l2-agent", "ovsdb",
+    ],
+    "placement-api": ["database", "keystone"],
+    "glance-api": ["ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"],
+    "neutron-server": ["database", "rabbitmq", "keystone", "memcached"],
+    "neutron-dhcp-agent": ["dnsmasq", "rabbitmq", "neutron-server"],
+    "neutron-l2-agent": ["ovsdb", "rabbitmq", "neutron-server"],
+    "neutron-metadata-agent": ["nova-api-metadata", "neutron-server", "rabbitmq"],
+    "nova-api-metadata": ["database", "neutron-server", "nova-conductor", "memcached"],
+    "cinder-api": ["cinder-volume", "database", "rabbitmq", "keystone", "memcached"],
+    "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
+    "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
+    "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
+    "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent"],
+}  # fmt: skip
+# A name of a flow that stands for others, or for a process of one of them
+STANDS_FOR = {
+    "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent"],
+    "client": [],
+    "token-store": [],
+}
+# The component that writes each log, where it has another name
+WRITERS = {
+    "slapd": "ldap",
+    "nova-metadata": "nova-api-metadata",
+    "placement": "placement-api",
+    "rgw": "ceph-rgw",
+    "openvswitch": "ovsdb",
+}
+
+
+def writer_of(log):
+    return WRITERS.get(log, log)
+
+
+def is_beside(name):
+    """Whether there is one beside each instance, by the name of a component or of its log."""
+    return writer_of(name) in BESIDE

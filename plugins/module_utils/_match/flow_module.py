@@ -1,0 +1,35 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The frame of the modules that follow a run through flows."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from .._record import run
+from .._record.errors import StageError, explain
+from . import flow
+
+
+def main(options, act):
+    """Run act(run, flows, module) and return what it says."""
+    module = AnsibleModule(
+        argument_spec={
+            "run_dir": {"type": "path", "required": True},
+            "flows": {"type": "list", "elements": "path", "required": True},
+            **options,
+        },
+        supports_check_mode=True,
+    )
+    if not flow.HAS_LIBRARIES:
+        module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
+    directory = module.params["run_dir"]
+    try:
+        flows = [flow.load(path) for path in module.params["flows"]]
+        result = act(run.Run(directory), flows, module)
+    except (StageError, OSError) as exc:
+        error = explain(exc, f"following the run in {directory}")
+        module.fail_json(msg=f"{error['message']}. {error['hint']}")
+    module.exit_json(**result)

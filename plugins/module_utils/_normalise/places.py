@@ -1,0 +1,47 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""On which host something of a run is, as the inventory calls it."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+
+
+def is_on(server, names):
+    """Whether a host with one of these names is the one that nova means.
+
+    Everybody sees a hash of project and host; only administrators see the host itself. Before Nova has chosen one there
+    is neither.
+    """
+    if server["host"] or not server["host_id"]:
+        return server["host"] in names
+    return any(
+        hashlib.sha224(f"{server['project_id']}{name}".encode()).hexdigest() == server["host_id"] for name in names
+    )
+
+
+def host_of(record):
+    """The inventory's name of the host that the instance is on or is to go to, as far as anybody says so."""
+    if record.get("diagnosis"):
+        return record["diagnosis"]["host"]
+    instance = record.get("instance") or {}
+    server, claimed_on = instance.get("server"), set(instance.get("claimed_on") or [])
+    for host in record["hosts"]:
+        names = {host["host"], *(host["facts"].get("names") or [])}
+        if host["facts"].get("domain") or claimed_on & names or (server and is_on(server, names)):
+            return host["host"]
+    return None
+
+
+def serves_dhcp(network, names):
+    """Whether a host with one of these names has a DHCP port on the network, by the id that its agent gives the port.
+
+    None if no port can be seen.
+    """
+    if not network["dhcp_ports"]:
+        return None
+    ids = {f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network['id']}" for name in names}
+    return any(port in ids for port in network["dhcp_ports"])

@@ -1,0 +1,10 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The ground: what a run writes down, and what all other packages stand on.
+
+In: what happens. Out: the run's directory, with its record and its ledger, on disk.
+
+PRIVATE to the collection: no promise is made to other users of this package.
+"""

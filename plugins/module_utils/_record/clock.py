@@ -1,0 +1,55 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Points of time, durations, and the difference to a cloud's clock."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+
+
+def now():
+    """The time of day, as records write it."""
+    return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+def seconds_between(earlier, later):
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+class Stopwatch:
+    def __init__(self):
+        self.started = now()
+        self._zero = time.monotonic()
+
+    def seconds(self):
+        return round(time.monotonic() - self._zero, 6)
+
+
+def clock_difference(samples):
+    """How far the cloud's clock is ahead of ours, out of (sent, Date header, received) of several answers.
+
+    A Date header is cut to whole seconds, so each answer allows a range. Together they allow what all ranges share.
+    """
+    lows, highs = [], []
+    for sent, date, received in samples:
+        try:
+            stamp = parsedate_to_datetime(date).timestamp()
+        except (TypeError, ValueError):
+            continue  # an answer without a date that can be read says nothing of the clock
+        lows.append(stamp - received)
+        highs.append(stamp + 1 - sent)
+    if not lows:
+        return None
+    consistent = max(lows) <= min(highs)
+    # Hosts behind one address may differ, and then the ranges share nothing: the error covers them all.
+    lowest, highest = (max(lows), min(highs)) if consistent else (min(lows), max(highs))
+    return {
+        "offset_s": round((lowest + highest) / 2, 3),
+        "error_s": round((highest - lowest) / 2, 3),
+        "answers": len(lows),
+        "consistent": consistent,
+    }

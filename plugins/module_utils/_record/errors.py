@@ -1,0 +1,75 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Failures as data: what went wrong, on what, what the cloud said, and what to look at."""
+
+from __future__ import annotations
+
+HINTS = {
+    "unauthorized": "Look at user, password, project and domains in clouds.yaml.",
+    "forbidden": "The user's role in this project does not allow this: look at its roles and at the service's policy.",
+    "not_found": "Look at the name or id, and whether this project may see it.",
+    "ambiguous": "Give the id instead of the name.",
+    "quota": "Raise the project's quota, or remove what is no longer used: openstack quota show --usage.",
+    "invalid": "Look at the values given.",
+    "conflict": "Something else holds or changes this: look at its state.",
+    "service": "The service failed by itself: look for the request id in its log.",
+    "unreachable": "Look whether the service runs, and whether this machine reaches the address.",
+    "tls": "Look at the certificate of the endpoint, or give the authority's with ca_cert.",
+    "catalog": "Look at the service catalogue: openstack catalog list.",
+    "deadline": "Give the stage a longer timeout, or look why this takes so long.",
+    "config": "Look at clouds.yaml and the OS_ variables of the environment.",
+    "files": "Look at the free space and the permissions of this folder.",
+    "no_run": "Give a directory that this version has written: the folder of runs has one for each run.",
+    "interrupted": "Run the cleanup playbook for this run if anything is left.",
+    "internal": "This is a defect of stackproof.provision: please report it with the output of -vvv.",
+}
+
+
+# What an answer of an unknown form raises where it is looked at
+STRANGE = (ValueError, LookupError, TypeError, AttributeError)
+
+
+class StageError(Exception):
+    """A failure that already knows its words."""
+
+    def __init__(self, kind, message, resource=None, said=None, hint=None, request_id=None, status=None, **details):
+        super().__init__(message)
+        self.record = {
+            "kind": kind,
+            "message": message,
+            "resource": resource,
+            "said": said,
+            "status": status,
+            "request_id": request_id,
+            "hint": hint or HINTS.get(kind, ""),
+            "details": details,
+        }
+
+
+class DeadlinePassed(Exception):
+    """A wait took longer than it may; carries what it waited for and the last state."""
+
+    def __init__(self, what, state, seconds):
+        super().__init__(what)
+        self.what, self.state, self.seconds = what, state, seconds
+
+
+class Interrupted(BaseException):
+    """Somebody asked the process to end; no library that catches every Exception may keep it from that."""
+
+
+def explain(exc, doing):
+    """A failure as the record's error, said as one sentence about what was being done. _cloud_errors knows more."""
+    if isinstance(exc, StageError):
+        return exc.record
+    if isinstance(exc, DeadlinePassed):
+        message = f"no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
+        return StageError("deadline", message).record
+    if isinstance(exc, Interrupted):
+        return StageError("interrupted", f"{doing}: interrupted by {exc}").record
+    if isinstance(exc, OSError):
+        where = f": {exc.filename}" if exc.filename else ""
+        return StageError("files", f"{doing}: {exc.strerror or exc}{where}").record
+    return StageError("internal", f"{doing}: {type(exc).__name__}: {exc}").record

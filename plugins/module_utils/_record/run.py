@@ -1,0 +1,234 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The directory of a run: its record, always whole and valid, and its ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import secrets
+import tempfile
+from datetime import datetime, timezone
+
+from .clock import now, seconds_between
+from .errors import StageError
+from .ledger import Ledger, own_text, private
+
+SCHEMA = "stackproof.run/1"
+STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
+RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+# Characters of a record, of which the largest that was seen has less than a hundredth
+LONGEST = 64 << 20
+BY_CHANCE = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+UNFINISHED = {"result": "incomplete", "stage": None, "step": None, "component": None, "host": None}
+
+
+def new_run_id():
+    """Sorts by time, and two runs of one second do not meet."""
+    return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def write_whole(path, text):
+    """Replace a file so that a reader, or a crash, finds the old one or the new one."""
+    handle, new = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(new, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        raise
+
+
+def new_record(run_id, cloud):
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "cloud": cloud,
+        "started": now(),
+        "finished": None,
+        "duration_s": None,
+        "verdict": {**UNFINISHED, "reason": "The run has not finished.", "alternatives": []},
+        "stages": [],
+        "hosts": [],
+        "flows": [],
+        "thresholds": [],
+        "history": {},
+        "made": 0,
+        "deleted": 0,
+        "kept": False,
+        "leftovers": [],
+    }
+
+
+class Run:
+    def __init__(self, directory, record=None):
+        self.directory = os.path.realpath(directory)  # not the link to the latest
+        self.id = os.path.basename(self.directory)
+        self.record = record or read_record(self.directory)
+        self.ledger = Ledger(self.path("ledger.jsonl"))
+
+    @classmethod
+    def imagined(cls, directory):
+        """A run for check mode: it need not exist, and nothing of it is written."""
+        exists = os.path.exists(os.path.join(directory, "run.json"))
+        return cls(directory, None if exists else new_record(os.path.basename(directory), None))
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    @property
+    def mark(self):
+        """What the name or the description of everything that this run makes begins with."""
+        return f"stackproof-{self.id}"
+
+    @property
+    def has_chosen_id(self):
+        """Whether somebody chose the id, and may have chosen it elsewhere too; one out of time and chance is unique."""
+        return not BY_CHANCE.fullmatch(self.id)
+
+    def stage(self, name):
+        return next((stage for stage in self.record["stages"] if stage["stage"] == name), None)
+
+    def put_stage(self, stage):
+        """Write a stage's record, in the place of an older one of the same stage."""
+        others = [other for other in self.record["stages"] if other["stage"] != stage["stage"]]
+        self.record["stages"] = sorted([*others, stage], key=lambda one: STAGES.index(one["stage"]))
+        self.save()
+
+    def resource(self, kind):
+        """The first resource of a kind that a stage has made or chosen."""
+        found = (one for stage in self.record["stages"] for one in stage["resources"] if one["kind"] == kind)
+        return next(found, None)
+
+    @property
+    def wallet(self):
+        """Where the run's token is kept, while the run is watched."""
+        with contextlib.suppress(OSError), open(self.path("watched"), encoding="ascii") as stream:
+            return stream.read()
+        return ""
+
+    def say(self, stage, text):
+        """Tell those who follow the run; a full disk fails where it matters, not here."""
+        line = {"at": now(), "stage": stage, "text": text}
+        with contextlib.suppress(OSError), open(self.path("progress.jsonl"), "a", opener=private) as stream:
+            stream.write(json.dumps(line) + "\n")
+
+    def save(self):
+        write_whole(self.path("run.json"), json.dumps(self.record, indent=1) + "\n")
+
+    def finish(self, verdict):
+        self.record.update(finished=now(), verdict=verdict)
+        self.record["duration_s"] = round(seconds_between(self.record["started"], self.record["finished"]), 6)
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Keep a second process off the run."""
+        with open(self.path("lock"), "a", encoding="utf-8", opener=private) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                hint = "Wait until it ends, or use another run_id."
+                raise StageError("conflict", f"another process works on the run {self.id}", hint=hint) from None
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            # Another process may have gone on with the run since it was read.
+            self.record, self.ledger = read_record(self.directory), Ledger(self.path("ledger.jsonl"))
+            yield
+
+
+def begin(runs, run_id, cloud):
+    """Make the directory of a new run, or find that of an old one. Returns it and whether it is new."""
+    if not RUN_ID.fullmatch(run_id):
+        raise StageError(
+            "invalid", f"{run_id!r} is no run id: 3 to 40 small letters, digits and hyphens", resource=run_id
+        )
+    directory = os.path.join(os.path.abspath(runs), run_id)
+    if os.path.exists(os.path.join(directory, "run.json")):
+        return Run(directory), False
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    record = new_record(run_id, cloud)
+    os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+    write_whole(os.path.join(directory, "run.json"), json.dumps(record, indent=1) + "\n")
+    sync_directory(directory)
+    point_latest(runs, run_id)
+    return Run(directory), True
+
+
+def point_latest(runs, run_id):
+    new = os.path.join(runs, f".latest-{os.getpid()}")
+    os.symlink(run_id, new)
+    os.replace(new, os.path.join(runs, "latest"))
+
+
+def sync_directory(path):
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_record(directory):
+    path = os.path.join(directory, "run.json")
+    try:
+        record = json.loads(own_text(path, LONGEST))
+    except FileNotFoundError:
+        raise StageError("no_run", f"{directory} is no run's directory: it has no run.json") from None
+    except (ValueError, RecursionError) as exc:
+        raise StageError("no_run", f"{path} cannot be read: {exc}") from None
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema != SCHEMA:
+        raise StageError("no_run", f"{path} is not of the schema {SCHEMA}, but {schema}")
+    if not is_understood(record):
+        raise StageError("no_run", f"{path} has not what a record of the schema {SCHEMA} has")
+    return record
+
+
+def is_understood(record):
+    """Whether a record has what all runs in its folder are compared by: anybody may have put it there."""
+    try:
+        began = datetime.fromisoformat(record["started"])
+        words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
+        numbers = [stage.get("duration_s") for stage in record["stages"]]
+        return (
+            began.tzinfo is not None
+            and isinstance(record["cloud"], (str, type(None)))
+            and all(isinstance(word, str) for word in words)
+            and all(isinstance(number, (int, float, type(None))) for number in numbers)
+            and all(stage["stage"] in STAGES for stage in record["stages"])
+        )
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False
+
+
+def check_own(run):
+    """Refuse a run whose ledger somebody else may have written: what it names would be removed in this user's name."""
+    hint = "Clean up as the user whose run it was, in the directory that it was made in."
+    if not RUN_ID.fullmatch(run.id) or run.record.get("run_id") != run.id:
+        message = f"{run.directory} is called as no run, or has the record of another one: {run.record.get('run_id')}"
+        raise StageError("invalid", message, resource=run.id, hint=hint)
+    for path in (run.directory, run.path("run.json"), run.path("ledger.jsonl")):
+        owner = os.lstat(path).st_uid if os.path.lexists(path) else os.geteuid()
+        if owner != os.geteuid():
+            message = f"{path} belongs to another user (number {owner}), so nothing that it names is removed"
+            raise StageError("invalid", message, resource=run.id, hint=hint)
+
+
+def run_directories(runs):
+    """The directories of all runs, oldest first; the link to the latest is none."""
+    try:
+        names = sorted(os.listdir(runs))
+    except FileNotFoundError:
+        return []
+    paths = [os.path.join(runs, name) for name in names]
+    return [path for path in paths if not os.path.islink(path) and os.path.exists(os.path.join(path, "run.json"))]

@@ -1,0 +1,79 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waits with a deadline, that notice a change soon without asking too often."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from .clock import Stopwatch, now
+from .errors import DeadlinePassed, StageError
+
+# A change is to be known within half a second: the longest pause and a usual answer stay below it.
+PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
+STRAINED, LONGEST = 1, 10
+
+
+def seconds_of(value, name):
+    """A time to wait, as given in an option; a wait without an end, or for no number of seconds, is refused."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        hint = "Give a number of seconds above 0."
+        raise StageError("invalid", f"{name} cannot be {value}", resource=name, hint=hint)
+    return seconds
+
+
+class Deadline:
+    def __init__(self, seconds, name="timeout"):
+        self.seconds = seconds_of(seconds, name)
+        self._end = time.monotonic() + self.seconds
+
+    def left(self):
+        return self._end - time.monotonic()
+
+
+def pause_after(took, waited, period=PERIOD):
+    """How long to rest before the next look.
+
+    Looks begin one period apart. After a minute they become rarer. A service is never asked more than two thirds of
+    the time, and one that needs over a second has so much to do that it is asked a quarter of the time.
+    """
+    period = max(period, PERIOD_LATER) if waited > LATER else period
+    return max(period - took, took / 2 if took < STRAINED else min(3 * took, LONGEST))
+
+
+def wait_until(what, look, deadline, record, say, period=PERIOD):
+    """Call look until it says that it is done, and write down the states it passes.
+
+    look returns (done, state, value): state is a short text, value what the caller wants in the end. The wait's line
+    is added to record at its start, so that it is there whatever interrupts it.
+    """
+    watch = Stopwatch()
+    line = {"for": what, "started": watch.started, "seconds": 0.0, "states": [], "resolution_s": None, "looks": 0}
+    record.append(line)
+    before = None
+    while True:
+        asked = time.monotonic()
+        done, state, value = look()
+        answered = time.monotonic()
+        line["looks"] += 1
+        line["seconds"] = watch.seconds()
+        # A state came at some time between the last look that did not show it and this one.
+        sharp = None if before is None else round(answered - before, 3)
+        if not line["states"] or line["states"][-1]["state"] != state:
+            line["states"].append({"state": state, "at": now(), "after_s": line["seconds"], "resolution_s": sharp})
+            say(f"waiting for {what}: {state}")
+        if done:
+            line["resolution_s"] = sharp
+            return value
+        if deadline.left() <= 0:
+            line["timed_out"] = True
+            raise DeadlinePassed(what, state, line["seconds"])
+        before = asked
+        time.sleep(max(0, min(pause_after(answered - asked, line["seconds"], period), deadline.left())))

@@ -1,0 +1,225 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Renders a run's record for readers: terminal, JUnit, OpenMetrics."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from datetime import datetime
+from xml.etree import ElementTree
+
+# Control characters but tab and line feed; what turns the direction of writing; halves of characters, and none at all
+CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
+SLOWEST = 3
+PAGE = "report.html"
+STATUSES = ("ok", "failed", "not_applicable", "unreadable")
+
+
+def clean(text):
+    """Text without what would control a terminal or break XML: a cloud's words are not ours."""
+    return str(text).translate(CONTROL)
+
+
+def seconds(value):
+    return "-" if value is None else f"{value:.1f}"
+
+
+def compared(stage, history):
+    """How a stage's duration differs from the earlier ones."""
+    usual = history.get(stage["stage"])
+    if not usual or stage["status"] != "ok":
+        return ""
+    return (
+        f"{stage['duration_s'] - usual['median_s']:+.1f} s to the median of {usual['runs']}, p95 {usual['p95_s']:.1f}"
+    )
+
+
+def summary(record, directory):
+    """What the terminal says at the end."""
+    if record.get("diagnosis"):
+        return [clean(line) for line in diagnosis_lines(record, directory)]
+    lines = ["", f"Run {record['run_id']} on {record['cloud']}", "", f"  {'stage':<10} {'result':<8} seconds"]
+    for stage in record["stages"]:
+        row = f"  {stage['stage']:<10} {stage['status']:<8} {seconds(stage['duration_s']):>7}"
+        lines.append(f"{row}   {compared(stage, record['history'])}".rstrip())
+    slowest = slowest_calls(record)
+    if slowest:
+        lines += ["", "  slowest requests"]
+        lines += [f"  {call['seconds']:>7.2f}   {stage}: {call['method']} {call['path']}" for stage, call in slowest]
+    lines += host_lines(record)
+    for limit in record["thresholds"]:
+        lines.append(f"  {'within' if limit['ok'] else 'BEYOND'} the limit: {limit['said']}")
+    lines += ["", f"  made {record['made']}, deleted {record['deleted']}, left {record['made'] - record['deleted']}"]
+    if record["kept"]:
+        command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
+        lines.append(f"  kept, as asked for; remove it with: {command}")
+    lines += [f"  left: {one['kind'].replace('_', ' ')} {one['name']}: {one['why']}" for one in record["leftovers"]]
+    return [clean(line) for line in [*lines, *ending(record, directory)]]
+
+
+def ending(record, directory):
+    page = os.path.join(directory, PAGE)
+    return [
+        "",
+        f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
+        *(f"    because it {why}" for why in record["verdict"].get("evidence") or []),
+        *(f"    or {alternative(one)}" for one in record["verdict"]["alternatives"]),
+        f"  files: {directory}",
+        *([f"  page: {page}"] if os.path.exists(page) else []),
+        "",
+    ]
+
+
+def diagnosis_lines(record, directory):
+    """What the terminal says of a boot that only logs tell of: when it was, who logged errors, where it stopped."""
+    about, verdict = record["diagnosis"], record["verdict"]
+    boot = about["boot"]
+    lines = ["", f"Diagnosis {record['run_id']} by {record['cloud']}", ""]
+    lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
+    lines += [f"  time       {record['started'][:19]} UTC to {record['finished'][11:19]}", ""]
+    lines += [f"  {'host':<16} logs read"] if record["logs"] else []
+    for host in record["logs"]:
+        whole = sum(source["whole"] for source in host["sources"])
+        lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
+        lines += [f"    {source['from']}: {source['why']}" for source in host["sources"] if source["why"]]
+    lines += [f"  doubt: {text}" for text in about["doubts"]]
+    where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
+    return [*lines, *(["", f"  failed at: {', '.join(where)}"] if where else []), *ending(record, directory)]
+
+
+def alternative(one):
+    """Another suspect, in words."""
+    where = f" on {one['host']}" if one["host"] else ""
+    return f"{one['component']}{where} (weight {one['weight']:g}), which {', '.join(one['why'])}"
+
+
+def host_lines(record):
+    """A line for each host that was read, and one for each of its checks that is not well."""
+    lines = ["", f"  {'host':<16} checks"] if record["hosts"] else []
+    for host in record["hosts"]:
+        counts = Counter(check["status"] for check in host["checks"])
+        said = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in STATUSES if counts[status])
+        lines.append(f"  {host['host']:<16} {said or 'none'}")
+        if host["reason"]:
+            lines.append(f"    {host['status'] if host['status'] != 'read' else 'not read'}: {host['reason']}")
+        wrong = [check for check in host["checks"] if check["status"] in ("failed", "unreadable")]
+        lines += [f"    {check['status']}: {check['reason']}" for check in wrong]
+    return lines
+
+
+def slowest_calls(record, most=SLOWEST):
+    calls = [(stage["stage"], call) for stage in record["stages"] for call in stage["calls"]]
+    return sorted(calls, key=lambda one: -one[1]["seconds"])[:most]
+
+
+def junit(record):
+    """A test suite with a case for each stage, one for the limits and one for what is left."""
+    cases = [stage_case(stage) for stage in record["stages"]]
+    cases += [
+        case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["said"])
+        for limit in record["thresholds"]
+    ]
+    cases += [host_case(host["host"], check) for host in record["hosts"] for check in host["checks"]]
+    left = "; ".join(f"{one['name']}: {one['why']}" for one in record["leftovers"])
+    cases.append(case("nothing left", 0, failure=left or None))
+    return suite_of(f"stackproof {record['cloud']}", record, cases)
+
+
+def suite_of(name, record, cases):
+    """The text of a test suite."""
+    count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
+    suite = ElementTree.Element(
+        "testsuite",
+        name=clean(name),
+        timestamp=record["started"],
+        time=f"{record['duration_s'] or 0:.3f}",
+        tests=str(len(cases)),
+        failures=str(count["failure"]),
+        skipped=str(count["skipped"]),
+        errors="0",
+    )
+    suite.extend(cases)
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True).decode() + "\n"
+
+
+def stage_case(stage):
+    error, reason = stage["error"], stage["details"].get("reason", "")
+    failure = f"{error['message']}\n{error['hint']}" if error else None
+    skipped = reason if stage["status"] == "skipped" else None
+    return case(stage["stage"], stage["duration_s"] or 0, failure, skipped)
+
+
+def host_case(host, check):
+    """What could not be read is no failure of the cloud: it is skipped, and says why."""
+    failure = check["reason"] if check["status"] == "failed" else None
+    skipped = f"{check['status']}: {check['reason']}" if check["status"] in ("not_applicable", "unreadable") else None
+    return case(f"{host}: {check['check']}", check["seconds"], failure, skipped)
+
+
+def case(name, took, failure=None, skipped=None):
+    element = ElementTree.Element("testcase", classname="stackproof", name=clean(name), time=f"{took:.3f}")
+    if failure is not None:
+        ElementTree.SubElement(element, "failure", message=clean(failure.partition("\n")[0])).text = clean(failure)
+    elif skipped is not None:
+        ElementTree.SubElement(element, "skipped", message=clean(skipped))
+    return element
+
+
+def metrics(record):
+    """OpenMetrics, of gauges only, so that a textfile collector reads it too."""
+    common = {"cloud": record["cloud"]}
+    stages = [stage for stage in record["stages"] if stage["started"]]
+    families = [
+        ("stackproof_run_passed", "Whether the last run passed.", [({}, int(record["verdict"]["result"] == "pass"))]),
+        ("stackproof_run_duration_seconds", "How long the last run took.", [({}, record["duration_s"])]),
+        ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, stamp(record["finished"]))]),
+        ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
+        ("stackproof_host_checks", "Checks of the hosts, by how they ended.", checks_by_status(record)),
+        (
+            "stackproof_stage_passed",
+            "Whether a stage worked.",
+            per_stage(stages, lambda one: int(one["status"] != "failed")),
+        ),
+        (
+            "stackproof_stage_duration_seconds",
+            "How long a stage took.",
+            per_stage(stages, lambda one: one["duration_s"]),
+        ),
+        ("stackproof_stage_requests", "Requests of a stage.", per_stage(stages, lambda one: len(one["calls"]))),
+        (
+            "stackproof_stage_request_seconds",
+            "How long the requests of a stage took together.",
+            per_stage(stages, lambda one: round(sum(call["seconds"] for call in one["calls"]), 6)),
+        ),
+    ]
+    lines = []
+    for name, text, samples in families:
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
+        lines += [f"{name}{labels({**common, **more})} {value}" for more, value in samples if value is not None]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def checks_by_status(record):
+    counts = Counter((host["host"], check["status"]) for host in record["hosts"] for check in host["checks"])
+    return [({"host": host, "status": status}, count) for (host, status), count in sorted(counts.items())]
+
+
+def per_stage(stages, value):
+    return [({"stage": stage["stage"]}, value(stage)) for stage in stages]
+
+
+def stamp(text):
+    return None if text is None else datetime.fromisoformat(text).timestamp()
+
+
+def labels(pairs):
+    # A JSON string escapes what the format wants escaped: backslash, quote and line feed; and tabs, which it does not.
+    texts = {name: json.dumps(clean(value).replace("\t", " "), ensure_ascii=False) for name, value in pairs.items()}
+    return "{" + ",".join(f"{name}={text}" for name, text in texts.items()) + "}"

@@ -1,0 +1,180 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is looked at before a sweep: services and agents, endpoints, quotas. Each becomes a check."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timezone
+
+COMPUTE = "nova-compute"
+# What nova writes where it was itself that took a host out of service
+BY_ITSELF = "AUTO:"
+
+
+def check(name, component, status="ok", reason=None, host=None):
+    return {"name": name, "status": status, "reason": reason, "host": host, "component": component}
+
+
+def age(stamp, now):
+    """Seconds since a time as the services write it: in UTC, without saying so."""
+    if not stamp:
+        return None
+    told = datetime.fromisoformat(stamp.replace("Z", ""))
+    return now - told.replace(tzinfo=told.tzinfo or timezone.utc).timestamp()
+
+
+def heartbeat(name, host, component, alive, seconds, most):
+    """The check of a service that reports itself: it must be held for alive, and have been heard of lately."""
+    what, title = f"{name} on {host}", f"{name} on {host} is alive"
+    heard = "was never heard of" if seconds is None else f"was last heard of {seconds:.0f} s ago"
+    if not alive:
+        return check(title, component, "failed", f"{what} is down, it {heard}", host)
+    if seconds is None:
+        # The service has just been set up: it counts as alive from then on, until its first report is late.
+        return check(title, component, "ok", f"{what} is new, and has not reported itself yet", host)
+    if seconds > most:
+        return check(title, component, "failed", f"{what} is said to be up, but it {heard}", host)
+    return check(title, component, "ok", f"{what} {heard}", host)
+
+
+def is_switched_off(service):
+    """Whether an operator, and not the service by itself, has taken it out of service."""
+    return service["status"] == "disabled" and not (service.get("disabled_reason") or "").startswith(BY_ITSELF)
+
+
+def service_check(service, component, now, most):
+    """A service of nova or cinder."""
+    name, host = service["binary"], service["host"]
+    if is_switched_off(service):
+        why = service.get("disabled_reason") or "no reason is given"
+        return check(f"{name} on {host} is alive", component, "ok", f"{name} on {host} is disabled: {why}", host)
+    found = heartbeat(name, host, component, service["state"] == "up", age(service["updated_at"], now), most)
+    if found["status"] == "ok" and service["status"] == "disabled":
+        reason = f"{name} on {host} has disabled itself: {service['disabled_reason']}"
+        return {**found, "status": "failed", "reason": reason}
+    return found
+
+
+def agent_checks(agents, now, most):
+    """Neutron shows a plain user an empty list instead of saying that it shows nothing."""
+    if not agents:
+        reason = "neutron shows no agents; perhaps it would show them to an administrator"
+        return [check("neutron tells its agents", "neutron", "unreadable", reason)]
+    return [agent_check(agent, now, most) for agent in agents]
+
+
+def agent_check(agent, now, most):
+    name, host = agent["binary"], agent["host"]
+    if not agent["admin_state_up"]:
+        return check(f"{name} on {host} is alive", "neutron", "ok", f"{name} on {host} is disabled", host)
+    return heartbeat(name, host, "neutron", agent["alive"], age(agent["heartbeat_timestamp"], now), most)
+
+
+def compute_hosts(services):
+    """(hosts to provision on, hosts left out and why) by the services of nova."""
+    computes = sorted((one for one in services if one["binary"] == COMPUTE), key=lambda one: one["host"])
+    off = [one for one in computes if is_switched_off(one)]
+    left_out = [
+        {"host": one["host"], "reason": f"disabled: {one.get('disabled_reason') or 'no reason is given'}"}
+        for one in off
+    ]
+    return [one["host"] for one in computes if one not in off], left_out
+
+
+def mapped_checks(hosts, hypervisors):
+    """A host whose service reports itself, but that no cell has, takes no instance."""
+    known = {one["service"]["host"] for one in hypervisors}
+    hint = "it is in no cell: nova-manage cell_v2 discover_hosts"
+    return [
+        check(
+            f"{host} is a hypervisor", "nova", "failed", f"{COMPUTE} on {host} has no hypervisor; perhaps {hint}", host
+        )
+        for host in hosts
+        if host not in known
+    ]
+
+
+def endpoint_checks(answers, interface):
+    """answers has (service, interfaces, URL, status of the answer or None, why there was none)."""
+    return [endpoint_check(*answer, interface) for answer in answers]
+
+
+def endpoint_check(service, interfaces, url, status, why, interface):
+    name = f"{service} answers at {url}"
+    if status is not None and status < 500:
+        return check(name, service, "ok", f"{url} answers {status}")
+    said = f"the {'/'.join(interfaces)} endpoint of {service}, {url}, " + (
+        f"answers {status}" if status else f"does not answer: {why}"
+    )
+    if status is None and interface not in interfaces:
+        # It may be one that only hosts of the cloud can reach.
+        return check(name, service, "unreadable", f"{said}; the sweep does not use it")
+    return check(name, service, "failed", said)
+
+
+def most_at_once(at_once, hosts, values):
+    """How many runs there will be at the same time: no more than there are targets."""
+    return min(at_once, math.prod(max(1, len(chosen)) for chosen in (hosts, *values.values())))
+
+
+def needs(at_once, flavor, options):
+    """What runs at the same time need together, by the names of the services' quotas."""
+    has_network = options["network"] or options["values"].get("network")
+    made = {
+        ("nova", "instances"): 1,
+        ("nova", "cores"): flavor["vcpus"],
+        ("nova", "ram"): flavor["ram"],
+        ("neutron", "security_group"): 1,
+        # A network that is made has a port for DHCP beside the instance's.
+        ("neutron", "port"): 1 if has_network else 2,
+    }
+    if not has_network:
+        made.update({("neutron", "network"): 1, ("neutron", "subnet"): 1})
+    if options["volume"] != "none":
+        made.update({("cinder", "volumes"): 1, ("cinder", "gigabytes"): options["volume_size"]})
+    if options["floating_ip"]:
+        made.update({("neutron", "floatingip"): 1, ("neutron", "router"): 1})
+        made["neutron", "port"] += 2
+    return {quota: number * at_once for quota, number in made.items()}
+
+
+def quota_check(component, name, need, limit, used):
+    """A limit below zero is none."""
+    title = f"the quota of {name} is enough"
+    if limit < 0 or limit - used >= need:
+        left = "no limit" if limit < 0 else f"{limit - used} of {limit} left"
+        return check(title, component, "ok", f"{name}: {need} needed at the same time, {left}")
+    reason = f"{name}: {need} are needed at the same time, but only {max(0, limit - used)} of {limit} are left"
+    return check(title, component, "failed", f"{reason}; raise the quota or lower stackproof_at_once")
+
+
+def absolute(limits, names):
+    """{quota: (limit, used)} out of the limits that nova and cinder tell, whose names follow no rule."""
+    return {quota: (limits[most], limits[used]) for quota, (most, used) in names.items() if most in limits}
+
+
+NOVA_LIMITS = {
+    "instances": ("maxTotalInstances", "totalInstancesUsed"),
+    "cores": ("maxTotalCores", "totalCoresUsed"),
+    "ram": ("maxTotalRAMSize", "totalRAMUsed"),
+}
+CINDER_LIMITS = {
+    "volumes": ("maxTotalVolumes", "totalVolumesUsed"),
+    "gigabytes": ("maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+}
+
+
+def detailed(quota):
+    """{quota: (limit, used)} out of what neutron tells; what is being made counts as used."""
+    return {name: (one["limit"], one["used"] + one.get("reserved", 0)) for name, one in quota.items()}
+
+
+def quota_checks(component, needed, known):
+    return [
+        quota_check(component, name, number, *known[name])
+        for (of, name), number in needed.items()
+        if of == component and name in known
+    ]

@@ -1,0 +1,172 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lines of journals and of files, old and new, and the times at which they were written."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_lines
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import UnreadError
+
+MAC = "fa:16:3e:2d:9a:e3"
+LOG = "/var/log/neutron/dnsmasq.log"
+FILE, BOTH = {"files": [LOG]}, {"journals": ["dnsmasq-dhcp"], "files": [LOG]}
+NEW_YEAR = datetime(2027, 1, 1, tzinfo=timezone.utc).timestamp()
+NONE = (2, "", f"grep: {LOG}: No such file or directory")
+
+
+def entry(at, message):
+    return json.dumps({"__REALTIME_TIMESTAMP": str(at), "MESSAGE": message})
+
+
+@pytest.fixture
+def lines(replay):
+    """Return a function that reads the lines of a host that says something."""
+
+    def of(sources, since=100.0, word="word", zone="+0000", **said):
+        instead = {"id -u": "0", "date +%z": zone + "\n", **said}
+        return log_lines.read(replay(None, instead), "dhcp", sources, word, since)
+
+    return of
+
+
+def texts(found):
+    return [line["text"] for line in found]
+
+
+def test_recorded_lines_of_a_file(replay):
+    found = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
+    assert [line["at"] for line in found] == [1795258906.0] * 4
+    assert {line["resolution_s"] for line in found} == {1}
+    assert found[0]["text"] == f"dnsmasq-dhcp[11962]: 2282867487 DHCPDISCOVER(tap6d66f24a-7d) {MAC} "
+
+
+def test_recorded_lines_of_a_journal(replay):
+    owner = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
+    sources = {"journals": [f"haproxy-metadata-proxy-{owner}"]}
+    found = log_lines.read(replay("network1"), "metadata", sources, "192.168.222.230:57008", 1795258881.0)
+    (line,) = found
+    assert (line["at"], line["resolution_s"]) == (1795258908.149814, 1e-6)
+    assert line["text"].startswith("192.168.222.230:57008 [21/Nov/2026:11:01:47.638] listener ")
+
+
+def test_a_file_that_holds_nothing_of_the_word_is_read(replay):
+    assert log_lines.read(replay("network1-odd"), "dhcp", FILE, "fa:16:3e:00:00:00", 1795258881.0) == []
+
+
+def test_no_file_at_all_is_a_failure(replay):
+    with pytest.raises(UnreadError, match="No such file or directory"):
+        log_lines.read(replay("network1-odd"), "dhcp", {"files": ["/var/log/none.log"]}, "fa:16:3e:00:00:00", 0)
+
+
+def test_one_file_of_two_is_enough(lines):
+    other = "Jan  1 00:02:00 dnsmasq-dhcp[1]: word\n"
+    found = lines({"files": ["/none", "/there"]}, NEW_YEAR, **{"/none": NONE, "/there": other})
+    assert texts(found) == ["dnsmasq-dhcp[1]: word"]
+
+
+def test_without_a_file_the_journal_is_enough(lines):
+    assert texts(lines(BOTH, journalctl=entry(200_000_000, "a word"), grep=NONE)) == ["a word"]
+
+
+def test_a_journal_is_asked_from_a_time_on(replay):
+    host = replay(None, {"id -u": "0", "journalctl": ""})
+    assert log_lines.read(host, "dhcp", {"journals": ["a"]}, "word", 1795258881.4) == []
+    (asked,) = [words for words in host.execute.asked if "journalctl" in words]
+    assert asked.endswith("--identifier=a --since=@1795258881")
+
+
+def test_a_journal_that_is_refused_is_a_failure(replay):
+    with pytest.raises(UnreadError) as caught:
+        host = replay(None, {"id -u": "0", "journalctl": (1, "", "sudo: a password is required")})
+        log_lines.read(host, "dhcp", BOTH, "word", 0)
+    assert caught.value.kind == "refused"
+
+
+@pytest.mark.parametrize("said", ["sudo: a password is required", f"grep: {LOG}: Permission denied"])
+def test_a_file_that_is_there_but_cannot_be_read_is_a_failure_whatever_the_journal_says(lines, said):
+    with pytest.raises(UnreadError, match=said):
+        lines(BOTH, journalctl=entry(200_000_000, "a word"), grep=(1, "", said))
+
+
+def test_lines_come_in_the_order_of_their_times_wherever_they_are_from(lines):
+    journal = "\n".join([entry(300_000_000, "third word"), entry(100_000_001, "first word"), entry(0, "no such")])
+    found = lines(BOTH, journalctl=journal, grep="1970-01-01T00:03:20+00:00 second word\n")
+    assert [(line["at"], line["text"]) for line in found] == [
+        (100.000001, "first word"),
+        (200.0, "second word"),
+        (300.0, "third word"),
+    ]
+
+
+def test_lines_of_before_are_left_out_but_for_those_of_the_same_second(lines):
+    said = "".join(f"1970-01-01T00:01:{at}+00:00 {at} word\n" for at in ("38", "39", "39.5", "40"))
+    assert texts(lines(FILE, since=100.0, grep=said)) == ["39 word", "40 word"]
+
+
+def test_a_message_that_is_no_text_comes_as_bytes(lines):
+    said = entry(200_000_000, [*b"a word \xff"]) + "\n" + entry(200_000_000, None)
+    assert texts(lines({"journals": ["a"]}, journalctl=said)) == ["a word \ufffd"]
+
+
+def test_a_journal_of_an_unknown_form_is_an_error(lines):
+    with pytest.raises(ValueError, match="Expecting value"):
+        lines({"journals": ["a"]}, journalctl="-- No entries --")
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "zone", "expected"),
+    [
+        ("Dec 31 23:59:59", NEW_YEAR + 5, 0, NEW_YEAR - 1),
+        ("Jan  1 00:00:01", NEW_YEAR - 5, 0, NEW_YEAR + 1),
+        ("Jan  1 01:00:01", NEW_YEAR + 5, 3600, NEW_YEAR + 1),
+        ("Dec 31 23:00:01", NEW_YEAR + 5, -3600, NEW_YEAR + 1),
+        ("Jan  1 05:30:01", NEW_YEAR - 5, 19800, NEW_YEAR + 1),
+        ("Feb 29 12:00:00", datetime(2028, 3, 1, tzinfo=timezone.utc).timestamp(), 0, 1835438400),
+    ],
+)
+def test_a_time_without_a_year_is_the_nearest(text, near, zone, expected):
+    assert log_lines.classic_time(text, near, zone) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"), [("+0000", 0), ("+0530", 19800), ("-0330", -12600), ("-1100", -39600), ("+1400", 50400)]
+)
+def test_the_zone_of_a_host(replay, said, seconds):
+    assert log_lines.zone_of(replay(None, {"date +%z": said + "\n"})) == seconds
+
+
+def test_a_file_of_a_host_in_another_zone(lines):
+    at = datetime(2026, 11, 21, 16, 31, 46, tzinfo=timezone(timedelta(hours=5.5))).timestamp()
+    (line,) = lines(FILE, at - 5, zone="+0530", grep="Nov 21 16:31:46 dnsmasq-dhcp[1]: word\n")
+    assert line == {"at": at, "resolution_s": 1, "text": "dnsmasq-dhcp[1]: word"}
+
+
+def test_no_file_needs_no_zone(replay):
+    host = replay(None, {"id -u": "0", "journalctl": "", "grep": NONE})
+    assert log_lines.read(host, "dhcp", BOTH, "word", 0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "resolution", "rest"),
+    [
+        ("1970-01-01T00:01:40Z a: b", 100.0, 1, "a: b"),
+        ("1970-01-01T00:01:40.25+00:00  a: b", 100.25, 1e-6, "a: b"),
+        ("1970-01-01T01:01:40.250000+01:00 host a[1]: b", 100.25, 1e-6, "host a[1]: b"),
+        ("1969-12-31T23:31:40-00:30 a: b", 100.0, 1, "a: b"),
+        ("Jan  1 00:01:40 a[1]: b", 100.0, 1, "a[1]: b"),
+        ("Jan  1 00:01:40 host a[1]: b", 100.0, 1, "a[1]: b"),
+        ("Jan 11 00:01:40 host a[1]: b: c[2]: d", 864100.0, 1, "a[1]: b: c[2]: d"),
+    ],
+)
+def test_a_line_of_a_file_has_a_time_and_the_rest(text, at, resolution, rest):
+    assert log_lines.parse_line(text, 0, 0) == {"at": at, "resolution_s": resolution, "text": rest}
+
+
+@pytest.mark.parametrize("text", ["", "word", "00:01:40 a[1]: b", "Jan  1 00:01:40 word without a program", "-- more"])
+def test_a_line_without_a_time_is_none(lines, text):
+    assert lines(FILE, grep=text + "\n") == []

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the metadata proxy of a recorded host has done for an instance."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import metadata_proxy
+
+NETWORK, ADDRESS, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "192.168.222.230", 1795258881.0
+REQUESTS = [
+    {"at": at, "resolution_s": 1e-06, "status": 200, "path": f"/openstack/latest/{name}", "seconds": seconds}
+    for at, name, seconds in [
+        (1795258907.55561, "meta_data.json", 0.566),
+        (1795258908.149814, "user_data", 0.511),
+        (1795258908.749246, "meta_data.json", 0.516),
+    ]
+]
+
+
+def line(text):
+    return {"text": text, "at": 7.0, "resolution_s": 1}
+
+
+def test_recorded_requests_are_read_wholly(replay):
+    host = replay("network1")
+    assert metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE) == {
+        "proxies": [{"owner": NETWORK, "processes": [17605], "requests": REQUESTS}]
+    }
+    assert host.unread == []
+
+
+def test_a_proxy_that_does_not_run_has_its_requests_still(replay):
+    host = replay("stopped")
+    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
+    assert (found["processes"], found["requests"], host.unread) == ([], REQUESTS, [])
+
+
+def test_an_address_that_begins_like_another_has_no_requests(replay):
+    (found,) = metadata_proxy.read(replay("network1"), [NETWORK], "192.168.222.23", SINCE)["proxies"]
+    assert found["requests"] == []
+    (found,) = metadata_proxy.read(replay("network1"), [NETWORK], "2.168.222.230", SINCE)["proxies"]
+    assert found["requests"] == []
+
+
+def test_a_host_where_sudo_refuses_says_so(replay):
+    host = replay("refused")
+    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
+    assert (found["processes"], found["requests"]) == ([], None)
+    assert [(one["what"], one["kind"]) for one in host.unread] == [("the log of the metadata proxy", "refused")]
+
+
+def test_a_container_that_cannot_be_looked_into_is_said(replay, platform):
+    kolla = platform("kolla")
+    host = replay("containers", prefixes=kolla["prefixes"])
+    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, kolla["metadata_logs"])["proxies"]
+    assert found == {"owner": NETWORK, "processes": None, "requests": None}
+    assert [one["kind"] for one in host.unread] == ["missing", "missing"]
+
+
+def test_each_owner_has_its_own_process_and_journal(replay):
+    host = replay(None, {"id -u": "0", "/a.conf": "5 /usr/sbin/haproxy -f /x/a.conf\n6 vi /x/a.conf\n",
+                         "/b.conf": (1, "", ""), "test": "", "journalctl": ""})  # fmt: skip
+    found = metadata_proxy.read(host, ["a", "b"], ADDRESS, 0)["proxies"]
+    assert found == [
+        {"owner": "a", "processes": [5], "requests": []},
+        {"owner": "b", "processes": [], "requests": []},
+    ]
+    journals = [words.split()[-2] for words in host.execute.asked if "journalctl" in words]
+    assert journals == ["--identifier=haproxy-metadata-proxy-a", "--identifier=haproxy-metadata-proxy-b"]
+
+
+def test_the_owner_is_put_into_names_of_journals_and_files():
+    sources = {"journals": ["p-{owner}", "all"], "files": ["/log/{owner}.log"]}
+    assert metadata_proxy.of_owner(sources, "n") == {"journals": ["p-n", "all"], "files": ["/log/n.log"]}
+    assert sources["files"] == ["/log/{owner}.log"]
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "status", "path", "seconds"),
+    [
+        (
+            '10.0.0.5:42 [21/Nov/2026:11:01:46.987] listener listener/metadata 0/0/0/566/566 404 1194 - - ---- '
+            '1/1/0/0/0 0/0 {|x} "GET /latest/a?b=c HTTP/1.1"',
+            "10.0.0.5", 404, "/latest/a?b=c", 0.566,
+        ),
+        (
+            'haproxy[9]: fe80::5:42 [21/Nov/2026:11:01:46.987] listener listener/metadata 0/0/-1/-1/+3 503 0 - - SC-- '
+            '1/1/0/0/3 0/0 "GET /openstack HTTP/1.0"',
+            "fe80::5", 503, "/openstack", 0.003,
+        ),
+        (
+            '10.0.0.5:42 [21/Nov/2026:11:01:46.987] listener listener/<NOSRV> -1/-1/-1/-1/9 -1 0 - - CR-- '
+            '1/1/0/0/0 0/0 "<BADREQ>"',
+            "10.0.0.5", -1, None, 0.009,
+        ),
+    ],
+    ids=["not found", "no answer, IPv6", "no request"],
+)  # fmt: skip
+def test_a_line_of_haproxy_is_understood(text, address, status, path, seconds):
+    expected = {"at": 7.0, "resolution_s": 1, "status": status, "path": path, "seconds": seconds}
+    assert metadata_proxy.parse_request(line(text), address) == expected
+
+
+@pytest.mark.parametrize("text", ["", "10.0.0.5:42 connected", "Proxy listener started."])
+def test_a_line_that_is_no_request_is_none(text):
+    assert metadata_proxy.parse_request(line(text), "10.0.0.5") is None

@@ -1,0 +1,241 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What systemd says of a cloud's services, on recorded hosts and on units that are not as they should be."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import units
+
+NOVA = [{"component": "nova-compute", "units": ["nova-compute.service", "openstack-nova-compute.service"]}]
+OSD = [{"component": "ceph-osd", "units": ["ceph-osd@*.service"]}]
+# What is asked for, as a unit that is well says it
+WELL = {
+    "Id": "nova-compute.service",
+    "LoadState": "loaded",
+    "ActiveState": "active",
+    "SubState": "running",
+    "UnitFileState": "enabled",
+    "FreezerState": "running",
+    "ExecMainStatus": "0",
+    "NRestarts": "0",
+    "StateChangeTimestampMonotonic": "48301882809",
+}
+
+
+def block(**more):
+    return "".join(f"{name}={value}\n" for name, value in {**WELL, **more}.items())
+
+
+@pytest.fixture
+def read(replay):
+    """Return a function that reads the services of a host by what its commands print."""
+
+    def of(show, services=None, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
+        said = {"systemctl": show, "ps": ps, "uptime": uptime}
+        return units.read(replay(None, said), NOVA if services is None else services)
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("name", "components"),
+    [
+        ("compute1", {"nova-compute", "neutron-l2-agent", "ovsdb", "libvirt"}),
+        (
+            "network1",
+            {"neutron-dhcp-agent", "neutron-l3-agent", "neutron-l2-agent", "neutron-metadata-agent", "ovsdb"},
+        ),
+        ("storage1", {"ceph-mon", "ceph-osd", "ceph-rgw"}),
+    ],
+)
+def test_a_recorded_host_has_its_services_and_not_those_that_are_masked(replay, platform, name, components):
+    found = units.read(replay(name), platform()["units"])
+    assert {one["component"] for one in found} == components
+    assert {one["state"] for one in found} == {"running"}
+    assert all(one["restarts"] == 0 and 500 < one["for_s"] < 5000 for one in found)
+
+
+def test_a_recorded_controller_names_no_unit_twice(replay, platform):
+    found = units.read(replay("controller1"), platform()["units"])
+    names = [one["unit"] for one in found]
+    # mysql.service is another name of mariadb.service.
+    assert names == sorted(set(names))
+    assert [one["unit"] for one in found if one["component"] == "database"] == ["mariadb.service"]
+    assert [one["unit"] for one in found if one["component"] == "neutron-server"] == [
+        "neutron-api.service",
+        "neutron-rpc-server.service",
+    ]
+
+
+def test_a_service_says_its_unit_its_state_and_for_how_long(read):
+    (found,) = read(block(NRestarts=3))
+    assert found == {
+        "component": "nova-compute",
+        "unit": "nova-compute.service",
+        "state": "running",
+        "for_s": 2484.9,
+        "restarts": 3,
+    }
+
+
+def test_a_unit_that_never_changed_has_no_time(read):
+    assert read(block(StateChangeTimestampMonotonic=0))[0]["for_s"] is None
+    assert read(block(StateChangeTimestampMonotonic=""))[0]["for_s"] is None
+
+
+def test_without_units_nothing_is_asked(replay):
+    host = replay(None)
+    assert units.read(host, []) == []
+    assert units.read(host, [{"component": "x", "units": []}]) == []
+    assert host.execute.asked == []
+
+
+def test_systemd_is_asked_once_and_without_sudo(replay, platform):
+    host = replay("compute1")
+    units.read(host, platform()["units"])
+    assert [one.split()[0] for one in host.execute.asked] == ["systemctl", "ps", "cat"]
+
+
+STATES = [
+    ({}, "running"),
+    ({"ActiveState": "reloading", "SubState": "reload"}, "running"),
+    ({"ActiveState": "inactive", "SubState": "dead"}, "stopped"),
+    ({"ActiveState": "inactive", "SubState": "dead", "UnitFileState": "enabled-runtime"}, "stopped"),
+    ({"ActiveState": "inactive", "SubState": "dead", "UnitFileState": "generated"}, "stopped"),
+    ({"ActiveState": "failed", "SubState": "failed"}, "failed"),
+    ({"ActiveState": "failed", "SubState": "failed", "UnitFileState": "disabled"}, "failed"),
+    ({"ActiveState": "activating", "SubState": "auto-restart"}, "failed"),
+    ({"ActiveState": "activating", "SubState": "auto-restart-queued"}, "failed"),
+    ({"ActiveState": "activating", "SubState": "start"}, "activating"),
+    ({"ActiveState": "deactivating", "SubState": "stop-sigterm"}, "deactivating"),
+    ({"FreezerState": "frozen"}, "frozen"),
+    ({"FreezerState": "frozen-by-parent"}, "frozen"),
+    ({"FreezerState": "freezing"}, "running"),
+    # Started by another unit, as Open vSwitch is, and stopped since
+    ({"ActiveState": "inactive", "SubState": "dead", "UnitFileState": "static"}, "stopped"),
+    (
+        {
+            "ActiveState": "inactive",
+            "SubState": "dead",
+            "UnitFileState": "static",
+            "StateChangeTimestampMonotonic": "0",
+        },
+        None,
+    ),
+    ({"LoadState": "not-found", "ActiveState": "inactive"}, None),
+    ({"LoadState": "masked", "ActiveState": "inactive", "UnitFileState": "masked"}, None),
+    ({"LoadState": "masked", "ActiveState": "failed", "UnitFileState": "masked"}, None),
+    ({"LoadState": "error", "ActiveState": "inactive"}, None),
+    ({"ActiveState": "inactive", "UnitFileState": "disabled"}, None),
+    ({"ActiveState": "inactive", "UnitFileState": "indirect"}, None),
+    ({"ActiveState": "inactive", "UnitFileState": ""}, None),
+]
+
+
+@pytest.mark.parametrize(("more", "state"), STATES)
+def test_the_state_of_a_unit(read, more, state):
+    assert [one["state"] for one in read(block(**more))] == ([state] if state else [])
+
+
+def test_a_unit_of_which_nothing_is_known_is_no_service():
+    assert units.state_of({}, []) is None
+
+
+@pytest.mark.parametrize(
+    ("ps", "state"),
+    [
+        ("nova-compute.service Tsl\n", "frozen"),
+        ("nova-compute.service            Ssl\nnova-compute.service            T\n", "frozen"),
+        # A debugger holds it, a disk keeps it waiting, or it is another unit's.
+        ("nova-compute.service tsl\n", "running"),
+        ("nova-compute.service Ds\n", "running"),
+        ("other.service T\n- I\n", "running"),
+        ("", "running"),
+    ],
+)
+def test_a_signal_that_stopped_its_processes_freezes_a_unit(read, ps, state):
+    assert read(block(), ps=ps)[0]["state"] == state
+
+
+def test_states_of_processes_are_by_unit(replay):
+    said = "ceph-osd@0.service              Ssl\n-                               I\nceph-osd@0.service T+\n\n"
+    assert units.processes(replay(None, {"ps": said})) == {"ceph-osd@0.service": ["S", "T"], "-": ["I"], "": [""]}
+
+
+def test_a_unit_of_a_template_is_known_by_its_pattern(read):
+    show = "\n".join(block(Id=f"ceph-osd@{number}.service") for number in (10, 2))
+    found = read(show, OSD, ps="ceph-osd@2.service T\n")
+    assert [(one["unit"], one["component"], one["state"]) for one in found] == [
+        ("ceph-osd@10.service", "ceph-osd", "running"),
+        ("ceph-osd@2.service", "ceph-osd", "frozen"),
+    ]
+
+
+def test_a_pattern_that_nothing_matches_has_no_services(read):
+    assert read("", OSD) == []
+    assert read("\n", OSD) == []
+
+
+@pytest.mark.parametrize("unit", ["someone-elses.service", "nova-compute", "nova-compute.service.d"])
+def test_a_unit_that_is_nobodys_is_passed_over(read, unit):
+    assert units.component_of(unit, NOVA) is None
+    assert read(block(Id=unit)) == []
+
+
+def test_a_unit_of_a_template_that_is_stopped_is_told(replay):
+    stopped = block(Id="ceph-osd@0.service", ActiveState="inactive", SubState="dead")
+    host = replay(None, {"systemctl": stopped, "ps": "", "uptime": "1.0 1.0"})
+    assert [(one["unit"], one["state"]) for one in units.read(host, OSD)] == [("ceph-osd@0.service", "stopped")]
+    # Without this option systemctl leaves out what is stopped where it is asked with a pattern.
+    assert " --all " in host.execute.asked[0]
+
+
+def test_values_may_hold_what_separates_them():
+    assert units.parsed("Id=a.service\nX=b=c\nnonsense\n\n\n\nId=d.service\n") == [
+        {"Id": "a.service", "X": "b=c"},
+        {"Id": "d.service"},
+    ]
+
+
+def test_systemd_of_an_old_host_has_no_freezer(read):
+    old = "".join(line for line in block().splitlines(keepends=True) if "Freezer" not in line and "NRest" not in line)
+    assert read(old)[0] == {**read(block())[0], "restarts": 0}
+
+
+@pytest.mark.parametrize(
+    ("part", "answer", "kind"),
+    [
+        ("systemctl", (127, "", "systemctl: not found"), "missing"),
+        ("systemctl", (1, "", "Failed to connect to bus: Host is down"), "failed"),
+        ("systemctl", (124, "", ""), "hung"),
+        ("systemctl", "LoadState=loaded\n", "strange"),
+        ("ps", (1, "", "ps: unknown"), "failed"),
+        ("uptime", "soon\n", "strange"),
+        ("uptime", "", "strange"),
+    ],
+)
+def test_what_cannot_be_read_is_said(replay, part, answer, kind):
+    said = {"systemctl": block(), "ps": "", "uptime": "1 1", part: answer}
+    host = replay(None, said)
+    assert host.attempt("the host's services", units.read, NOVA, default=[]) == []
+    assert [(one["what"], one["kind"]) for one in host.unread] == [("the host's services", kind)]
+
+
+def test_real_commands_are_asked_with_their_words(tmp_path):
+    for name, said in {"systemctl": block(), "ps": "nova-compute.service T", "cat": "50000.0 1.0"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\nprintf '%s' '{said}'\n")
+        (tmp_path / name).chmod(0o755)
+    asked = []
+
+    def execute(words):
+        asked.append(words)
+        done = subprocess.run([tmp_path / words[2], *words[3:]], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    assert units.read(host_module.Host(execute), NOVA)[0]["state"] == "frozen"
+    assert asked[0][3:] == ["show", "--all", f"--property={','.join(units.PROPERTIES)}", "--", *NOVA[0]["units"]]

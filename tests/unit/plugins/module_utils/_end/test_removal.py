@@ -1,0 +1,574 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The removal takes all that a run made, nothing else, and says of what stays why it does."""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
+from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
+from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+
+MARK = "stackproof-run-1"
+PLURALS = {
+    "server": "servers",
+    "image": "images",
+    "volume": "volumes",
+    "port": "ports",
+    "router": "routers",
+    "subnet": "subnets",
+    "network": "networks",
+    "security_group": "security-groups",
+    "floating_ip": "floatingips",
+}
+pytestmark = pytest.mark.usefixtures("hurry")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """What is waited for is looked at a hundred times a second."""
+    monkeypatch.setattr(removal, "PERIOD", 0.01)
+    monkeypatch.setattr(removal, "SETTLE", 0.15)
+
+
+@pytest.fixture
+def had(cloud, run):
+    """Return a function that has the run make a thing, whose answer it may have lost."""
+
+    def make(kind, known=True, **fields):
+        name = f"{MARK}-{kind.replace('_', '-')}"
+        run.ledger.write(ledger.BEGUN, kind, name)
+        mark = {"description": name} if kind == "floating_ip" else {"name": name}
+        thing = cloud.put(PLURALS[kind], **mark, **fields)
+        if known:
+            run.ledger.write(ledger.MADE, kind, name, id=thing["id"])
+        return thing
+
+    return make
+
+
+@pytest.fixture
+def remove(run, connect):
+    """Return a function that removes all of the run; what it said is in its attribute said."""
+
+    def act(timeout=10, enough=None):
+        deadline = SimpleNamespace(left=lambda: 0 if enough() else 10) if enough else waiting.Deadline(timeout)
+        return removal.remove_all(connect(timeout), run, deadline, act.said.append)
+
+    act.said = []
+    return act
+
+
+def deletions(cloud):
+    return [path.split("/")[-2] for _method, path in cloud.asked("DELETE")]
+
+
+def events(run, event):
+    lines = map(json.loads, Path(run.path("ledger.jsonl")).read_text().splitlines())
+    return [one["kind"] for one in lines if one["event"] == event]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known by its id", "found by its name"])
+@pytest.mark.parametrize("kind", PLURALS)
+def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, known):
+    for name in ("other", "stackproof-run-2-x"):
+        cloud.put(PLURALS[kind], name=name, description=name)
+    before = cloud.all(PLURALS[kind])
+    had(kind, known)
+    assert remove() == []
+    assert cloud.all(PLURALS[kind]) == before
+    assert events(run, "gone") == [kind]
+
+
+def test_every_kind_that_a_stage_makes_can_be_removed():
+    assert set(removal.KINDS) == {*PLURALS, "router_interface"}
+
+
+def test_what_stands_in_the_way_goes_first(cloud, had, remove):
+    for kind in ("image", "network", "subnet", "security_group", "port", "volume", "server"):
+        had(kind)
+    assert remove() == []
+    assert deletions(cloud) == ["servers", "ports", "volumes", "security-groups", "subnets", "networks", "images"]
+
+
+def test_it_waits_until_what_it_deleted_is_gone(cloud, run, had, remove):
+    had("volume")
+    had("server", _after_delete=[["ACTIVE", "ACTIVE", "DELETED"]])
+    assert remove() == []
+    assert deletions(cloud) == ["servers", "volumes"]
+    last_look = max(number for number, one in enumerate(cloud.requests) if "/servers/" in one.path)
+    assert cloud.requests[last_look + 1].path.split("/")[-2] == "volumes"
+    assert events(run, "gone") == ["server", "volume"]
+    assert len(remove.said) >= 1
+
+
+def test_nothing_to_remove_asks_nobody(cloud, run, remove):
+    run.ledger.write(ledger.MADE, "server", "s", id="1")
+    run.ledger.write(ledger.GONE, "server", "s", id="1")
+    run.ledger.write(ledger.BEGUN, "network", "n")
+    run.ledger.write(ledger.REFUSED, "network", "n")
+    assert remove() == []
+    assert cloud.requests == []
+
+
+def test_what_lost_the_mark_is_not_deleted(cloud, run, had, remove):
+    network = had("network")
+    network["name"] = "production"
+    began = time.monotonic()
+    (left,) = remove(timeout=30)
+    assert time.monotonic() - began < 15
+    assert (left["kind"], left["id"]) == ("network", network["id"])
+    assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert cloud.asked("DELETE") == []
+    assert events(run, "gone") == []
+
+
+def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove):
+    """run-1 is how run-12 begins."""
+    had("network")["name"] = "stackproof-run-12-network"
+    (left,) = remove()
+    assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert cloud.asked("DELETE") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "identity", "why"),
+    [
+        ("network", "production", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
+        ("network", "production", None, f"it does not carry the mark {MARK}, so it is not deleted"),
+        ("network", "stackproof-run-12-network", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
+        ("network", f"{MARK}-network", "../routers/known", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", "known?x=1", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", "known/x", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", 5, "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", ["known"], "its id has the form of none, so it is not deleted"),
+        ("router_interface", f"{MARK}-router-interface", "known", "its id has the form of none, so it is not deleted"),
+        ("project", f"{MARK}-project", "known", "no run makes anything of this kind, so it is not deleted"),
+        (5, f"{MARK}-server", "known", "no run makes anything of this kind, so it is not deleted"),
+        ("network", 5, "known", f"it does not carry the mark {MARK}, so it is not deleted"),
+    ],
+)
+def test_a_line_that_no_run_writes_asks_for_nothing_and_is_said(cloud, run, had, remove, kind, name, identity, why):
+    """Whose ledger names what is foreign, removes all the same what is its own."""
+    for plural in ("networks", "routers"):
+        cloud.put(plural, id="known", name=f"{MARK}-network" if plural == "networks" else "production")
+    had("port")
+    run.ledger.write(ledger.BEGUN, kind, name)
+    if identity is not None:
+        run.ledger.write(ledger.MADE, kind, name, id=identity)
+    (left,) = remove()
+    assert left == {"kind": str(kind), "id": identity and str(identity), "name": str(name), "why": why}
+    assert deletions(cloud) == ["ports"]
+    assert not [path for _method, path in cloud.asked() if "known" in path]
+
+
+def test_a_lost_interface_of_a_strange_router_asks_for_nothing(cloud, run, remove):
+    for kind, identity in (("router", "../x"), ("subnet", "y")):
+        run.ledger.write(ledger.BEGUN, kind, f"{MARK}-{kind}")
+        run.ledger.write(ledger.MADE, kind, f"{MARK}-{kind}", id=identity)
+    run.ledger.write(ledger.BEGUN, "router_interface", f"{MARK}-router-interface")
+    left = remove()
+    assert {one["kind"]: one["id"] for one in left} == {"router_interface": "../x/y", "router": "../x"}
+    assert cloud.asked("PUT") == [] and cloud.asked("DELETE") == []
+
+
+def test_the_mark_in_the_description_is_enough(cloud, had, remove):
+    had("network", description=f"{MARK}")["name"] = "renamed"
+    assert remove() == []
+    assert cloud.all("networks") == []
+
+
+def test_what_carries_the_mark_but_is_in_no_ledger_is_not_deleted(cloud, had, remove):
+    had("network")
+    other = cloud.put("networks", name=f"{MARK}-other", description=MARK)
+    assert remove() == []
+    assert cloud.all("networks") == [other]
+
+
+def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had, remove):
+    had("network")
+    run.record["stages"] = [{"stage": "auth", "details": {"project_id": "theirs"}, "resources": []}]
+    with pytest.raises(StageError, match="was made in the project theirs") as caught:
+        remove()
+    assert caught.value.record["kind"] == "config"
+    assert cloud.asked("DELETE") == []
+    assert len(cloud.all("networks")) == 1
+
+
+def test_in_another_region_nothing_is_done(cloud, run, had, remove):
+    had("network")
+    run.record["stages"] = [{"stage": "auth", "details": {"region": "RegionTwo"}, "resources": []}]
+    with pytest.raises(StageError, match="was made in the region RegionTwo, these credentials are for RegionOne"):
+        remove()
+    assert len(cloud.all("networks")) == 1
+
+
+def test_with_the_credentials_of_its_project_it_is_done(run, had, remove, recorded_answer):
+    had("network")
+    project = json.loads(recorded_answer("token")["text"])["token"]["project"]["id"]
+    run.record["stages"] = [{"stage": "auth", "details": {"project_id": project}, "resources": []}]
+    assert remove() == []
+
+
+def test_a_deletion_that_ends_in_an_error_is_tried_again(cloud, had, remove):
+    had("volume", _after_delete=[["deleting", "error_deleting"], ["deleting", "error_deleting"]])
+    assert remove() == []
+    assert deletions(cloud) == ["volumes"] * 3
+
+
+def test_a_deletion_that_always_ends_in_an_error_is_given_up(cloud, had, remove):
+    had("volume", _after_delete=[["error_deleting"]] * 9)
+    (left,) = remove(enough=lambda: len(cloud.requests) > 30)
+    assert deletions(cloud) == ["volumes"] * removal.TRIES
+    assert left["why"] == "it is still there, error_deleting since its deletion"
+
+
+def soft_deletions(cloud):
+    return [one.body for one in cloud.requests if one.path.endswith("/action")]
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["by the run", "by somebody before"])
+def test_a_server_that_is_only_soft_deleted_is_deleted_for_good(cloud, run, had, remove, before):
+    softly = {"status": "SOFT_DELETED"} if before else {"_after_delete": [["ACTIVE", "SOFT_DELETED"]]}
+    had("server", **softly)
+    had("network")
+    assert remove() == []
+    assert soft_deletions(cloud) == [{"forceDelete": None}]
+    assert deletions(cloud) == (["networks"] if before else ["servers", "networks"])
+    assert events(run, "gone") == ["server", "network"]
+
+
+def test_a_server_that_is_slow_to_be_deleted_for_good_is_asked_for_once(cloud, had, remove):
+    had("server", status="SOFT_DELETED", _stays=True)
+    (left,) = remove(enough=lambda: len(cloud.asked("GET", "/servers/")) > 5)
+    assert left["why"] == "it is still there, soft_deleted since its deletion"
+    assert len(soft_deletions(cloud)) == 1
+
+
+def test_a_server_that_must_not_be_deleted_for_good_is_left_with_the_reason(cloud, had, remove):
+    had("server", _after_delete=[["SOFT_DELETED"]])
+    cloud.trouble("POST", "/action", "nova forbidden", times=99)
+    (left,) = remove()
+    assert left["why"].startswith(
+        "it is only soft-deleted until the cloud reclaims it; its deletion for good: the cloud"
+    )
+    assert "Policy doesn't allow" in left["why"]
+    assert (deletions(cloud), len(soft_deletions(cloud))) == (["servers"], 1)
+
+
+def test_a_deletion_for_good_that_is_refused_for_now_is_tried_again(cloud, had, remove):
+    had("server", _after_delete=[["SOFT_DELETED"]])
+    cloud.trouble("POST", "/action", "nova conflict", times=3)
+    assert remove() == []
+    assert (deletions(cloud), len(soft_deletions(cloud))) == (["servers"], 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "refusal"),
+    [("network", "neutron in use"), ("security_group", "neutron group in use"), ("volume", "cinder in use")],
+)
+def test_a_deletion_that_is_refused_because_of_its_use_is_tried_again(cloud, had, remove, kind, refusal):
+    had(kind)
+    cloud.trouble("DELETE", PLURALS[kind], refusal, times=3)
+    assert remove() == []
+    assert len(deletions(cloud)) == 4
+
+
+def test_what_stays_in_use_is_left_with_the_words_of_the_cloud(cloud, had, remove):
+    had("network")
+    cloud.trouble("DELETE", "/networks/", "neutron in use", times=999)
+    (left,) = remove(timeout=0.1)
+    assert "There are one or more ports still in use on the network" in left["why"]
+    assert len(cloud.all("networks")) == 1
+
+
+@pytest.mark.parametrize("refusal", ["glance forbidden", "glance unauthorized"])
+def test_what_is_not_allowed_is_not_tried_again(cloud, had, remove, refusal):
+    had("image")
+    cloud.trouble("DELETE", "/images/", refusal, times=999)
+    began = time.monotonic()
+    (left,) = remove(timeout=30)
+    assert time.monotonic() - began < 15
+    assert "authorized" in left["why"]
+    assert len(deletions(cloud)) <= 2  # a refused token is renewed once
+
+
+def test_what_cannot_be_removed_does_not_keep_the_rest(cloud, run, had, remove):
+    had("image")
+    had("network")
+    had("volume")
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
+    assert [one["kind"] for one in remove()] == ["image"]
+    assert sorted(events(run, "gone")) == ["network", "volume"]
+
+
+def test_what_somebody_else_removed_is_gone(cloud, run, had, remove):
+    thing = had("network")
+    cloud.things["/network/v2.0/networks"].pop(thing["id"])
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
+    assert cloud.asked("DELETE") == []
+
+
+def test_a_gateway_that_does_not_know_the_service_proves_nothing(cloud, run, had, remove):
+    had("network")
+    cloud.trouble("GET", "/networks/", 404, times=3)
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
+    assert deletions(cloud) == ["networks"]
+    assert cloud.all("networks") == []
+
+
+def test_an_answer_that_makes_no_sense_does_not_keep_the_rest(cloud, run, had, remove):
+    had("server")
+    had("network")
+    cloud.trouble("GET", "/servers/", 200, times=999)
+    (left,) = remove(timeout=0.3)
+    assert (left["kind"], events(run, "gone")) == ("server", ["network"])
+    assert left["why"]
+
+
+def test_ports_that_a_server_left_are_told_and_not_deleted(cloud, had, remove):
+    server = had("server")
+    port = cloud.put("ports", name="", device_id="other")
+    cloud.watchers.append(lambda request: port.update(device_id=server["id"]) if "/ports" in request.path else None)
+    (left,) = remove()
+    assert (left["kind"], left["id"], left["name"]) == ("port", port["id"], port["id"])
+    assert left["why"] == f"it belongs to the server {server['id']}, which is gone"
+    assert cloud.all("ports") == [port]
+
+
+@pytest.mark.parametrize("how", ["reset", 503])
+def test_a_deletion_whose_answer_is_lost_counts_if_it_took_effect(cloud, run, had, remove, how):
+    had("network")
+    cloud.trouble("DELETE", "/networks/", how, effect=True)
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
+
+
+def test_a_service_that_fails_is_asked_again(cloud, had, remove):
+    had("server")
+    cloud.trouble("GET", "/servers/", 500, times=2)
+    cloud.trouble("DELETE", "/servers/", 500, times=2)
+    assert remove() == []
+    assert cloud.all("servers") == []
+
+
+def test_a_creation_that_shows_only_now_is_removed(cloud, run, remove, monkeypatch):
+    monkeypatch.setattr(removal, "SETTLE", 9)
+    name = f"{MARK}-network"
+    run.ledger.write(ledger.BEGUN, "network", name)
+    looks = []
+
+    def appear(request):
+        if request.path == "/network/v2.0/networks":
+            looks.append(request)
+            if len(looks) == 4:
+                cloud.put("networks", name=name)
+
+    cloud.watchers.append(appear)
+    assert remove() == []
+    assert cloud.all("networks") == []
+    assert deletions(cloud) == ["networks"]
+
+
+def test_a_creation_that_took_effect_twice_is_removed_twice(cloud, run, had, remove, monkeypatch):
+    """Its answer was lost, it was asked for again, and the service came to both."""
+    monkeypatch.setattr(removal, "SETTLE", 0)
+    had("network")
+    entry = next(iter(run.ledger.entries.values()))
+    run.ledger.write("lost", "network", entry["name"])
+    run.ledger.write("made", "network", entry["name"], id=entry["id"])
+    cloud.put("networks", name=entry["name"])
+    assert remove() == []
+    assert cloud.all("networks") == []
+    assert deletions(cloud) == ["networks"] * 2
+
+
+def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, remove):
+    run.ledger.write(ledger.BEGUN, "network", f"{MARK}-network")
+    began = time.monotonic()
+    assert remove() == []
+    assert 0.1 < time.monotonic() - began < 9
+    removal.settle_account(run, [])
+    assert (run.record["made"], run.record["deleted"]) == (0, 0)
+    assert cloud.asked("DELETE") == []
+
+
+def test_a_creation_of_long_ago_is_not_waited_for(cloud, run, remove, monkeypatch):
+    monkeypatch.setattr(removal, "SETTLE", 60)
+    line = {"at": "2026-01-01T00:00:00.000000+00:00", "event": "begun", "kind": "network", "name": f"{MARK}-network"}
+    Path(run.path("ledger.jsonl")).write_text(json.dumps(line) + "\n")
+    run.ledger = ledger.Ledger(run.path("ledger.jsonl"))
+    assert remove() == []
+    assert len(cloud.asked("GET", "/v2.0/networks")) == 1
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_creation_that_may_still_show_is_left_at_the_deadline(run, remove, monkeypatch):
+    monkeypatch.setattr(removal, "SETTLE", 60)
+    run.ledger.write(ledger.BEGUN, "network", f"{MARK}-network")
+    (left,) = remove(timeout=0.5)
+    assert (left["id"], left["why"]) == (None, "the answer to its creation never came")
+
+
+def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
+    had("server", _after_delete=[["deleting"] * 9999])
+    had("network")
+    began = time.monotonic()
+    left = remove(timeout=0.1)
+    assert time.monotonic() - began < 10
+    assert [(one["kind"], one["why"]) for one in left] == [("server", "it is still there, deleting since its deletion")]
+    assert cloud.all("networks") == []  # each level has its chance
+
+
+def test_a_volume_that_a_server_reserved_is_released_before_it_goes(cloud, had, remove):
+    volume = had("volume")
+    for status in ("reserved", "attached"):
+        cloud.put("attachments", volume_id=volume["id"], status=status)
+    other = cloud.put("attachments", volume_id="other", status="reserved")
+    assert remove() == []
+    assert deletions(cloud) == ["attachments", "volumes"]
+    assert sorted(one["status"] for one in cloud.all("attachments")) == ["attached", "reserved"]
+    assert other in cloud.all("attachments")
+
+
+def test_a_cloud_without_attachments_of_its_own_removes_volumes_all_the_same(cloud, had, remove):
+    had("volume")
+    cloud.trouble("GET", "/attachments", 404, times=9)
+    assert remove() == []
+    assert cloud.all("volumes") == []
+
+
+def interface(cloud, run, known):
+    router, subnet = cloud.put("routers", name=f"{MARK}-router"), cloud.put("subnets", name=f"{MARK}-subnet")
+    for kind, thing in (("subnet", subnet), ("router", router)):
+        run.ledger.write(ledger.MADE, kind, f"{MARK}-{kind}", id=thing["id"])
+    cloud.put("ports", device_id=router["id"], fixed_ips=[{"subnet_id": subnet["id"], "ip_address": "10.0.0.1"}])
+    identity = {"id": f"{router['id']}/{subnet['id']}"} if known else {}
+    event = ledger.MADE if known else ledger.BEGUN
+    run.ledger.write(event, "router_interface", f"{MARK}-router-interface", **identity)
+    return router
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, known):
+    interface(cloud, run, known)
+    assert remove() == []
+    assert cloud.all("routers") == cloud.all("subnets") == cloud.all("ports") == []
+    changes = [path.rpartition("/")[2] for _method, path in cloud.asked("PUT")]
+    assert changes == ["remove_router_interface"]
+    assert sorted(events(run, "gone")) == ["router", "router_interface", "subnet"]
+
+
+def test_a_router_without_the_mark_keeps_its_interface(cloud, run, remove):
+    interface(cloud, run, True)["name"] = "production"
+    left = remove(timeout=1)
+    assert {one["kind"] for one in left} == {"router", "router_interface"}
+    assert cloud.asked("PUT") == []
+    assert len(cloud.all("ports")) == 1
+
+
+def test_a_full_disk_does_not_stop_the_removal(cloud, had, remove, monkeypatch):
+    for kind in ("server", "network"):
+        had(kind)
+
+    def full(*_args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ledger.os, "fsync", full)
+    assert remove() == []
+    assert cloud.all("servers") == cloud.all("networks") == []
+
+
+def test_the_account_counts_what_was_made_deleted_and_left(run, had, remove, cloud):
+    had("server")
+    had("network")
+    had("image")
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
+    left = remove()
+    removal.settle_account(run, left)
+    assert (run.record["made"], run.record["deleted"]) == (3, 2)
+    assert run.record["leftovers"] == left
+
+
+def test_what_is_left_was_made_even_if_its_creation_was_never_answered(run, had, remove, cloud):
+    had("image", known=False)
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
+    removal.settle_account(run, remove())
+    assert (run.record["made"], run.record["deleted"]) == (1, 0)
+
+
+def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
+    had("server", _after_delete=[["ACTIVE"] * 5])
+    run.record["kept"] = True
+    assert clean.clean(run, params) == []
+    record = run_module.read_record(run.directory)
+    assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 1, False, [])
+    said = [json.loads(line)["text"] for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
+    assert len(said) == len(set(said)) == 1
+
+
+def test_cleaning_uses_the_token_of_the_run(cloud, run, had, params, connect):
+    Path(run.path("watched")).write_text(token_cache.make())
+    connection = connect()
+    connection.session.get_token()
+    token_cache.put(run.wallet, connection.session.auth)
+    had("network")
+    clean.clean(run, params)
+    assert len(cloud.asked("POST", "/auth/tokens")) == 1
+
+
+def test_cleaning_gets_a_token_of_its_own_if_that_of_the_run_is_no_good(cloud, run, had, params, connect):
+    Path(run.path("watched")).write_text(token_cache.make())
+    connection = connect()
+    connection.session.get_token()
+    token_cache.put(run.wallet, connection.session.auth)
+    cloud.expire_tokens()
+    had("network")
+    assert clean.clean(run, params) == []
+    assert cloud.all("networks") == []
+
+
+def test_what_is_kept_is_counted_and_no_leftover(cloud, run, had):
+    had("server")
+    clean.keep(run)
+    record = run_module.read_record(run.directory)
+    assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 0, True, [])
+    assert cloud.requests == []
+
+
+def test_a_cloud_that_ignores_filters_loses_nothing_of_others(cloud, run, had, remove):
+    """The listing of what belongs to one thing may be that of everything."""
+    cloud.ignored = {"volume_id", "device_id", "name", "description"}
+    volume, server = had("volume"), had("server")
+    mine = cloud.put("attachments", volume_id=volume["id"], status="reserved")
+    others = [cloud.put("attachments", volume_id="other", status="reserved"), cloud.put("ports", device_id="other")]
+    router = interface(cloud, run, True)
+    assert remove() == []
+    gone = {path.rpartition("/")[2] for _method, path in cloud.asked("DELETE")}
+    subnet = run.ledger.find("subnet", f"{MARK}-subnet")["id"]
+    assert gone == {mine["id"], volume["id"], server["id"], router["id"], subnet}
+    assert [*cloud.all("attachments"), *cloud.all("ports")] == others
+
+
+@pytest.mark.parametrize("name", ["-volume", ""])
+def test_a_damaged_line_of_the_ledger_is_said_and_keeps_nothing_else(cloud, run, had, remove, name):
+    had("network")
+    with open(run.path("ledger.jsonl"), "ab") as stream:
+        stream.write(b'{"at": "x", "event": "begun", "kind": "volume", "name": "' + name.encode() + b'\xff"}\n')
+    run.ledger = ledger.Ledger(run.path("ledger.jsonl"))
+    (left,) = remove()
+    assert (left["kind"], left["id"]) == ("damaged line", None)
+    assert left["name"] == f"line 3 of {run.path('ledger.jsonl')}"
+    assert left["why"] == f"it cannot be read: look on the cloud for what is called {MARK}-..., then remove the line"
+    assert cloud.all("networks") == []

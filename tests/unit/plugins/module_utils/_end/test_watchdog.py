@@ -1,0 +1,329 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs whose playbook ends too early, with real processes: what the watching process does then."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from tree import RECORDED, ROOT
+
+CONFTEST = ROOT / "tests/unit/conftest.py"
+WATCH = """
+import json, runpy, sys
+runpy.run_path(sys.argv[1])
+from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+watchdog.LOOK = 0.05
+watchdog.watch(run.Run(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(watchdog, "LOOK", 0.03)
+
+
+@pytest.fixture
+def process():
+    """Return a function that starts another process; all of them end with the test."""
+    started = []
+
+    def start(*command):
+        started.append(subprocess.Popen(command or ["sleep", "60"]))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+@pytest.fixture
+def stage_at_work(run):
+    """Return a function that has another process hold the run's lock; stubborn is what ignores to be ended."""
+    processes = []
+
+    def start(stubborn=False):
+        told, tell = os.pipe()
+        number = os.fork()
+        if not number:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN if stubborn else lambda *_args: os._exit(0))
+            with run.alone():
+                os.write(tell, b".")
+                while True:
+                    time.sleep(60)
+        processes.append(number)
+        assert os.read(told, 1) == b"."
+        return number
+
+    yield start
+    for number in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(number, 0)
+
+
+@pytest.fixture
+def options(params):
+    """What the module run hands on."""
+    return {**params, "keep": "never", "thresholds": [], "timeouts": {}}
+
+
+def until(condition, seconds=20):
+    deadline = waiting.Deadline(seconds)
+    while not condition():
+        assert deadline.left() > 0, "it did not happen"
+        time.sleep(0.02)
+
+
+def record(run):
+    return run_module.read_record(run.directory)
+
+
+def has_exited(number):
+    return os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def test_a_process_is_known_by_its_start(process):
+    first = process()
+    assert watchdog.start_time(first.pid) == watchdog.start_time(first.pid)
+    assert int(watchdog.start_time(first.pid)) >= int(watchdog.start_time(os.getpid()))
+    first.kill()
+    first.wait()
+    assert watchdog.start_time(first.pid) is None
+
+
+def test_the_start_of_a_process_with_an_odd_name_is_known(process, tmp_path):
+    odd = tmp_path / "a) b 1 (2"
+    shutil.copy(shutil.which("sleep"), odd)
+    odd, plain = process(str(odd), "60"), process()
+    assert abs(int(watchdog.start_time(odd.pid)) - int(watchdog.start_time(plain.pid))) < 500
+
+
+def test_a_run_is_watched_as_long_as_its_watch_lives(run, stage_at_work):
+    assert not watchdog.is_watched(run)
+    number = stage_at_work()
+    os.link(run.path("lock"), run.path("watched"))
+    assert watchdog.is_watched(run)
+    os.kill(number, signal.SIGKILL)
+    os.waitpid(number, 0)
+    assert not watchdog.is_watched(run)
+
+
+def test_a_run_is_finished_when_its_record_says_so_or_is_gone(run):
+    assert not watchdog.is_finished(run.directory)
+    run.finish(run.record["verdict"])
+    run.save()
+    assert watchdog.is_finished(run.directory)
+    shutil.rmtree(run.directory)
+    assert watchdog.is_finished(run.directory)
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """The directories of the runs that were ended."""
+    found = []
+    monkeypatch.setattr(watchdog, "end", lambda directory, _params: found.append(directory))
+    return found
+
+
+def test_a_run_whose_playbook_is_killed_is_ended(run, options, process, ended):
+    controller = process()
+    os.kill(controller.pid, signal.SIGKILL)
+    controller.wait()
+    watchdog.stand_by(run.directory, options, controller.pid)
+    assert ended == [run.directory]
+
+
+def test_a_run_that_finishes_is_left_alone(run, options, process, ended):
+    controller = process()
+    run.finish(run.record["verdict"])
+    run.save()
+    watchdog.stand_by(run.directory, options, controller.pid)
+    assert controller.poll() is None
+    assert ended == []
+
+
+def test_a_run_that_was_finished_before_its_playbook_ended_is_left_alone(run, options, ended):
+    run.finish(run.record["verdict"])
+    run.save()
+    watchdog.stand_by(run.directory, options, 2**22 + 1)
+    assert ended == []
+
+
+def test_another_process_with_the_number_of_the_playbook_is_not_it(run, options, ended, monkeypatch):
+    times = ["100", "100", "100", "200"]
+    monkeypatch.setattr(watchdog, "start_time", lambda _process: times.pop(0))
+    watchdog.stand_by(run.directory, options, 1)
+    assert ended == [run.directory]
+    assert times == []
+
+
+def test_the_stage_at_work_is_asked_to_end(run, stage_at_work):
+    number = stage_at_work()
+    watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+    until(lambda: has_exited(number))
+
+
+def test_a_process_that_once_worked_on_the_run_is_not_harmed(run, process):
+    other = process()
+    Path(run.path("lock")).write_text(str(other.pid))
+    watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+    time.sleep(0.05)
+    assert other.poll() is None
+
+
+@pytest.mark.parametrize("text", [None, "", "nonsense"])
+def test_a_lock_without_a_number_stops_nobody(run, text):
+    if text is not None:
+        Path(run.path("lock")).write_text(text)
+    watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+
+
+def test_the_end_waits_for_the_stage_and_knows_what_it_did(run, options, stage_at_work, monkeypatch):
+    stage_at_work()
+    seen = []
+
+    def cleaned(found, _params):
+        seen.append(found.ledger.find("server", "s"))
+        found.ledger.write(ledger.GONE, "server", "s", id="1")
+
+    monkeypatch.setattr(watchdog.clean, "clean", cleaned)
+    run.ledger.write(ledger.MADE, "server", "s", id="1")
+    watchdog.end(run.directory, options)
+    assert seen[0]["id"] == "1"
+    assert record(run)["verdict"]["result"] == "incomplete"
+
+
+def test_a_stage_that_does_not_end_is_ended(run, options, stage_at_work, monkeypatch):
+    monkeypatch.setattr(watchdog, "PATIENCE", 0.5)
+    number = stage_at_work(stubborn=True)
+    watchdog.end(run.directory, options)
+    until(lambda: has_exited(number))
+    assert record(run)["finished"]
+
+
+@pytest.mark.usefixtures("cloud")
+def test_an_ended_run_is_judged_and_rendered(run, options):
+    watchdog.end(run.directory, options)
+    found = record(run)
+    assert found["verdict"]["result"] == "incomplete"
+    assert found["verdict"]["reason"] == "The run broke off before the stage auth."
+    assert [one["status"] for one in found["stages"]] == ["skipped"] * 6
+    assert {"junit.xml", "metrics.prom"} <= set(os.listdir(run.directory))
+
+
+@pytest.mark.parametrize("keep", ["always", "on_failure"])
+def test_an_ended_run_keeps_what_it_is_told_to(run, options, keep):
+    run.ledger.write(ledger.MADE, "server", "s", id="1")
+    watchdog.end(run.directory, {**options, "keep": keep})
+    found = record(run)
+    assert (found["kept"], found["made"], found["deleted"], found["leftovers"]) == (True, 1, 0, [])
+    assert found["finished"]
+
+
+def test_an_ended_run_that_cannot_be_cleaned_says_why(run, options, know_cloud):
+    know_cloud()
+    run.ledger.write(ledger.MADE, "server", "s", id="1")
+    watchdog.end(run.directory, options)
+    whole, server = record(run)["leftovers"]
+    assert (whole["kind"], whole["id"], whole["name"]) == ("run", "run-1", "stackproof-run-1")
+    assert "the cloud small cannot be used" in whole["why"]
+    assert (server["kind"], server["id"], server["why"]) == ("server", "1", "it was not removed")
+
+
+def test_a_run_that_was_ended_after_its_stages_is_no_pass(run, options, know_cloud, cloud):
+    recorded = RECORDED / "runs" / "20261121-065105-bdb5f5"
+    run.record["stages"] = run_module.read_record(recorded)["stages"]
+    run.save()
+    know_cloud(small=cloud.entry())
+    watchdog.end(run.directory, options)
+    assert record(run)["verdict"]["result"] == "incomplete"
+    assert record(run)["verdict"]["reason"] == "The run broke off after its stages."
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_watch_ends_the_run_when_its_playbook_is_killed(run, options, process, know_cloud):
+    know_cloud(small={"auth": {"auth_url": "http://127.0.0.1:9/v3"}})
+    controller = process()
+    watchdog.watch(run, options, controller.pid)
+    assert watchdog.is_watched(run)
+    assert Path(run.wallet).exists()
+    time.sleep(0.15)
+    assert record(run)["finished"] is None
+    controller.kill()
+    controller.wait()
+    until(lambda: record(run)["finished"])
+    until(lambda: not watchdog.is_watched(run))
+    assert record(run)["verdict"]["result"] == "incomplete"
+    until(lambda: not Path(run.wallet).exists())
+
+
+def test_a_playbook_that_is_gone_already_is_not_watched(run, options):
+    assert watchdog.watch(run, options, 2**22 + 1) is False
+    assert not watchdog.is_watched(run)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_what_ends_the_playbook_does_not_end_the_watch(run, options, process, know_cloud):
+    know_cloud(small={"auth": {"auth_url": "http://127.0.0.1:9/v3"}})
+    controller = process()
+    assert watchdog.watch(run, options, controller.pid) is True
+    watching = int(run.wallet.split("/")[2])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(watching, number)
+    time.sleep(0.1)
+    assert watchdog.is_watched(run)
+    controller.kill()
+    controller.wait()
+    until(lambda: record(run)["finished"])
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_watch_ends_with_its_run(run, options, process):
+    controller = process()
+    watchdog.watch(run, options, controller.pid)
+    run.finish(run.record["verdict"])
+    run.save()
+    until(lambda: not watchdog.is_watched(run))
+    assert controller.poll() is None
+
+
+def test_what_a_killed_playbook_left_is_removed_also_with_its_files_in_the_working_directory(
+    tls_cloud, run, options, process, tmp_path, know_cloud, nothing_secret
+):
+    cloud = tls_cloud
+    know_cloud(small=cloud.entry(cacert=os.path.basename(cloud.certificate)))
+    name = f"{run.mark}-network"
+    network = cloud.put("networks", name=name)
+    run.ledger.write(ledger.BEGUN, "network", name)
+    run.ledger.write(ledger.MADE, "network", name, id=network["id"])
+    controller = process()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
+    env["PYTHONPATH"] = str(ROOT / "tests")
+    command = [sys.executable, "-c", WATCH, str(CONFTEST), run.directory, json.dumps(options), str(controller.pid)]
+    subprocess.run(command, cwd=tmp_path, env=env, check=True)
+    assert watchdog.is_watched(run)
+    assert len(cloud.all("networks")) == 1
+    controller.kill()
+    controller.wait()
+    until(lambda: record(run)["finished"])
+    found = record(run)
+    assert cloud.all("networks") == []
+    assert (found["made"], found["deleted"], found["leftovers"]) == (1, 1, [])
+    nothing_secret(cloud, run.directory)

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits, on the record of a real run."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from tree import RECORDED
+
+RUN = RECORDED / "runs" / "20261121-065105-bdb5f5"
+BOOT = "stages[?stage=='boot'] | [0].duration_s"  # 13.885464
+
+
+def limit(query, **bounds):
+    return {"name": "it", "query": query, "min": None, "max": None, **bounds}
+
+
+def apply(query, **bounds):
+    return thresholds.apply_limit(limit(query, **bounds), run.read_record(RUN))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "ok", "said"),
+    [
+        ({"max": 14.0}, True, "it: 13.8855"),
+        ({"max": 13.885464}, True, "it: 13.8855"),
+        ({"max": 13.0}, False, "it: 13.8855 is more than 13"),
+        ({"min": 13.0}, True, "it: 13.8855"),
+        ({"min": 14.0}, False, "it: 13.8855 is less than 14"),
+        ({"min": 13.0, "max": 14.0}, True, "it: 13.8855"),
+        ({"min": 0.0, "max": 0.0}, False, "it: 13.8855 is more than 0"),
+    ],
+)
+def test_a_value_is_held_against_its_bounds(bounds, ok, said):
+    found = apply(BOOT, **bounds)
+    assert (found["ok"], found["said"], found["value"]) == (ok, said, 13.885464)
+    assert {name: found[name] for name in bounds} == bounds
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        ("length(stages[?status=='ok'])", 6),
+        ("sum(stages[].calls[].seconds)", 6.729748),
+        ("stages[].waits[].resolution_s | max(@)", 1.573),
+    ],
+)
+def test_a_limit_may_be_about_anything_in_the_record(query, value):
+    assert apply(query, max=100.0)["value"] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "nothing.there",
+        "verdict.result",
+        "kept",
+        "stages[0].waits",
+        "sum(stages[].stage)",
+        "no_such_function(made)",
+        "abs(verdict)",
+    ],
+)
+def test_what_is_no_number_is_not_within_its_limits(query):
+    found = apply(query, min=-1e9, max=1e9)
+    assert not found["ok"]
+    assert found["value"] is None
+    assert found["said"].startswith("it: ")
+    assert "\n" not in found["said"]
+
+
+def test_a_query_that_finds_much_does_not_say_all_of_it():
+    assert len(apply("stages", max=1.0)["said"]) < 300
+
+
+def test_all_limits_are_applied_in_their_order():
+    found = thresholds.apply_limits([limit("made", max=9.0), limit("made", max=1.0)], run.read_record(RUN))
+    assert [one["ok"] for one in found] == [True, False]
+
+
+@pytest.mark.parametrize("query", ["", "stages[", "stages[?stage=='boot'", "a b", "made >"])
+def test_a_query_that_is_none_is_found_before_the_run(query):
+    with pytest.raises(StageError, match="the threshold it has no valid query") as caught:
+        thresholds.check_expressions([limit(query, max=1.0)])
+    assert caught.value.record["kind"] == "invalid"
+    assert "\n" not in caught.value.record["message"]
+
+
+def test_a_limit_without_a_bound_is_found_before_the_run():
+    with pytest.raises(StageError, match="neither max nor min"):
+        thresholds.check_expressions([limit("made")])
+
+
+def test_good_limits_pass_the_look_before_the_run():
+    thresholds.check_expressions([limit("made", max=1.0), limit("made", min=0.0)])

@@ -1,0 +1,857 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flows as files, and a real run that is followed through each of them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import re
+import time
+import tracemalloc
+from collections import Counter
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import instance
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import matcher as matcher_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals as rivals_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import status as status_module
+from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from tree import RECORDED, ROLES
+
+FILES = ROLES / "flow" / "files" / "flows"
+SCHEMA = json.loads((ROLES / "report" / "files" / "run.schema.json").read_text())
+NAMES = ("ops_guide", "modern", "request_flow", "http_trace")
+FLOWS = {name: flow_module.load(str(FILES / f"{name}.yml")) for name in NAMES}
+MESSAGES = ("received", "taken", "answered")
+
+
+def follow(run, *names):
+    flows, _events_of_run = follow_module.follow(
+        run.record, [FLOWS[name] for name in names or ("ops_guide",)], run.logs
+    )
+    for flow in flows:
+        flow["by_id"] = {step["id"]: step for step in flow["steps"]}
+    return flows[0] if len(flows) == 1 else flows
+
+
+def statuses(flow):
+    return Counter(step["status"] for step in flow["steps"])
+
+
+def without(run, service, keep=None, sources=False):
+    """The same run without the events of a service in logs, and without its files if so said."""
+    less = copy.deepcopy(run)
+    for read in less.logs.values():
+        read["events"] = [one for one in read["events"] if one["service"] != service or (keep and keep(one))]
+        if sources:
+            read["sources"] = [one for one in read["sources"] if one["service"] != service]
+    return less
+
+
+# The files
+
+
+@pytest.mark.parametrize(("name", "steps"), [*zip(NAMES, (67, 86, 17, 55))])
+def test_each_flow_has_all_its_steps(name, steps):
+    flow = FLOWS[name]
+    assert (flow["name"], len(flow["steps"])) == (name, steps)
+    assert len({str(step["id"]) for step in flow["steps"]}) == steps
+    assert all(step["source"] in flow["lifelines"] and step["target"] in flow["lifelines"] for step in flow["steps"])
+
+
+def test_the_table_of_the_guide_is_there_wholly():
+    rows = [step["numbers"]["table"] for step in FLOWS["ops_guide"]["steps"] if "table" in step["numbers"]]
+    assert sorted(rows) == list(range(1, 59))
+
+
+@pytest.mark.parametrize(("document", "last"), [("table", 58), ("puml", 62), ("svg", 60)])
+def test_numbers_of_documents_are_unique(document, last):
+    numbers = [step["numbers"][document] for step in FLOWS["ops_guide"]["steps"] if document in step["numbers"]]
+    assert len(numbers) == len(set(numbers))
+    assert set(numbers) <= set(range(1, last + 1))
+
+
+def test_what_became_of_a_step_is_said_of_each():
+    for name in ("ops_guide", "modern"):
+        assert {step.get("became") for step in FLOWS[name]["steps"]} <= {"same", "changed", "gone", "cached", "new"}
+
+
+def test_new_steps_lie_where_they_belong():
+    ids = [str(step["id"]) for step in FLOWS["modern"]["steps"]]
+    assert ids[:2] == ["N1", "1"]
+    assert ids[ids.index("4") + 1 : ids.index("4") + 3] == ["N4", "N13"]
+    assert [one for one in ids if not one.startswith("N")] == [str(one["id"]) for one in FLOWS["ops_guide"]["steps"]]
+
+
+def test_what_to_look_for_is_said_by_all_rules():
+    wanted = flow_module.wanted(FLOWS.values())
+    assert {"service": "nova-compute", "says": rivals_module.TOOK} in wanted["phrases"]
+    assert {"service": "keystone", "text": "v3/auth/tokens"} in wanted["windows"]
+    assert {"service": "nova-conductor", "text": "received message "} in wanted["windows"]
+    assert {"service": "nova-api", "text": '/servers" status: 202'} in wanted["windows"]
+    for kind in ("phrases", "windows"):
+        assert len({tuple(one.items()) for one in wanted[kind]}) == len(wanted[kind]) > 15
+    bare = flow_module.wanted([])
+    assert (len(bare["phrases"]), len(bare["windows"])) == (1, 3)
+
+
+STEP = {"id": "1", "source": "a", "target": "b", "message": "m", "kind": "k"}
+RULE = {"source": "log", "service": "s"}
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Return a function that loads a flow of a user's own, from its text or from what differs from a good one."""
+
+    def read(text=None, **more):
+        flow = {
+            "schema": flow_module.SCHEMA,
+            "name": "n",
+            "title": "t",
+            "lifelines": ["a", "b"],
+            "steps": [STEP],
+            **more,
+        }
+        path = tmp_path / "own.yml"
+        path.write_text(yaml.safe_dump(flow) if text is None else text)
+        return flow_module.load(str(path))
+
+    return read
+
+
+def test_a_flow_of_ones_own_is_loaded(load):
+    assert load(steps=[{**STEP, "observe": [{**RULE, "where": "a == 'b'", "within": [None, "1"]}]}])["name"] == "n"
+
+
+def rule(**more):
+    return [{**STEP, "observe": [{**RULE, **more}]}]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"text": "- a\n- b"}, "does not begin with schema: stackproof.flow/1"),
+        ({"text": ""}, "does not begin with schema"),
+        ({"text": "a: [b"}, "line 1, column"),
+        ({"schema": "stackproof.flow/2"}, "does not begin with schema"),
+        ({"text": "schema: stackproof.flow/1\nname: x"}, "it lacks lifelines, steps, title"),
+        ({"steps": None}, "steps is no list"),
+        ({"steps": "1"}, "steps is no list"),
+        ({"lifelines": None}, "lifelines is no list"),
+        ({"steps": [STEP, 5]}, "step 2 needs id, source, target, message and kind"),
+        ({"steps": [{"id": 7}]}, "step 7 needs id, source, target, message and kind"),
+        ({"steps": [{**STEP, "observed": []}]}, "step 1 has observed, which is not known"),
+        ({"steps": [STEP, {**STEP, "id": 1}]}, "step 1 is there twice"),
+        ({"steps": [{**STEP, "target": "c"}]}, "step 1: c is no lifeline"),
+        ({"steps": [{**STEP, "covers": ["1", "9"]}]}, "step 1 covers 9, which are no steps"),
+        ({"steps": [{**STEP, "after": "8"}]}, "step 1 comes after 8, which is no step"),
+        ({"steps": [STEP, {**STEP, "id": "2", "after": "1"}]}, "step 2 has after, but the flow extends no other"),
+        ({"steps": [STEP, {**STEP, "id": "2", "leads_to": ["1"]}]}, "step 2 has leads_to, but the flow"),
+        ({"steps": [{**STEP, "when": "volumes &&"}]}, "step 1 has an expression that is not understood"),
+        ({"steps": [{**STEP, "observe": {"source": "log"}}]}, "step 1: observe is no list of rules"),
+        ({"steps": [{**STEP, "absent": ["log"]}]}, "step 1: absent is no list of rules"),
+        ({"steps": rule(wher="a")}, "step 1 has a rule with wher, which is not known"),
+        ({"steps": [{**STEP, "cached": [{"source": "log"}]}]}, "step 1 has a rule without source and service"),
+        ({"steps": rule(level="trace")}, "step 1 has a rule of the level trace and the tier None"),
+        ({"steps": rule(tier=4)}, "step 1 has a rule of the level None and the tier 4"),
+        ({"steps": rule(where="a ==")}, "step 1 has an expression that is not understood"),
+        ({"steps": rule(where="startswith(a, 'b')")}, "step 1 has an expression that is not understood"),
+        ({"steps": rule(where=5)}, "step 1 has an expression that is not understood"),
+        ({"steps": rule(says="a(")}, "step 1 has a rule that is not understood"),
+        ({"steps": rule(within="1")}, "step 1 has a rule within something that is not two steps"),
+        ({"steps": rule(within=["1", "77"])}, "step 1 has a rule within 77, which are no steps"),
+        ({"counted": "numbers."}, "counted has an expression that is not understood"),
+        ({"others": [{"where": "a"}]}, "a rule of others needs where and because"),
+        ({"others": [{"where": "a(", "because": "b"}]}, "others has an expression that is not understood"),
+        ({"extends": "nowhere.yml"}, "nowhere.yml: [Errno 2]"),
+        ({"extends": "own.yml"}, "it extends itself"),
+    ],
+)
+def test_an_error_in_a_flow_of_ones_own_is_said_with_its_place(load, more, said):
+    with pytest.raises(flow_module.FlowError) as caught:
+        load(**more)
+    text = str(caught.value)
+    assert said in text
+    assert text.startswith("the flow /")
+    assert "own.yml" in text or "nowhere.yml" in text
+
+
+HEAD = f"schema: {flow_module.SCHEMA}\nname: n\ntitle: t\nlifelines: [a, b]\n"
+ONE = "  - {id: '1', source: a, target: b, message: m, kind: k}\n"
+LAUGHS = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 10))
+MERGES = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{HEAD}l0: &l0 [lol]\n{LAUGHS}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
+        (f"{HEAD}l0: &l0 {{lol: 1}}\n{MERGES}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
+        (f"{HEAD}numbers: &own [1, *own]\nsteps:\n{ONE}", "line 5 has the alias *own for what is not whole before it"),
+        (f"{HEAD}numbers: *none\nsteps:\n{ONE}", "line 5 has the alias *none for what is not whole before it"),
+        (HEAD + "steps: " + "[" * 200000, "line 5 lies more than 20 levels deep"),
+        (HEAD + "steps: " + "{a: " * 200000, "line 5 lies more than 20 levels deep"),
+        (HEAD + "steps: " + "- " * 200000, "line 5"),
+        (HEAD + "steps:\n" + "- " * 200000, "line 6 lies more than 20 levels deep"),
+        (HEAD + "steps:\n" + ONE * 1001, "it has 1001 steps, and 1000 are the most"),
+        (HEAD + "steps:\n" + ONE + "#" * (1 << 20), "it is longer than 1048576 characters"),
+        (HEAD + "steps: [" + "a, " * 110000 + "]", "more than 100000 values"),
+        (f"{HEAD}when: 2026-99-99\nsteps:\n{ONE}", "month must be in 1..12"),
+        (f"{HEAD}steps: !!python/object/apply:os.system ['exit 3']\n", "could not determine a constructor"),
+        (f"{HEAD}steps: !!python/name:os.system\n", "could not determine a constructor"),
+    ],
+)
+def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, text, said):
+    began = time.monotonic()
+    tracemalloc.start()
+    try:
+        with pytest.raises(flow_module.FlowError) as caught:
+            load(text)
+        memory = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert said in str(caught.value)
+    assert time.monotonic() - began < 10 and memory < 200 << 20
+
+
+def test_an_alias_is_as_good_as_what_it_stands_for(load):
+    text = f"{HEAD}steps:\n  - &one {{id: '1', source: a, target: b, message: m, kind: k}}\n  - {{<<: *one, id: '2'}}\n"
+    assert [step["id"] for step in load(text)["steps"]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("says", "said"),
+    [
+        ("(a+)+$", "a pattern with a repeat in a repeat, which may take forever"),
+        ("(a|a)*(?:(?=(b*))c)*", "a repeat in a repeat"),
+        ("(?:x{1,40}){1,40}", "a repeat in a repeat"),
+        ("((?:ab)*?c)*+", "a repeat in a repeat"),
+        ("(a*)(?P=name)", "unknown group name"),
+        (r"(a*)b\1", "a pattern that refers to its own groups"),
+        ("(a)?(?(1)b|c)", "a pattern that refers to its own groups"),
+        (".*a.*b.*c.*d.*", "a pattern with 5 repeats without an end, and 4 are the most"),
+        ("a" * 501, "a pattern of 501 characters, and 500 are the most"),
+        ("(" * 249 + ")" * 249, None),
+    ],
+)
+def test_a_pattern_that_may_take_forever_is_refused(load, says, said):
+    if said is None:
+        assert load(steps=rule(says=says))
+        return
+    with pytest.raises(flow_module.FlowError) as caught:
+        load(steps=rule(says=says))
+    assert "step 1 has a rule that is not understood" in str(caught.value)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("says", ["a{1,9}(b|c)+", r"Took (?P<seconds>[\d.]+) .*x.*", "(a{2}b)+", "(?i)attempt \\d+"])
+def test_an_ordinary_pattern_is_taken(load, says):
+    assert load(steps=rule(says=says))
+
+
+@pytest.mark.parametrize("where", ["a" * 2001, "(" * 900 + "a" + ")" * 900, "[" * 1990, "!" * 1990 + "a"])
+def test_an_expression_without_measure_is_refused_or_understood(load, where):
+    """Whatever it is, no error but the one that has the place comes of it."""
+    with contextlib.suppress(flow_module.FlowError):
+        load(steps=rule(where=where))
+    if len(where) > 2000:
+        with pytest.raises(flow_module.FlowError, match="an expression of 2001 characters, and 2000 are the most"):
+            load(steps=rule(where=where))
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("steps: [5]", "step 1 needs id"),
+        ("steps: five", "steps is no list"),
+        ("steps: [{covers: ['1']}]", "step 1 needs id"),
+        ("steps: [{message: a}, {message: b}]", "needs id, source"),
+        ("lifelines: 5\nsteps: []", "lifelines"),
+    ],
+)
+def test_an_error_in_a_flow_that_extends_another_is_said_too(load, steps, said):
+    text = f"schema: {flow_module.SCHEMA}\nname: n\nextends: {FILES}/ops_guide.yml\n{steps}\n"
+    if steps.startswith("lifelines"):
+        with pytest.raises(flow_module.FlowError, match=said):
+            load(text)
+        return
+    with pytest.raises(flow_module.FlowError, match=said):
+        load(text)
+
+
+# The recorded run
+
+
+@pytest.fixture(scope="module")
+def all_of():
+    """What following the recorded run has found, in each flow; not to be changed."""
+    record, logs = {}, {}
+    folder = RECORDED / "followed"
+    record = json.loads((folder / "run.json").read_text())
+    for line in map(json.loads, (folder / "logs.jsonl").read_text().splitlines()):
+        if "event" in line:
+            logs[line["host"]]["events"].append(line["event"])
+        else:
+            logs[line["host"]] = {"events": [], **line}
+    return {flow["name"]: flow for flow in follow(SimpleNamespace(record=record, logs=logs), *NAMES)}
+
+
+def test_every_step_of_the_guide_was_seen_or_is_explained(all_of):
+    assert statuses(all_of["ops_guide"]) == {"seen": 59, "absent": 6, "cached": 2}
+    for step in all_of["ops_guide"]["steps"]:
+        assert step["evidence"]
+        assert all(one["text"] and one["service"] for one in step["evidence"])
+
+
+def test_every_step_of_today_was_seen_or_is_explained(all_of):
+    assert set(statuses(all_of["modern"])) <= {"seen", "absent", "cached"}
+    assert all_of["modern"]["by_id"]["N19"]["status"] == "absent"
+    assert statuses(all_of["request_flow"]) == {"seen": 17}
+
+
+def test_what_is_found_is_as_the_schema_of_the_record_says(all_of):
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/flow", "$defs": SCHEMA["$defs"]})
+    for flow in all_of.values():
+        plain = {name: value for name, value in flow.items() if name != "by_id"}
+        assert [f"{list(one.absolute_path)}: {one.message[:200]}" for one in validator.iter_errors(plain)] == []
+
+
+@pytest.mark.parametrize(
+    ("tier", "level", "least"),
+    [(0, None, 10), (1, None, 15), (2, "info", 33), (2, "debug", 42), (2, "messaging", 50), (3, "messaging", 50)],
+)
+def test_more_access_shows_more(all_of, tier, level, least):
+    (row,) = (one for one in all_of["ops_guide"]["coverage"] if (one["tier"], one["level"]) == (tier, level))
+    assert row["of"] == 58
+    assert row["seen"] + row["absent"] >= least
+    assert sum(row[name] for name in (*status_module.STATUSES, "window")) == 58
+
+
+def test_coverage_grows_with_access(all_of):
+    for flow in all_of.values():
+        unseen = [row["unseen"] for row in flow["coverage"]]
+        assert [row["tier"] for row in flow["coverage"]] == [0, 1, 2, 2, 2, 3, 3, 3]
+        assert unseen[:5] == sorted(unseen[:5], reverse=True)
+        assert unseen[2:5] == unseen[5:]
+
+
+def test_every_exchange_was_found_or_is_explained(all_of):
+    trace = all_of["http_trace"]
+    assert set(statuses(trace)) == {"seen", "skipped"}
+    assert statuses(trace)["seen"] >= 31
+    assert all(step["reason"] for step in trace["steps"] if step["status"] == "skipped")
+    assert trace["others"]
+    assert [one["what"] for one in trace["others"] if not one["because"]] == []
+
+
+def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
+    (trace,), events = follow_module.follow(followed.record, [FLOWS["http_trace"]], followed.logs)
+    there = Counter((one["service"], one["host"], follow_module.written(one["at"])) for one in events)
+    shown = Counter((one["service"], one["host"], one["at"]) for step in trace["steps"] for one in step["evidence"])
+    assert len(shown) > 20
+    assert shown <= there
+
+
+# How nova 2025.1 works: the first of each pair is not after the second.
+ORDER = [
+    *("1 3", "3 4", "4 6", "6 7", "7 8", "8 9", "9 10", "10 11", "11 12", "12 13", "13 14", "14 17", "17 18"),
+    *("4 5", "13 26", "26 26c", "27 29", "29 32", "39 42", "42 19", "19 20", "21 22", "22 44", "20 44", "44 36"),
+    *("36 37", "37 38", "34 36", "38 45", "45 46", "46 47", "43 52", "52 54", "55 58"),
+]
+
+
+def order_of(flow, pair):
+    first, second = (flow["by_id"][one] for one in pair.split())
+    seconds = events_module.seconds_of(second["at"]) - events_module.seconds_of(first["at"])
+    return seconds, sum(one["resolution_s"] + one["error_s"] for one in (first, second))
+
+
+@pytest.mark.parametrize("pair", ORDER)
+def test_steps_come_in_the_order_in_which_nova_works(all_of, pair):
+    seconds, unsure = order_of(all_of["ops_guide"], pair)
+    assert seconds >= -unsure
+    assert unsure < 2.1
+
+
+def test_the_network_is_ready_and_the_guest_asks_in_this_order_without_doubt(all_of):
+    for pair in ("12 19", "26 44", "44 36", "38 52", "8 13", "13 26"):
+        seconds, unsure = order_of(all_of["ops_guide"], pair)
+        assert seconds > unsure
+
+
+def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
+    story, guide = all_of["request_flow"]["by_id"], all_of["ops_guide"]["by_id"]
+    times = [guide[one]["at"] for one in ("13", "14", "15", "16", "17", "18")]
+    assert story["9"]["at"] == min(times)
+    assert story["9"]["until"] >= max(times)
+    assert story["9"]["covers"] == ["13", "14", "15", "16", "17", "18"]
+    assert story["9"]["duration_s"] == pytest.approx(
+        events_module.seconds_of(story["9"]["until"]) - events_module.seconds_of(story["9"]["at"]), abs=1e-5
+    )
+
+
+# What is not there
+
+
+@pytest.mark.parametrize(
+    ("service", "sources", "step", "reason"),
+    [
+        ("nova-scheduler", True, "8", "would be shown by the log of nova-scheduler"),
+        (
+            "nova-scheduler",
+            False,
+            "8",
+            "nova-scheduler with oslo.messaging at DEBUG, or nova-scheduler with",
+        ),
+        ("nova-conductor", True, "17", "would be shown by the log of nova-conductor"),
+        ("cinder-api", True, "39", "would be shown by the log of cinder-api"),
+        ("cinder-api", False, "39", "would be shown by OSProfiler (stackproof_profiler_key)"),
+        ("placement", True, "9", "would be shown by the log of placement"),
+        ("neutron-l2-agent", True, "36", "would be shown by the log of neutron-l2-agent"),
+    ],
+)
+def test_without_its_evidence_a_step_is_unseen_and_says_what_would_show_it(followed, service, sources, step, reason):
+    found = follow(without(followed, service, sources=sources))["by_id"][step]
+    assert (found["status"], found["at"], found["evidence"]) == ("unseen", None, [])
+    assert reason in found["reason"]
+
+
+def test_without_messages_their_level_is_asked_for(followed):
+    run = without(followed, "nova-api", lambda one: one["kind"] != "rpc")
+    step = follow(run)["by_id"]["6"]
+    ways = "nova-api with oslo.messaging at DEBUG, or the messages on the queue (stackproof_firehose)"
+    assert (step["status"], step["reason"]) == ("unseen", f"would be shown by {ways}")
+
+
+def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followed):
+    (taken,) = [
+        one
+        for one in followed.logs["controller1"]["events"]
+        if (one.get("action"), one.get("method")) == ("taken", "dhcp_ready_on_ports") and one["window"]
+    ][-1:]
+    ports = events_module.keys_of(followed.record)["port"]
+    call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
+    queue = {"controller1": {"events": [{**call, "service": "rabbitmq", "keys": {"port": ports}}]}}
+    (flow,), _events_of_run = follow_module.follow(followed.record, [FLOWS["ops_guide"]], followed.logs, queue)
+    step = next(step for step in flow["steps"] if step["id"] == "33")
+    assert ("log", "messaging", "keyed") in {(one["source"], one["level"], one["grade"]) for one in step["evidence"]}
+
+
+def test_without_any_host_ssh_is_asked_for(followed):
+    followed.record["hosts"], followed.logs = [], {}
+    flow = follow(followed)
+    assert "ssh to the host of qemu" in flow["by_id"]["49"]["reason"]
+    assert "the log of glance-api" in flow["by_id"]["19"]["reason"]
+    assert flow["by_id"]["4"]["status"] == "seen"
+    (row,) = (one for one in flow["coverage"] if one["tier"] == 0)
+    assert row["seen"] + row["absent"] >= 10
+
+
+def test_steps_of_a_volume_are_skipped_where_there_is_none(followed):
+    followed.record["instance"]["volumes"] = []
+    events_module.stage_of(followed.record, "volume")["status"] = "skipped"
+    step = follow(followed)["by_id"]["39"]
+    assert (step["status"], step["reason"], step["evidence"]) == ("skipped", "the instance has no volume", [])
+
+
+def test_a_run_that_came_to_nothing_is_followed_all_the_same(followed):
+    record = followed.record
+    record.update(instance=None, evidence=None, hosts=[])
+    record["stages"] = [one for one in record["stages"] if one["stage"] == "auth"]
+    missing = {}
+    for flow in follow(followed, *NAMES):
+        assert set(statuses(flow)) <= set(status_module.STATUSES)
+        missing[flow["name"]] = [step["id"] for step in flow["steps"] if step["status"] == "missing"]
+    # Nothing but what comes next: the look-up of names, or the request for the server.
+    assert missing == {"ops_guide": ["4"], "modern": ["N2"], "request_flow": ["3"], "http_trace": ["10"]}
+    follow_module.wanted(record, FLOWS.values())
+
+
+def test_exchanges_are_told_where_the_run_has_no_name_for_a_rule_to_explain_them(followed):
+    followed.record["instance"]["ports"], followed.record["hosts"] = [], []
+    trace = follow(followed, "http_trace")
+    assert trace["others"]
+    assert any(one["because"] for one in trace["others"])
+
+
+def slapd(followed):
+    return next(one for one in followed.logs["controller1"]["sources"] if one["service"] == "slapd")
+
+
+def test_absence_is_proved_by_a_source_that_was_read_whole(followed):
+    step = follow(followed)["by_id"]["1a"]
+    assert (step["status"], step["at"], step["host"]) == ("absent", None, "controller1")
+    (proof,) = step["evidence"]
+    assert (proof["proves"], proof["text"]) == ("absent", "the LDAP server was not asked to bind as the user")
+
+
+def test_absence_is_not_proved_by_a_source_that_was_not_read_whole(followed):
+    slapd(followed)["whole"] = False
+    assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
+
+
+def test_absence_is_not_proved_where_one_of_two_hosts_was_not_read_whole(followed):
+    followed.logs["network1"]["sources"].append({**slapd(followed), "whole": False})
+    assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
+
+
+def test_absence_is_not_proved_without_a_source(followed):
+    followed.logs["controller1"]["sources"].remove(slapd(followed))
+    step = follow(followed)["by_id"]["1a"]
+    assert (step["status"], step["reason"]) == ("unseen", "would be shown by the log of slapd")
+
+
+def test_absence_is_proved_only_at_the_level_that_would_show_it(followed):
+    assert follow(followed, "modern")["by_id"]["N19"]["status"] == "absent"
+    quiet = without(followed, "nova-compute", lambda one: one["level"] != "messaging")
+    step = follow(quiet, "modern")["by_id"]["N19"]
+    assert (step["status"], "oslo.messaging at DEBUG" in step["reason"]) == ("unseen", True)
+
+
+def test_absence_is_not_proved_when_the_span_of_time_is_not_known(followed):
+    for stage in followed.record["stages"]:
+        stage["calls"] = [one for one in stage["calls"] if not one["path"].endswith("/auth/tokens")]
+    flow = follow(without(followed, "keystone"))
+    assert flow["by_id"]["3"]["status"] == "unseen"
+    assert flow["by_id"]["1a"]["status"] == "unseen"
+
+
+BIND = next(step for step in FLOWS["ops_guide"]["steps"] if step["id"] == "1a")["observe"][0]["says"]
+
+
+def bind(followed, at, who=None):
+    who = who or events_module.stage_of(followed.record, "auth")["details"]["user"]
+    event = {"at": at, "resolution_s": 1e-6, "service": "slapd", "kind": "line", "level": "info", "keys": {},
+             "said": [BIND], "who": who, "window": ["BIND dn="]}  # fmt: skip
+    followed.logs["controller1"]["events"].append(event)
+
+
+def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
+    bind(followed, events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
+    rivals = set(rivals_module.RIVALS)
+    followed = without(followed, "nova-api", lambda one: one["keys"] or not rivals & set(one["window"]))
+    step = follow(followed)["by_id"]["1a"]
+    assert (step["status"], step["evidence"][0]["grade"], len(step["evidence"])) == ("seen", "window", 1)
+
+
+def test_a_bind_of_somebody_else_is_no_step(followed):
+    bind(followed, events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1, who="somebody")
+    assert follow(followed)["by_id"]["1a"]["status"] == "absent"
+
+
+def test_a_bind_that_may_be_of_others_proves_neither(followed):
+    at = events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1
+    bind(followed, at)
+    rival(followed, at - 1)
+    assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
+
+
+# Others at the same time
+
+
+def rival(followed, at):
+    """Another boot, as the log of nova-api told it."""
+    event = {"at": at, "resolution_s": 0.001, "service": "nova-api", "kind": "http", "level": "info", "keys": {},
+             "said": [], "window": ['/servers" status: 202'], "method": "POST", "path": "/v2.1/servers", "status": 202,
+             "client": "10.71.16.99", "seconds": None}  # fmt: skip
+    followed.logs["controller1"]["events"].append(event)
+
+
+WINDOWED = ("19a", "26a", "33")
+
+
+def grades(flow):
+    return {one["grade"] for step in flow["steps"] for one in step["evidence"]}
+
+
+def test_what_only_its_time_shows_is_counted_apart(followed):
+    flow = follow(followed)
+    assert flow["by_id"]["33"]["evidence"][0]["grade"] == "window"
+    (row,) = (one for one in flow["coverage"] if (one["tier"], one["level"]) == (2, "messaging"))
+    assert row["window"] == 3
+    sure = {"seen", "window"}
+    tabled = [step for step in flow["steps"] if "table" in step["numbers"] and step["status"] in sure]
+    assert row["seen"] + row["window"] == len(tabled)
+
+
+def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followed):
+    # Each may go on for three minutes, as its end is not known.
+    for seconds in (-305, -150, 20):
+        rival(followed, events_module.seconds_of(followed.record["started"]) + seconds)
+    flow = follow(followed)
+    assert flow["rivals"] == 2  # the first is over before this boot begins
+    assert grades(flow) == {"keyed"}
+    assert {flow["by_id"][one]["status"] for one in WINDOWED} == {"unseen"}
+
+
+def test_a_boot_that_ended_long_before_is_no_rival(followed):
+    began = events_module.seconds_of(followed.record["started"])
+    before = follow(followed)
+    rival(followed, began - 200)
+    after = follow(followed)
+    assert after["rivals"] == before["rivals"]
+    assert after["by_id"]["26a"]["evidence"][0]["grade"] == "window"
+
+
+def test_a_rival_is_over_when_nova_compute_and_its_guest_are_done():
+    post = {"at": 100.0, "until": 101.0, "window": ['/servers" status: 202'], "keys": {}, "resolution_s": 0.001}
+    built = {"at": 102.0, "until": 110.0, "window": [rivals_module.BUILT], "keys": {}}
+    assert rivals_module.rivals_in([post], []) == [(100.0, 280.0)]
+    assert rivals_module.rivals_in([post], [built]) == [(100.0, 170.0)]
+    assert rivals_module.rivals_in([post], [{**built, "keys": {"server": ["x"]}}]) == [(100.0, 280.0)]
+    assert rivals_module.rivals_in([post], [{**built, "at": 140.0}]) == [(100.0, 280.0)]
+
+
+def test_our_own_request_in_the_web_servers_log_is_no_rival_and_another_in_the_same_second_is():
+    own = {"at": 100.2, "window": ['/servers" status: 202'], "keys": {"request": ["r"]}, "resolution_s": 0.001}
+    web = {"at": 100.0, "window": ["/servers => generated"], "keys": {}, "resolution_s": 1, "began": True}
+    other = {**own, "at": 100.3, "keys": {}}
+    assert rivals_module.rivals_in([own, web], []) == []
+    assert rivals_module.rivals_in([own], []) == []
+    assert rivals_module.rivals_in([own, web, other], []) == [(100.3, 280.3)]
+    assert rivals_module.rivals_in([own, other], []) == [(100.3, 280.3)]
+    assert len(rivals_module.rivals_in([own, web, other, {**web, "at": 101.0}], [])) == 2
+    assert len(rivals_module.rivals_in([web], [])) == 1
+
+
+def server(status, launched=None, gone=None):
+    times = {"created": "2026-11-21T10:00:00Z", "updated": "2026-11-21T10:00:30Z"}
+    return {"id": "x", "status": status, "OS-SRV-USG:launched_at": launched, "OS-SRV-USG:terminated_at": gone, **times}
+
+
+@pytest.mark.parametrize(
+    ("told", "ended", "settling"),
+    [
+        (server("BUILD"), None, None),
+        (server("ACTIVE", "2026-11-21T10:00:20.000000"), "2026-11-21T10:00:20.000000", 60),
+        (server("ERROR"), "2026-11-21T10:00:30Z", 5),
+        (server("DELETED"), "2026-11-21T10:00:30Z", 5),
+        (server("ACTIVE", "2026-11-21T10:00:20.000000", "2026-11-21T10:00:29.000000"), "2026-11-21T10:00:29.000000", 5),
+    ],
+)
+def test_nova_says_when_another_boot_was_over(told, ended, settling):
+    began = {"began": told["created"]}
+    assert instance.of_servers([told], "y") == [{**began, "ended": ended, "settling_s": settling}]
+    assert instance.of_servers([told], "x") == []
+
+
+def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
+    """The logs alone would leave it open for three minutes."""
+    began = events_module.seconds_of(followed.record["started"])
+    rival(followed, began - 100)
+    boot = {"began": follow_module.written(began - 100), "ended": follow_module.written(began - 80), "settling_s": 5}
+    followed.record["other_boots"] = {"asked": follow_module.written(began + 60), "boots": [boot]}
+    assert follow(followed)["by_id"]["33"]["evidence"][0]["grade"] == "window"
+    boot["ended"] = None
+    assert follow(followed)["by_id"]["33"]["evidence"] == []
+
+
+def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(followed):
+    began = events_module.seconds_of(followed.record["started"])
+    followed.record["other_boots"] = {"asked": follow_module.written(began - 20), "boots": []}
+    rival(followed, began - 10)
+    assert follow(followed)["by_id"]["33"]["evidence"] == []
+
+
+@pytest.mark.parametrize("change", ["none of it", "of one of two hosts", "no source"])
+def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_read_whole(followed, change):
+    sources = followed.logs["controller1"]["sources"]
+    api = [one for one in sources if one["service"] == "nova-api"]
+    if change == "none of it":
+        for one in api:
+            one["whole"] = False
+    elif change == "no source":
+        followed.logs["controller1"]["sources"] = [one for one in sources if one not in api]
+    else:
+        followed.logs["network1"]["sources"].append({**api[0], "whole": False})
+    flow = follow(followed)
+    assert grades(flow) == {"keyed"}
+    assert {flow["by_id"][one]["status"] for one in WINDOWED} == {"unseen"}
+
+
+def test_one_of_two_logs_of_nova_api_on_a_host_is_enough(followed):
+    next(one for one in followed.logs["controller1"]["sources"] if one["service"] == "nova-api")["whole"] = False
+    assert "window" in grades(follow(followed))
+
+
+def second_run(followed):
+    """The same boot by somebody else a second later, as log_info would read its lines: none of its ids is ours.
+
+    A little more than a second, as some logs have whole seconds, and each time must tell whose it is.
+    """
+    ids = {text for texts in events_module.keys_of(followed.record).values() for text in texts} - {
+        followed.record["instance"]["image"]["id"]
+    }
+    pattern = re.compile("|".join(map(re.escape, sorted(ids, key=len, reverse=True))))
+
+    def other(text):
+        return pattern.sub(lambda match: match[0][:-4] + "ffff", text)
+
+    copies = {}
+    for host, read in followed.logs.items():
+        events = json.loads(other(json.dumps(read["events"])))
+        for one in events:
+            one["at"] += 1.00037
+            one["keys"] = {kind: texts for kind, texts in one["keys"].items() if kind == "shared"}
+            if one.get("message"):
+                one["message"] = one["message"][::-1]
+            if not one["window"] and one["kind"] == "rpc" and one["action"] in MESSAGES:
+                one["window"] = ["received message "]
+        copies[host] = events
+    return copies
+
+
+def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_first(followed):
+    alone = {flow["name"]: flow for flow in follow(followed, *NAMES)}
+    second = SimpleNamespace(record=followed.record, logs=copy.deepcopy(followed.logs))
+    for host, events in second_run(followed).items():
+        second.logs[host]["events"] = events
+        followed.logs[host]["events"] = followed.logs[host]["events"] + events
+    found = events_module.of_logs(second.record, second.logs)
+    theirs = {follow_module.written(one[name]) for one in found for name in ("at", "until") if one[name]}
+    for together in follow(followed, *NAMES):
+        assert together["rivals"] >= alone[together["name"]]["rivals"] + 2
+        for step in together["steps"]:
+            before = alone[together["name"]]["by_id"][step["id"]]["evidence"]
+            assert [one for one in step["evidence"] if one["at"] in theirs] == [], step["id"]
+            keyed = [[one for one in evidence if one["grade"] == "keyed"] for evidence in (before, step["evidence"])]
+            assert [one for one in keyed[1] if one not in keyed[0]] == [], step["id"]
+            lost = [one for one in keyed[0] if one not in keyed[1]]
+            assert {one["proves"] for one in lost} <= {"absent"}, step["id"]
+
+
+def test_the_second_boot_is_really_in_the_logs(followed):
+    ours = sum(len(read["events"]) for read in followed.logs.values())
+    others = [one for events in second_run(followed).values() for one in events]
+    assert len(others) == ours
+    assert sum(set(rivals_module.RIVALS) & set(one["window"]) != set() for one in others) >= 2
+    assert not any(one["keys"].keys() - {"shared"} for one in others)
+
+
+def test_what_others_use_too_is_ours_only_when_nobody_else_could_be_meant(followed):
+    """A line that names the image, and no request of ours."""
+    for logged in followed.logs["controller1"]["events"]:
+        if logged["service"] == "glance-api" and logged["client"] == "10.71.16.15":
+            at, logged["keys"] = logged["at"], {"shared": [followed.record["instance"]["image"]["id"]]}
+    run = without(followed, "nova-compute")
+    step = follow(run)["by_id"]["19"]
+    assert (step["status"], step["evidence"][0]["grade"]) == ("seen", "window")
+    rival(run, at - 5)
+    assert follow(run)["by_id"]["19"]["status"] == "unseen"
+
+
+# Rules
+
+
+def match(events, steps, began=0.0, ended=100.0, names=None):
+    """A flow of some steps, on some events."""
+    flow = {"name": "n", "title": "t", "lifelines": ["a", "b"], "steps": [{**STEP, **step} for step in steps]}
+    matcher = matcher_module.Matcher(events, names or {}, {}, [], began, ended)
+    return matcher.match(flow)
+
+
+def fact(at, name, **more):
+    return events_module.event(at, "s", "fact", name, fact=name, source="host", **more)
+
+
+def test_what_is_true_later_shows_that_it_happened_but_not_when_and_frees_no_other_from_its_time():
+    events = [fact(50.0, "later", timeless=True), fact(500.0, "flows")]
+    rule_of = {"source": "host", "service": "s"}
+    (step,) = match(events, [{"observe": [rule_of]}])
+    assert [(one["text"], one["at"]) for one in step["evidence"]] == [("later", None)]
+    (step,) = match(events, [{"observe": [rule_of]}], ended=600.0)
+    assert (step["at"], len(step["evidence"])) == (500.0, 2)
+
+
+def test_a_rule_that_asks_for_what_an_event_has_not_finds_nothing():
+    where = "contains(path, 'x') || fact == 'y'"
+    events = [fact(5.0, "y"), fact(6.0, "y", path="xx")]
+    (step,) = match(events, [{"observe": [{**RULE, "source": "host", "where": where}]}])
+    assert [one["at"] for one in step["evidence"]] == [6.0]
+
+
+def test_a_rule_with_a_name_that_the_run_has_not_finds_nothing():
+    rules = [{**RULE, "source": "host", "where": "'{volume}' == fact"}]
+    assert match([fact(5.0, "y")], [{"observe": rules}])[0]["status"] == "unseen"
+    assert match([fact(5.0, "y")], [{"observe": rules}], names={"volume": "y"})[0]["status"] == "seen"
+
+
+@pytest.mark.parametrize(
+    ("pick", "edge", "found"), [("first", None, [1.0]), ("last", None, [3.0]), (None, "end", [9.0, 9.0, 9.0])]
+)
+def test_the_first_the_last_or_the_end_of_what_is_found(pick, edge, found):
+    more = {name: value for name, value in (("pick", pick), ("edge", edge)) if value}
+    events = [fact(at, "y", until=9.0) for at in (1.0, 2.0, 3.0)]
+    (step,) = match(events, [{"observe": [{**RULE, "source": "host", **more}]}])
+    assert [one["at"] for one in step["evidence"]] == found
+
+
+def test_the_best_time_is_a_fine_one_of_what_carries_an_id_and_of_these_the_first():
+    events = [fact(1.0, "y", resolution_s=1.0), fact(2.0, "y"), fact(3.0, "y")]
+    (step,) = match(events, [{"observe": [{**RULE, "source": "host"}]}])
+    assert (step["at"], step["resolution_s"]) == (2.0, 1e-6)
+
+
+# What others wrote
+
+
+HOSTILE = '<script>alert(\'x\')</script>\x1b[31m\u202e\n{"keys": {"request": ["x"]}}'
+
+
+def test_hostile_text_stays_text_and_is_no_key(followed):
+    boot = events_module.stage_of(followed.record, "boot")
+    boot["waits"][0]["states"][0]["state"] = HOSTILE
+    boot["calls"][0]["path"] = f"/v2.1/{HOSTILE}"
+    boot["details"]["events"][0]["event"] = HOSTILE
+    logged = next(one for one in followed.logs["controller1"]["events"] if one["kind"] == "http" and one["keys"])
+    logged["path"] = HOSTILE
+    wanted = follow_module.wanted(followed.record, FLOWS.values())
+    assert "script" not in json.dumps(wanted["keys"])
+    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), followed.logs)
+    texts = [one["text"] for one in events if HOSTILE in one["text"]]
+    assert len(texts) == 4
+    assert "script" not in json.dumps([one["keys"] for one in events])
+    written = list(follow_module.lines(events))
+    assert all("\n" not in line and "\x1b" not in line for line in written)
+    assert [json.loads(line)["text"] for line in written] == [one["text"] for one in events]
+    assert all(step["id"] for flow in flows for step in flow["steps"])
+
+
+def test_fields_that_are_not_known_are_not_written(followed):
+    for read in followed.logs.values():
+        for one in read["events"]:
+            one.update(headers={"X-Auth-Token": "gAAAAsecret"}, user_data="secret", line="secret", password="secret")
+    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), followed.logs)
+    assert "secret" in json.dumps(events)
+    written = list(follow_module.lines(events))
+    assert "secret" not in "".join(written)
+    assert "secret" not in json.dumps(flows)
+    assert len(written) == len(events) > 800
+    assert {"at", "host", "service", "kind", "keys", "text", "path", "status"} <= {
+        name for line in written for name in json.loads(line)
+    }
+
+
+def timed(run):
+    began = time.process_time()
+    follow_module.follow(run.record, list(FLOWS.values()), run.logs)
+    return time.process_time() - began
+
+
+@pytest.mark.light
+def test_ten_times_the_events_take_ten_times_as_long(followed):
+    many = copy.deepcopy(followed)
+    for read in many.logs.values():
+        others = [{**one, "keys": {}} for one in read["events"]]
+        read["events"] = read["events"] + others * 9
+    timed(followed)
+    assert timed(many) < 15 * min(timed(followed) for _turn in range(3)) + 0.1

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The order of steps, on small flows: what happened, what is owed next, and what was seen last."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import order
+from tree import FLOWS
+
+
+def step(name, *follows, status="unseen", owed_by="somebody", at=None, phase="request"):
+    return {
+        "id": name,
+        "follows": list(follows),
+        "status": status,
+        "owed_by": owed_by,
+        "phase": phase,
+        "at": at or (f"2026-11-21T12:00:{name:0>2}" if status == "seen" and name.isdigit() else None),
+    }
+
+
+def ids(paths):
+    return [[one["id"] for one in path] for path in paths]
+
+
+def chain(*statuses):
+    """Steps 1, 2, 3 and so on, each of which follows the one before."""
+    return [
+        step(str(number), *([str(number - 1)] if number > 1 else []), status=status)
+        for number, status in enumerate(statuses, 1)
+    ]
+
+
+def test_a_flow_without_steps_has_no_order():
+    assert (order.follows([]), order.happened([]), order.paths([]), order.last_seen([])) == ({}, set(), [], None)
+
+
+def test_a_flow_that_says_nothing_of_its_order_is_one_chain():
+    steps = [step("a", status="seen"), step("b"), step("c")]
+    assert order.follows(steps) == {"a": [], "b": ["a"], "c": ["b"]}
+    assert ids(order.paths(steps)) == [["b", "c"]]
+
+
+def test_a_flow_that_says_it_once_says_it_of_all():
+    assert order.follows([step("a"), step("b"), step("c", "a")]) == {"a": [], "b": [], "c": ["a"]}
+
+
+def test_what_was_seen_proves_all_that_it_follows():
+    steps = [step("1"), step("2", "1"), step("3", "1"), step("4", "2", status="seen"), step("5", "4")]
+    assert order.happened(steps) == {"1", "2", "4"}
+
+
+def test_what_was_not_seen_proves_nothing():
+    assert order.happened(chain("unseen", "missing", "absent", "cached", "skipped")) == set()
+
+
+def test_a_whole_run_owes_nothing():
+    assert order.paths(chain("seen", "seen", "seen")) == []
+
+
+def test_the_first_step_is_owed_where_nothing_happened():
+    assert ids(order.paths(chain("unseen", "unseen"))) == [["1", "2"]]
+
+
+def test_a_path_ends_at_the_first_step_that_is_proved_to_be_missing():
+    assert ids(order.paths(chain("seen", "unseen", "missing", "unseen"))) == [["2", "3"]]
+    assert ids(order.paths(chain("seen", "missing", "unseen"))) == [["2"]]
+
+
+@pytest.mark.parametrize("status", ["cached", "absent", "skipped"])
+def test_what_did_not_have_to_happen_is_passed_by(status):
+    assert ids(order.paths(chain("seen", status, status, "unseen"))) == [["4"]]
+    # But not where what it follows did not happen.
+    assert ids(order.paths(chain("seen", "unseen", status, "unseen"))) == [["2", "3", "4"]]
+
+
+def test_a_step_that_nobody_owes_is_passed_by():
+    steps = [step("1", status="seen"), step("2", "1", owed_by=order.NOBODY), step("3", "2")]
+    assert ids(order.paths(steps)) == [["3"]]
+
+
+def test_a_step_that_follows_nothing_is_no_part_of_the_chain():
+    steps = [step("1", status="seen"), step("2", "1"), step("N3", status="missing"), step("N4")]
+    assert ids(order.paths(steps)) == [["2"]]
+
+
+def test_what_waits_for_two_steps_is_owed_when_both_happened():
+    steps = [step("1", status="seen"), step("2", "1", status="seen"), step("3", "1"), step("4", "2", "3")]
+    assert ids(order.paths(steps)) == [["3", "4"]]
+    steps[2]["status"] = "seen"
+    assert ids(order.paths(steps)) == [["4"]]
+
+
+def test_a_path_does_not_go_through_what_waits_for_another():
+    steps = [step("1", status="seen"), step("2", "1"), step("3", "1"), step("4", "2", "3")]
+    assert ids(order.paths(steps)) == [["2"], ["3"]]
+
+
+def test_of_two_paths_that_which_is_proved_is_the_first():
+    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", status="missing")]
+    assert ids(order.paths(steps)) == [["3"], ["2"]]
+
+
+def test_what_comes_directly_after_a_step():
+    steps = [step("1"), step("2", "1"), step("3", "1"), step("4", "3")]
+    assert [one["id"] for one in order.after(steps[0], steps)] == ["2", "3"]
+    assert order.after(steps[3], steps) == []
+
+
+def test_the_last_step_is_the_latest_of_the_chain_polls_apart():
+    steps = [
+        step("1", status="seen"),
+        step("2", "1", status="seen"),
+        step("3", "2", status="seen", at="2026-11-21T11:59:00"),
+        step("4", "3", status="seen", phase="poll"),
+        step("N5", status="seen", at="2026-11-21T13:00:00"),
+        step("6", "2"),
+    ]
+    assert order.last_seen(steps)["id"] == "2"
+
+
+def test_what_has_no_time_was_not_seen_last():
+    steps = chain("seen", "seen")
+    steps[1]["at"] = None
+    assert order.last_seen(steps) is None
+
+
+@pytest.mark.parametrize("name", ["ops_guide", "modern"])
+def test_the_steps_of_each_flow_follow_each_other(name):
+    """Each step that is in the chain comes, at last, from the first one, and what is seen at the end proves the way."""
+    flow = flow_module.load(str(FLOWS / f"{name}.yml"))
+    steps = [step(str(one["id"]), *map(str, one.get("follows") or ())) for one in flow["steps"]]
+    by_id = {one["id"]: one for one in steps}
+    roots = {one["id"] for one in steps if not one["follows"]}
+    for one in steps:
+        if one["follows"]:
+            for each in steps:
+                each["status"] = "unseen"
+            by_id[one["id"]]["status"] = "seen"
+            assert "1" in order.happened(steps)
+    linked = {other for one in steps for other in one["follows"]}
+    assert roots & linked == {"1"}
+
+
+def test_what_the_stage_is_about_comes_first():
+    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", phase="metadata")]
+    assert ids(order.paths(steps, "boot")) == [["2"], ["3"]]
+    assert ids(order.paths(steps, "metadata")) == [["3"], ["2"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "finished", "pause"),
+    [
+        ("deadline", "2026-11-21T10:00:06+00:00", 4.0),
+        # Seen by a log after the stage's time was over
+        ("deadline", "2026-11-21T10:00:01+00:00", 0),
+        ("deadline", "2026-11-21T10:00:12+00:00", None),
+        ("build_failed", "2026-11-21T10:00:06+00:00", None),
+        ("deadline", None, None),
+    ],
+)
+def test_what_was_seen_shortly_before_the_end_may_go_on(kind, finished, pause):
+    last = step("1", status="seen", at="2026-11-21T10:00:02+00:00")
+    steps = [last, step("2", "1")]
+    last["follows"] = ["0"]
+    assert order.pause({"error": {"kind": kind}, "finished": finished}, [step("0"), *steps]) == pause
+
+
+def test_where_nothing_was_seen_nothing_went_on():
+    stage = {"error": {"kind": "deadline"}, "finished": "2026-11-21T10:00:06+00:00"}
+    assert order.pause(stage, chain("unseen", "unseen")) is None

@@ -1,0 +1,370 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of recorded runs: what it says, that it is sound HTML without script or network, and hostile words on it.
+
+recorded/pages has a run that was followed, as recorded, but without what the hosts knew and with fewer requests.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._report import page as page_module
+from ansible_collections.stackproof.provision.plugins.module_utils._report import plot
+from tree import RECORDED, ROLES
+
+RUNS = sorted((RECORDED / "runs").iterdir())
+FOLLOWED, REFUSED = "20261121-152747-af4099", "20261121-073057-d8aefd"
+TEMPLATE = ROLES / "report" / "templates" / "report.html.j2"
+HOSTILE = (
+    "</td></details><script>alert(1)</script><img src=x onerror=alert(1)>&\"'`{{ 7 * 7 }}\x1b[2J\x9b31m\u202e\ud800 end"
+)
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+def rendered(record, **more):
+    return page_module.render(record, TEMPLATE.read_text(), **more)
+
+
+@pytest.fixture
+def followed():
+    return run_module.read_record(RECORDED / "pages" / FOLLOWED)
+
+
+@pytest.fixture
+def refused():
+    return run_module.read_record(RECORDED / "runs" / REFUSED)
+
+
+@pytest.fixture
+def earlier():
+    return [run_module.read_record(directory) for directory in RUNS]
+
+
+class Parsed(HTMLParser):
+    """What a page consists of; anything that does not close what it opened fails."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, (tag, self.getpos())
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def check_sound(text):
+    page = Parsed(text)
+    ids = [attributes["id"] for _tag, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    names = {name for _tag, attributes in page.tags for name in attributes}
+    assert not {name for name in names if name.startswith("on")}
+    for tag, attributes in page.tags:
+        assert tag not in {"script", "img", "iframe", "object", "embed", "base", "form"}
+        for name in ("href", "src", "xlink:href", "action"):
+            value = attributes.get(name) or "#"
+            assert value == "data:," or (value[0] == "#" and value[1:] in {"", *ids}), (tag, value)
+        for name in ("aria-labelledby", "aria-describedby", "for"):
+            assert set((attributes.get(name) or "").split()) <= set(ids)
+    assert "url(" not in text
+    assert "@import" not in text
+    headings = [int(tag[1]) for tag, _attributes in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(headings, headings[1:]))
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all("scope" in attributes for attributes in page.all("th"))
+    assert len(page.all("main")) == 1
+    assert page.all("html") == [{"lang": "en"}]
+    assert {"http-equiv", "content"} == set(page.all("meta")[1])
+    assert page.all("meta")[1]["content"] == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    return page
+
+
+@pytest.mark.parametrize("directory", [*RUNS, RECORDED / "pages" / FOLLOWED], ids=lambda path: path.name)
+def test_the_page_of_a_recorded_run_is_sound(directory, earlier):
+    record = run_module.read_record(directory)
+    page = check_sound(rendered(record, history=earlier))
+    assert record["run_id"] in page.text
+    check_sound(rendered(record))
+
+
+def test_the_page_of_a_run_that_has_just_begun_is_sound(run):
+    page = check_sound(rendered(run.record))
+    assert "Incomplete" in page.text
+    assert "not finished" in page.text
+
+
+def test_a_pass_says_so_first(followed):
+    page = Parsed(rendered(followed))
+    assert page.text.index("Passed") < page.text.index(followed["verdict"]["reason"]) < page.text.index("Stages")
+    assert "8 resources made, 8 deleted, nothing is left behind." in page.text
+    assert "2026-11-21 15:27:47 UTC" in page.text
+    assert len(rendered(followed)) < 300_000
+
+
+def test_a_failure_says_where_and_what(refused):
+    view = page_module.view(refused)["verdict"]
+    assert (view["word"], view["where"]) == ("Failed", [("stage", "boot")])
+    # What the cloud said, and the hint, are in the sentence already.
+    assert [name for name, _text in view["error"]] == ["kind", "HTTP status", "request id"]
+    page = check_sound(rendered(refused))
+    assert "was not followed" in page.text
+    assert page.all("input") == []
+
+
+def test_what_is_left_and_beyond_a_limit_is_said(followed):
+    followed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "group-x", "why": "it is in use"}]
+    followed["thresholds"] = [{"ok": False, "said": "boot: 16 is more than 1"}]
+    followed["deleted"] = 7
+    text = check_sound(rendered(followed)).text
+    assert "8 resources made, 7 deleted, 1 left." in text
+    assert re.search(r"security group\s+group-x\s*: it is in use", text)
+    assert re.search(r"beyond\s+boot: 16 is more than 1", text)
+
+
+def test_the_waterfall_has_offsets_widths_and_the_median(followed):
+    view = page_module.view(followed)["waterfall"]
+    rows = {row["name"]: row for row in view["rows"]}
+    assert list(rows) == [*run_module.STAGES, "hosts read"]
+    boot = rows["boot"]
+    assert boot["offset"] == "+12.1 s"
+    assert boot["bar"] == pytest.approx((100 * 12.134207 / 86.301143, 100 * 16.218041 / 86.301143), abs=0.001)
+    assert boot["median"] == pytest.approx(100 * (12.134207 + 16.37) / 86.301143, abs=0.001)
+    assert boot["compared"] == {
+        "said": "−152 ms to the median of 16 runs",
+        "slow": False,
+        "p95": "p95 26.2 s",
+    }
+    assert boot["waits"][0]["states"][1] == {"state": "BUILD, no state", "after": "1.33 s", "resolution": "±325 ms"}
+    assert view["ticks"][-1] == (pytest.approx(100 * 80 / 86.301143, abs=0.001), "80")
+    for row in view["rows"]:
+        assert sum(row["bar"]) <= 100
+
+
+def test_the_flow_has_its_steps_by_phase(followed):
+    view = page_module.view(followed)["flow"]
+    assert (view["of"], view["counted"], view["not_seen"]) == (67, 58, 12)
+    assert view["counts"] == [("seen", 55), ("cached", 6), ("absent", 6)]
+    steps = {row["id"]: row for group in view["groups"] for row in group["rows"]}
+    assert len(steps) == 67
+    assert (steps["4"]["at"], steps["4"]["offset"], steps["4"]["duration"]) == (
+        "15:27:59.826",
+        "+10\u202f960 ms",
+        "548 ms",
+    )
+    assert steps["4"]["doubt"] == "±17.1 ms"
+    assert (steps["1a"]["counted"], steps["1"]["counted"]) == (False, True)
+    assert steps["19a"]["reason"].startswith("served from a cache")
+    assert steps["4"]["reason"] is None
+    page = Parsed(rendered(followed))
+    assert len([one for one in page.all("details") if one.get("class") == "evidence"]) == 67
+    radios = page.all("input")
+    assert {one["type"] for one in radios} == {"radio"}
+    assert len(radios) == 2 + len(view["phases"])
+
+
+def test_milliseconds_count_from_the_first_step():
+    assert (
+        page_module.since("2026-11-21T15:27:48.866230+00:00", "2026-11-21T15:28:00.000000+00:00") == "+11\u202f134 ms"
+    )
+    assert page_module.since("2026-11-21T15:27:48.866230+00:00", None) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(None, None), (0, "0 µs"), (1e-6, "1 µs"), (0.0009996, "1 ms"), (0.0663, "66.3 ms"), (0.9996, "1 s")]
+    + [(4.6458, "4.65 s"), (16.218, "16.2 s"), (99.96, "100 s"), (1234.5, "1234 s")],
+)
+def test_durations_are_said_in_the_unit_that_suits_them(seconds, said):
+    assert page_module.span(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("whole", "labels"),
+    [(0, []), (0.05, ["0", "0.01", "0.02", "0.03", "0.04", "0.05"]), (86.3, ["0", "20", "40", "60", "80"])],
+)
+def test_an_axis_has_few_round_marks(whole, labels):
+    assert [label for _at, label in page_module.ticks(whole)] == labels
+
+
+def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
+    rows = {row["name"]: row for row in page_module.view(followed)["boot"]["rows"]}
+    assert {name: row["seconds"] for name, row in rows.items()} == {
+        "scheduling": "1.15 s",
+        "network": "1.99 s",
+        "volume": "1.06 s",
+        "image": "109 ms",
+        "spawn": "3.87 s",
+        "guest": "10.1 s",
+    }
+    assert rows["scheduling"]["bar"][0] == 0
+    assert sum(rows["guest"]["bar"]) == pytest.approx(100, abs=0.01)
+    for step in followed["flows"][0]["steps"]:
+        if step["id"] in ("24", "32", "13", "52"):
+            step["at"] = None
+    rows = {row["name"]: row for row in page_module.view(followed)["boot"]["rows"]}
+    assert (rows["scheduling"]["seconds"], rows["guest"]["seconds"]) == (None, None)
+    assert (rows["image"]["seconds"], rows["network"]["seconds"]) == ("837 ms", "1.99 s")
+    check_sound(rendered(followed))
+
+
+def test_a_part_whose_end_is_before_its_start_is_not_known():
+    assert page_module.part_span({"a": "2", "b": "1"}, ("a",), ("b",), max) == (None, None)
+
+
+def test_no_part_of_the_boot_is_known_without_times(followed):
+    for step in followed["flows"][0]["steps"]:
+        step.update(at=None, until=None, duration_s=None, resolution_s=None, error_s=None)
+    view = page_module.view(followed)
+    assert view["boot"] is None
+    assert view["flow"]["zero"] is None
+    check_sound(rendered(followed))
+
+
+def test_coverage_is_by_access_also_where_it_was_not_counted(followed):
+    rows = page_module.view(followed)["coverage"][0]["rows"]
+    assert [(row["tier"], row["access"], row["level"]) for row in rows[:3]] == [
+        (0, "plain user", None),
+        (1, "administrator", None),
+        (2, "ssh and logs", "info"),
+    ]
+    assert rows[4]["counts"][:2] == [("seen", 52, pytest.approx(89.655)), ("window", 1, pytest.approx(1.724))]
+    for row in followed["flows"][0]["coverage"]:
+        del row["of"]
+    assert [row["of"] for row in page_module.view(followed)["coverage"][0]["rows"]] == [58] * 8
+
+
+def test_hosts_have_their_clocks_and_checks(followed):
+    followed["hosts"][0]["checks"][0].update(status="unreadable", reason="virsh was refused")
+    followed["hosts"][0]["unread"] = [{"what": "domains", "kind": "refused", "command": "virsh list", "why": "no"}]
+    hosts = {host["name"]: host for host in page_module.view(followed)["hosts"]}
+    assert hosts["compute1"]["clock"] == "+9.7 ms ±13.7 ms"
+    assert hosts["localhost"]["clock"] == "not measured"
+    assert hosts["compute1"]["counts"] == [("ok", "ok", 2), ("unreadable", "unreadable", 1)]
+    assert [check["reason"] for check in hosts["compute1"]["wrong"]] == ["virsh was refused"]
+    assert "virsh list" in check_sound(rendered(followed)).text
+
+
+def test_the_slowest_requests_and_those_of_each_stage(followed):
+    view = page_module.view(followed)
+    assert len(view["slowest"]) == 10
+    assert (view["slowest"][0]["seconds"], view["slowest"][0]["width"]) == ("2.17 s", 100)
+    requests = {row["stage"]: row for row in view["requests"]}
+    assert requests["image"]["count"] == 2
+    assert (requests["image"]["total"], requests["image"]["longest"]) == ("18.6 ms", "13.7 ms")
+    assert requests["volume"]["refused"] == 1
+
+
+def test_what_was_unseen_is_grouped_by_what_would_show_it(followed):
+    steps = followed["flows"][0]["steps"]
+    for step, reason in zip(steps, ("the log of nova", "ssh to the host of qemu", "the log of nova", None)):
+        step.update(status="unseen", reason=reason and f"would be shown by {reason}", evidence=[], at=None)
+    groups = page_module.view(followed)["unseen"][0]["groups"]
+    assert [(group["reason"], [number for number, _message in group["steps"]]) for group in groups] == [
+        ("would be shown by the log of nova", ["1", "1b"]),
+        ("would be shown by ssh to the host of qemu", ["1a"]),
+        ("no reason is known", ["2"]),
+    ]
+    check_sound(rendered(followed))
+
+
+def test_a_flow_of_requests_is_told_in_short(followed):
+    story = {**copy.deepcopy(followed["flows"][0]), "name": "request_flow", "title": "In requests"}
+    story["steps"] = [{**story["steps"][5], "covers": ["1", "3"]}, story["steps"][6]]
+    followed["flows"].append(story)
+    page = check_sound(rendered(followed))
+    assert "In short: In requests" in page.text
+    assert "· steps 1, 3" in page.text
+
+
+def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlier):
+    plots = plot.plots(followed, earlier)
+    assert plots["runs"] == len(earlier)
+    assert [row["run_id"] for row in plots["rows"]] == sorted(one["run_id"] for one in [*earlier, followed])
+    panels = {panel["name"]: ElementTree.fromstring(panel["svg"]) for panel in plots["panels"]}
+    assert list(panels) == ["whole run", *run_module.STAGES]
+    marks = {name: [one.get("class") for one in svg if one.tag in ("circle", "path")] for name, svg in panels.items()}
+    assert marks["boot"][-1] == "this well"
+    # One that broke off waited so long that it is beyond the axis.
+    assert (marks["whole run"].count("bad cross"), marks["whole run"].count("bad")) == (4, 1)
+    for svg in panels.values():
+        for one in svg.iter("circle"):
+            assert 0 < float(one.get("cx")) < plot.WIDTH
+            assert 0 < float(one.get("cy")) < plot.HEIGHT
+    assert plot.plots(followed, []) is None
+
+
+def test_a_skipped_stage_is_not_plotted(refused):
+    assert plot.point(refused, "volume") == (None, False)
+    assert plot.point(refused, "boot") == (0.352544, False)
+
+
+def test_the_diagram_is_inlined_without_what_begins_a_file(followed):
+    svg = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE svg>\n<svg role="img"><title>A &amp; B</title></svg>\n'
+    text = rendered(followed, diagram=svg)
+    assert '<svg role="img"><title>A &amp; B</title></svg></figure>' in text
+    assert "<?xml" not in text
+    assert text.count("<!DOCTYPE") == 1
+    assert 'href="#diagram"' in text
+    assert 'href="#diagram"' not in rendered(followed)
+
+
+def poisoned(value):
+    """A record in which every text that a cloud, a host or a user could choose is hostile."""
+    kept = {"status", "result", "stage", "at", "until", "started", "finished", "grade", "source", "level", "proves"}
+    if isinstance(value, dict):
+        return {name: one if name in kept and isinstance(one, str) else poisoned(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [poisoned(one) for one in value]
+    return HOSTILE if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("name", ["followed", "refused"])
+def test_hostile_words_do_nothing(name, request, earlier):
+    record = request.getfixturevalue(name)
+    bad = poisoned(record)
+    for flow, good in zip(bad["flows"], record["flows"]):
+        flow["name"] = good["name"]
+    text = rendered(bad, history=[{**one, "run_id": HOSTILE} for one in earlier])
+    text.encode()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text)
+    page = check_sound(text)
+    assert "<script>alert(1)</script>" in page.text
+    assert "{{ 7 * 7 }}" in page.text
+
+
+def test_the_page_is_written_with_its_template_only(run):
+    finish.render(run)
+    assert not Path(run.path("report.html")).exists()
+    finish.render(run, str(TEMPLATE))
+    check_sound(Path(run.path("report.html")).read_text())

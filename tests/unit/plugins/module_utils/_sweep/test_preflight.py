@@ -1,0 +1,192 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is looked at before a sweep, by what a real cloud told of itself."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight
+
+# Some seconds after the recorded heartbeats
+NOW = datetime.fromisoformat("2026-11-21T17:04:45+00:00").timestamp()
+
+
+@pytest.fixture
+def told(recorded_answer):
+    """Return a function that gives what a service told, by the name of its recording."""
+    return lambda name: next(iter(json.loads(recorded_answer(name)["text"]).values()))
+
+
+@pytest.fixture
+def compute(told):
+    return next(one for one in told("nova services") if one["host"] == "compute2")
+
+
+def status(service, **changes):
+    found = preflight.service_check({**service, **changes}, "nova", NOW, 90)
+    return found["status"], found["reason"]
+
+
+@pytest.mark.parametrize("name", ["nova services", "cinder services"])
+def test_living_services_are_well(told, name):
+    checks = [preflight.service_check(one, "nova", NOW, 90) for one in told(name)]
+    assert {check["status"] for check in checks} == {"ok"}
+    assert checks[0]["name"].endswith(f"on {checks[0]['host']} is alive")
+
+
+def test_a_heartbeat_is_in_universal_time_whatever_the_zone_here(compute):
+    assert status(compute) == ("ok", "nova-compute on compute2 was last heard of 14 s ago")
+
+
+def test_a_dead_service_is_named_with_its_last_word(compute):
+    assert status(compute, state="down") == (
+        "failed",
+        "nova-compute on compute2 is down, it was last heard of 14 s ago",
+    )
+
+
+def test_a_service_that_is_said_to_be_up_must_have_been_heard_of(compute):
+    assert status(compute, updated_at="2026-11-21T16:04:45.000000") == (
+        "failed",
+        "nova-compute on compute2 is said to be up, but it was last heard of 3600 s ago",
+    )
+
+
+def test_a_service_that_was_just_set_up_need_not_have_reported_itself(compute):
+    said = "nova-compute on compute2 is new, and has not reported itself yet"
+    assert status(compute, updated_at=None) == ("ok", said)
+
+
+def test_a_service_that_never_reported_itself_is_down_after_a_while(compute):
+    said = "nova-compute on compute2 is down, it was never heard of"
+    assert status(compute, updated_at=None, state="down") == ("failed", said)
+
+
+def test_what_an_operator_switched_off_need_not_live(compute):
+    off = {"state": "down", "status": "disabled"}
+    assert status(compute, **off, disabled_reason="repair") == ("ok", "nova-compute on compute2 is disabled: repair")
+    assert status(compute, **off) == ("ok", "nova-compute on compute2 is disabled: no reason is given")
+
+
+def test_what_switched_itself_off_is_broken(compute):
+    reason = "AUTO: Connection to libvirt lost: 1"
+    assert status(compute, status="disabled", disabled_reason=reason) == (
+        "failed",
+        f"nova-compute on compute2 has disabled itself: {reason}",
+    )
+
+
+def test_the_hosts_are_those_that_no_operator_switched_off(told):
+    services = told("nova services")
+    assert preflight.compute_hosts(services) == (["compute1", "compute2"], [])
+    services[2].update(status="disabled", disabled_reason="AUTO: Connection to libvirt lost: 1")
+    services[3].update(status="disabled", disabled_reason="repair")
+    assert preflight.compute_hosts(services) == (["compute1"], [{"host": "compute2", "reason": "disabled: repair"}])
+
+
+def test_a_host_in_no_cell_is_no_hypervisor(told):
+    known = told("nova hypervisors")
+    assert preflight.mapped_checks(["compute1", "compute2"], known) == []
+    found = preflight.mapped_checks(["compute1", "compute9"], known)
+    assert [(one["host"], one["status"]) for one in found] == [("compute9", "failed")]
+    assert "nova-manage cell_v2 discover_hosts" in found[0]["reason"]
+
+
+def test_agents(told):
+    agents = told("neutron agents")
+    assert {one["status"] for one in preflight.agent_checks(agents, NOW, 90)} == {"ok"}
+    agents[0].update(alive=False)
+    agents[1].update(alive=False, admin_state_up=False)
+    found = preflight.agent_checks(agents, NOW, 90)
+    assert [one["status"] for one in found[:2]] == ["failed", "ok"]
+    assert found[0]["reason"] == "neutron-openvswitch-agent on compute1 is down, it was last heard of 36 s ago"
+    assert found[1]["reason"] == "neutron-dhcp-agent on network1 is disabled"
+
+
+def test_an_empty_list_of_agents_is_what_a_plain_user_is_shown(told):
+    found = preflight.agent_checks(told("neutron agents of others"), NOW, 90)
+    assert [one["status"] for one in found] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "answer", "why", "status", "words"),
+    [
+        (["public"], 401, None, "ok", "http://c answers 401"),
+        (["public"], 503, None, "failed", "the public endpoint of image, http://c, answers 503"),
+        (["public"], None, "refused", "failed", "the public endpoint of image, http://c, does not answer: refused"),
+        (["admin"], None, "refused", "unreadable", "does not answer: refused; the sweep does not use it"),
+        (["admin", "public"], None, "refused", "failed", "the admin/public endpoint of image"),
+        (["admin"], 500, None, "failed", "the admin endpoint of image, http://c, answers 500"),
+    ],
+)
+def test_endpoints(kinds, answer, why, status, words):
+    (found,) = preflight.endpoint_checks([("image", kinds, "http://c", answer, why)], "public")
+    assert found["status"] == status
+    assert words in found["reason"]
+
+
+OPTIONS = {"network": None, "volume": "empty", "volume_size": 2, "floating_ip": False, "values": {}}
+SMALL = {"vcpus": 1, "ram": 128}
+
+
+def test_what_is_needed_at_the_same_time():
+    assert preflight.needs(4, SMALL, OPTIONS) == {
+        ("nova", "instances"): 4,
+        ("nova", "cores"): 4,
+        ("nova", "ram"): 512,
+        ("neutron", "security_group"): 4,
+        ("neutron", "port"): 8,
+        ("neutron", "network"): 4,
+        ("neutron", "subnet"): 4,
+        ("cinder", "volumes"): 4,
+        ("cinder", "gigabytes"): 8,
+    }
+
+
+@pytest.mark.parametrize("more", [{"network": "a"}, {"values": {"network": ["a", "b"]}}])
+def test_what_is_used_is_not_made(more):
+    needed = preflight.needs(1, SMALL, {**OPTIONS, **more, "volume": "none", "floating_ip": True})
+    assert {name for _component, name in needed} == {
+        "instances", "cores", "ram", "security_group", "port", "floatingip", "router",
+    }  # fmt: skip
+    assert needed["neutron", "port"] == 3
+
+
+@pytest.mark.parametrize(
+    ("at_once", "hosts", "values", "most"),
+    [
+        (4, ["a", "b"], {}, 2),
+        (4, ["a", "b"], {"network": ["x", "y"], "zone": []}, 4),
+        (4, ["a", "b", "c"], {"network": ["x", "y"]}, 4),
+        (4, [], {"network": ["x", "y"]}, 2),
+        (4, [], {}, 1),
+    ],
+)
+def test_no_more_at_once_than_there_are_targets(at_once, hosts, values, most):
+    assert preflight.most_at_once(at_once, hosts, values) == most
+
+
+def test_quotas_as_the_services_tell_them(told):
+    known = {
+        "nova": preflight.absolute(told("nova limits")["absolute"], preflight.NOVA_LIMITS),
+        "cinder": preflight.absolute(told("cinder limits")["absolute"], preflight.CINDER_LIMITS),
+        "neutron": preflight.detailed(told("neutron quota details")),
+    }
+    assert known["neutron"]["security_group"] == (100, 1)
+    for number, wrong in ((4, set()), (50, {"port"}), (70, {"port", "instances", "volumes"})):
+        needed = preflight.needs(number, SMALL, {**OPTIONS, "volume_size": 1})
+        needed["neutron", "port"] *= 6
+        found = [one for component in known for one in preflight.quota_checks(component, needed, known[component])]
+        assert len(found) == len(needed)
+        assert {one["name"].split()[3] for one in found if one["status"] == "failed"} == wrong
+
+
+def test_a_quota_says_how_much_is_left():
+    assert preflight.quota_check("nova", "cores", 4, -1, 9)["reason"] == "cores: 4 needed at the same time, no limit"
+    assert preflight.quota_check("nova", "cores", 4, 10, 6)["status"] == "ok"
+    found = preflight.quota_check("nova", "cores", 4, 10, 12)
+    assert found["reason"].startswith("cores: 4 are needed at the same time, but only 0 of 10 are left")

@@ -1,0 +1,210 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What readers get of a sweep: lines, JUnit and a page, for two targets and for a hundred."""
+
+from __future__ import annotations
+
+import html.parser
+import re
+from xml.etree import ElementTree
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render as render_module
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep as sweep_module
+from tree import RECORDED, ROOT
+
+RUNS = RECORDED / "runs"
+TEMPLATES = ROOT / "roles/report/templates"
+PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
+HOSTILE = "<b>&\"'\\]]>\x1b[2J\x9b31m\ufffe\ud800\u202e end"
+
+
+@pytest.fixture
+def sweep():
+    """Return a function that makes the record of a finished sweep out of recorded runs."""
+
+    def make(hosts, bad=(), checks=(), left_out=(), missing=()):
+        good_run, bad_run = run.read_record(RUNS / PASSED), run.read_record(RUNS / FAILED)
+        targets = sweep_module.targets_of(hosts, {}, "20261121-170000-a1b2c3")
+        record = sweep_module.new_record("20261121-170000-a1b2c3", "small", targets, checks, left_out, 4)
+        outcomes = {
+            one["key"]: sweep_module.unknown_outcome("its run was not begun")
+            if one["host"] in missing
+            else sweep_module.outcome(bad_run if one["host"] in bad else good_run, f"../{one['run_id']}")
+            for one in targets
+        }
+        return sweep_module.finish(record, outcomes, 3, 5)
+
+    return make
+
+
+HUNDRED = [f"compute-{number:03d}" for number in range(1, 101)]
+DOWN = {
+    "name": "nova-compute on c9 is alive",
+    "status": "failed",
+    "reason": "nova-compute on c9 is down",
+    "host": "c9",
+    "component": "nova",
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], []),
+        (["c1"], ["c1"]),
+        (["c1", "c2", "c3"], ["c[1-3]"]),
+        (["c1", "c3", "c4"], ["c1", "c[3-4]"]),
+        (["c9", "c10", "c11"], ["c[9-11]"]),
+        (["c08", "c09", "c10"], ["c[08-10]"]),
+        (["c9", "c010"], ["c9", "c010"]),
+        (["n1.example.org", "n2.example.org"], ["n[1-2].example.org"]),
+        (["a1b", "a2c"], ["a1b", "a2c"]),
+        (["left", "right"], ["left", "right"]),
+        (["r1n1", "r1n2", "r2n1"], ["r1n[1-2]", "r2n1"]),
+    ],
+)
+def test_names_that_count_up_are_said_in_short(names, said):
+    assert render_module.ranges(names) == said
+
+
+def test_many_names_without_numbers_are_cut():
+    names = [f"host-{letter}" for letter in "abcdefghijklmnopq"]
+    assert render_module.shortened(names).endswith("host-l and 5 more")
+
+
+def test_a_hundred_hosts_fit_on_a_screen(sweep):
+    lines = render_module.summary(sweep(HUNDRED, bad=["compute-041"]), "/runs/sweep-x")
+    assert len(lines) < 24
+    text = "\n".join(lines)
+    assert re.search(r"  1  ok .* fail +compute-041$", text, re.MULTILINE)
+    assert re.search(r"  99  ok .* pass +compute-\[001-040\], compute-\[042-100\]$", text, re.MULTILINE)
+    assert "FAIL: 1 of 100 targets did not pass. compute-041: " in text
+    assert "median s" in text
+
+
+def test_what_was_before_and_what_was_left_out_is_said(sweep):
+    left_out = [{"host": "c3", "reason": "disabled: repair"}]
+    checks = [DOWN, {**DOWN, "status": "ok"}, {**DOWN, "status": "unreadable", "reason": "neutron does not say"}]
+    text = "\n".join(render_module.summary(sweep(["c1"], checks=checks, left_out=left_out), "/runs/x"))
+    assert "before: failed: nova-compute on c9 is down" in text
+    assert "before: unreadable: neutron does not say" in text
+    assert "before: 1 of 3 checks of the cloud were well" in text
+    assert "left out: c3: disabled: repair" in text
+
+
+def test_a_hundred_dead_services_are_cut(sweep):
+    text = "\n".join(render_module.summary(sweep(["c1"], checks=[DOWN] * 100), "/runs/x"))
+    assert text.count("before: failed") == 20
+    assert "and 80 more that were not well" in text
+
+
+def test_a_sweep_without_targets_has_a_summary(sweep):
+    assert "FAIL: There was no host" in "\n".join(render_module.summary(sweep([]), "/runs/x"))
+
+
+def junit(record):
+    return ElementTree.fromstring(render_module.junit(record))[0]
+
+
+def test_junit_has_a_case_for_each_host_and_stage(sweep):
+    checks = [DOWN, {**DOWN, "status": "ok"}, {**DOWN, "status": "unreadable"}]
+    suite = junit(sweep(["c1.example.org", "c2"], bad=["c2"], checks=checks))
+    names = [(one.get("classname"), one.get("name")) for one in suite]
+    assert names[:7] == [("stackproof.c1_example_org", name) for name in (*run.STAGES, "run")]
+    assert [one.get("name") for one in suite if one.get("classname") == "stackproof.c2"] == [*run.STAGES, "run"]
+    assert len(suite) == 17 == int(suite.get("tests"))
+    failed = [(one.get("classname"), one.get("name")) for one in suite if one.find("failure") is not None]
+    assert len(failed) == int(suite.get("failures")) == 2
+    assert failed[1] == ("stackproof.before", DOWN["name"])
+    # What the stage says is not said once more of the run.
+    assert failed[0][0] == "stackproof.c2" and failed[0][1] in run.STAGES
+    assert int(suite.get("skipped")) == sum(one.find("skipped") is not None for one in suite) > 0
+
+
+def test_junit_says_of_the_run_what_no_stage_says(sweep):
+    suite = junit(sweep(["c1", "c2"], missing=["c2"]))
+    case = next(one for one in suite if one.get("classname") == "stackproof.c2")
+    assert (case.get("name"), case.find("failure").text) == ("run", "its run was not begun")
+
+
+def page(record):
+    texts = [(TEMPLATES / name).read_text() for name in ("sweep.html.j2", "report.html.j2")]
+    return render_module.page(record, *texts)
+
+
+class Parser(html.parser.HTMLParser):
+    EMPTY = ("meta", "link", "br", "path", "circle")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.classes = [], [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open += [] if tag in self.EMPTY else [tag]
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        self.classes.update((dict(attrs).get("class") or "").split())
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(text):
+    parser = Parser()
+    parser.feed(text)
+    assert parser.open == []
+    return parser
+
+
+def test_the_page_is_one_file_and_links_each_run(sweep):
+    record = sweep(["c1", "c2", "c3"], bad=["c2"], missing=["c3"], checks=[DOWN], left_out=[DOWN])
+    text = page(record)
+    links = parsed(text).links
+    assert [link for link in links if not link.startswith(("#", "data:"))] == [
+        f"../{one['run_id']}/report.html" for one in record["targets"][:2]
+    ]
+    assert "<script" not in text and "@import" not in text
+    assert "<dd>1 of 3 passed</dd>" in text
+    assert "nova-compute on c9 is down" in text
+
+
+def test_the_page_looks_as_that_of_a_run_does(sweep):
+    text = page(sweep(["c1"]))
+    style = (TEMPLATES / "report.html.j2").read_text().partition("<style>")[2].partition("@media (max-width")[0]
+    assert style in text
+    assert "{%" not in text and "{{" not in text
+
+
+def test_the_page_of_nothing_and_of_a_hundred(sweep):
+    assert "There was no host" in page(sweep([]))
+    text = page(sweep(HUNDRED))
+    parsed(text)
+    assert "compute-[001-100]" in text
+    assert len(text) < 300_000
+
+
+def test_an_outlier_is_marked(sweep):
+    record = sweep(["c1", "c2", "c3"])
+    stage = next(one for one in record["targets"][2]["stages"] if one["stage"] == "boot")
+    stage["seconds"] *= 10
+    outcomes = {one["key"]: one for one in record["targets"]}
+    text = page(sweep_module.finish(record, outcomes, 3, 5))
+    assert "10.0 times the median" in text
+    assert "slow" in parsed(text).classes
+
+
+@pytest.mark.parametrize(
+    "render", [page, render_module.junit, lambda record: "\n".join(render_module.summary(record, "/"))]
+)
+def test_hostile_words_do_no_harm(sweep, render):
+    checks = [{**DOWN, "name": HOSTILE, "reason": HOSTILE}]
+    record = sweep([HOSTILE, "c2"], bad=["c2"], checks=checks, left_out=[{"host": HOSTILE, "reason": HOSTILE}])
+    record["cloud"] = record["verdict"]["reason"] = record["targets"][1]["reason"] = HOSTILE
+    text = render(record)
+    text.encode()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
+    if render is page:
+        assert "<b>&" not in text
+        parsed(text)

@@ -1,0 +1,190 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules for sudo: all that a run asks recorded hosts as root is allowed, and nothing that differs in a word."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sudo_rules
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from tree import FLOWS
+
+SOURCES = Path(host_module.__file__).parent
+ROTATED = "/var/log/nova/nova-compute.log-20261121.gz"
+# Which parts of the cloud were on the recorded hosts, and which rules such a host needs
+HOSTS = {
+    "compute2": ("compute", ["compute"]),
+    "network1": ("network", ["network"]),
+    "storage1": ("ceph", ["ceph"]),
+}
+
+
+class LogHost:
+    """A host with every log that the platform knows, which says of none what is in it."""
+
+    def __init__(self, services):
+        self.asked = []
+        files = [pattern.replace("*", "x") for one in services for pattern in one.get("files") or []]
+        names = [name for one in services for name in one.get("journals") or []]
+        self.said = {
+            "find": "".join(f"1795272180.0 {path}\n" for path in [*files, ROTATED]),
+            "journalctl": "".join(f"{name}\n" for name in names),
+        }
+
+    def __call__(self, words):
+        words = words[2:] if words[0] == "timeout" else words
+        self.asked.append(words)
+        if words[0] != "sudo":
+            return 0, {"id": "1000\n", "date": "+0530\n", "hostname": "10.71.16.11\n"}[words[0]], ""
+        asked_for_entries = any(word.startswith("--since=") for word in words)
+        return 0, "" if asked_for_entries else self.said.get(words[2], ""), ""
+
+
+def as_root(asked):
+    return [words[2:] for words in asked if words[:2] == ["sudo", "-n"]]
+
+
+@pytest.fixture
+def log_commands(followed, platform):
+    """What the logs of a host are asked as root, for the flows that the collection has."""
+    wanted = follow.wanted(followed.record, [flow.load(str(path)) for path in sorted(FLOWS.glob("*.yml"))])
+    execute = LogHost(platform()["logs"])
+    host = host_module.Host(execute)
+    log_files.told(host, platform()["logs"], wanted | {"until": wanted["began"] + 60}, 0.0)
+    assert host.unread == []
+    return as_root(execute.asked)
+
+
+@pytest.fixture
+def asked_of(replay, instance, platform):
+    """Return a function that gives what a recorded host is asked as root."""
+
+    def of(name):
+        host, asked = replay(name), []
+        answer = host.execute
+        host.execute = lambda words: asked.append(words[2:] if words[0] == "timeout" else words) or answer(words)
+        host_facts.read(host, HOSTS[name][0], instance, platform())
+        assert host.unread == []
+        return as_root(asked)
+
+    return of
+
+
+@pytest.fixture
+def asked(asked_of, log_commands):
+    """(rules that a host needs, command) of all that is asked as root."""
+    found = [("logs", words) for words in log_commands]
+    return found + [(part, words) for name, (_parts, (part,)) in HOSTS.items() for words in asked_of(name)]
+
+
+def test_all_that_is_asked_as_root_is_allowed(asked):
+    assert {part for part, _words in asked} == set(sudo_rules.PARTS)
+    assert [(part, " ".join(words)) for part, words in asked if not sudo_rules.rules(part).allow(words)] == []
+
+
+def test_every_rule_is_needed(asked):
+    """A rule that nothing asks for would only be a way in."""
+    for part in sudo_rules.PARTS:
+        commands = [words for one, words in asked if one == part]
+        for path, pattern in sudo_rules.rules(part).commands:
+            used = [words for words in commands if path.endswith(f"/{words[0]}")]
+            assert any(pattern.fullmatch(" ".join(words[1:])) for words in used), f"{part}: {path} {pattern.pattern}"
+
+
+def places_that_ask_as_root():
+    """(module, function) of each place in the code that asks a host as root."""
+    found = set()
+    for path in SOURCES.glob("*.py"):
+        for function in [one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef)]:
+            for call in [one for one in ast.walk(function) if isinstance(one, ast.Call)]:
+                asks = isinstance(call.func, ast.Attribute) and call.func.attr == "ask"
+                if asks and getattr(call.func.value, "id", None) == "host":
+                    root = next((one.value.value for one in call.keywords if one.arg == "root"), True)
+                    found |= {(path.name, function.name)} if root else set()
+    return found
+
+
+def test_no_place_that_asks_as_root_is_left_out(monkeypatch, request):
+    seen, ask = set(), host_module.Host.ask
+
+    def watched(self, *words, root=True, **more):
+        code = sys._getframe(1).f_code
+        if root:
+            seen.add((Path(code.co_filename).name, code.co_name))
+        return ask(self, *words, root=root, **more)
+
+    monkeypatch.setattr(host_module.Host, "ask", watched)
+    request.getfixturevalue("asked")
+    assert seen == places_that_ask_as_root()
+
+
+@pytest.mark.parametrize("words", sudo_rules.dangerous(), ids=" ".join)
+def test_what_would_give_away_more_is_refused(words):
+    assert [part for part in sudo_rules.PARTS if sudo_rules.rules(part).allow(words)] == []
+
+
+@pytest.mark.parametrize("more", ["/etc/shadow", "../x", "-f", "--help", "-exec", ";", "--"])
+def test_no_command_may_have_a_word_more_or_another_one(asked, more):
+    for part, words in asked:
+        rules = sudo_rules.rules(part)
+        for place in range(1, len(words) + 1):
+            assert not rules.allow([*words[:place], more, *words[place:]]), (words, place)
+            if place < len(words) and words[place] != more:
+                assert not rules.allow([*words[:place], more, *words[place + 1 :]]), (words, place)
+
+
+def test_no_path_leads_out(asked):
+    """Of what is only looked for in a file, anything may be said."""
+    for part, words in asked:
+        rules = sudo_rules.rules(part)
+        for place, word in enumerate(words):
+            for at in [at for at, letter in enumerate(word) if letter == "/" and not word.startswith("--regexp=")]:
+                for turn in ("/..", "/../x", "/x/.."):
+                    bad = word[:at] + turn + word[at:]
+                    assert not rules.allow([*words[:place], bad, *words[place + 1 :]]), bad
+
+
+def test_only_a_word_that_is_named_in_the_code_can_be_a_file(log_commands):
+    """sudo sees all words as one text; so what may be anything has its option in the same word, and no blank."""
+    greps = [words for words in log_commands if words[0] == "grep"]
+    assert {word for words in greps for word in words if word.startswith("--regexp=") and " " in word} == set()
+    assert len(greps) == 2
+    for words in greps:
+        free = words[words.index("--max-count=20000") + 2 : words.index("--")]
+        assert free and all(word.startswith("--regexp=") for word in free)
+
+
+def test_the_rules_are_well_formed(tmp_path):
+    """By sudo's own program, where it is installed; on the lab it is."""
+    visudo = shutil.which("visudo", path="/usr/sbin:/usr/bin:/sbin")
+    if not visudo:
+        pytest.skip("there is no visudo here: the tests of the lab have one")
+    for part in sudo_rules.PARTS:
+        path = tmp_path / part
+        path.write_text((sudo_rules.FOLDER / part).read_text())
+        path.chmod(0o440)
+        done = subprocess.run([visudo, "-c", "-f", str(path)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stackproof ALL=(ALL) NOPASSWD: ALL\n",
+        "Cmnd_Alias STACKPROOF_LOGS = /usr/bin/cat\nDefaults!STACKPROOF_LOGS env_reset\n"
+        "stackproof ALL=(root) NOPASSWD: NOSETENV: STACKPROOF_LOGS\n",
+        "Cmnd_Alias STACKPROOF_LOGS = /usr/bin/cat ^/a$\nstackproof ALL=(root) NOPASSWD: SETENV: STACKPROOF_LOGS\n",
+    ],
+)
+def test_rules_of_another_form_are_not_taken_for_good(text):
+    with pytest.raises((AssertionError, AttributeError, ValueError)):
+        sudo_rules.Rules(text)
