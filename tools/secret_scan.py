@@ -47,7 +47,7 @@ OURS = [
     ("*test_log_files.py", "a password", "made up, for a test that it stays on its host"),
     ("*test_log_files.py", "a token in a header", "made up, for a test that it stays on its host"),
     ("*test_bundle_info.py", "a password", "made up, for a test that it is not told"),
-    ("*recorded/hosts/compute2.jsonl", "a password", "the name of an object in the emulator, which has the secret"),
+    ("*hosts/compute2.jsonl", "a password", "the name of an object in the emulator, which has the secret"),
     ("*faults.py", "a key of Ceph", "made up, for a host that Ceph is to refuse"),
 ]
 # Shorter words are in everything.
