@@ -23,6 +23,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
+from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF
 
 display = Display()
 LOOK = 0.2
@@ -148,6 +149,9 @@ class ActionModule(ActionBase):
         if isinstance(args.get("cloud"), dict):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
+        gather = READS_OF.get(module.rpartition(".")[2])
+        if gather:
+            args["reads"] = gather(task_vars or {}, args.get("hosts") or [])
         controller = os.getppid()
         interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
         forks = can_fork(self._task, self._connection, interpreter)

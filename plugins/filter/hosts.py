@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that choose the hosts to read, and gather what was read on them."""
+"""Filters that choose the hosts to read."""
 
 from __future__ import annotations
 
@@ -27,32 +27,6 @@ def first_with(groups, platform, part):
     return next((groups[name][:1] for name in platform["groups"].get(part, []) if groups.get(name)), NOBODY)
 
 
-def evidence(hostvars, hosts, platform, clocks, reads):
-    """What there is to file of each host. clocks, reads: host to what the role evidence has registered of it."""
-    if hosts == NOBODY:
-        return {}
-    return {
-        host: {
-            "groups": hostvars[host].get("group_names", []),
-            "parts": parts_of(hostvars[host].get("group_names", []), platform),
-            "clock": clocks.get(host),
-            "read": without_logs(reads.get(host)),
-            "before": hostvars[host].get("stackproof_ceph_before"),
-        }
-        for host in hosts
-    }
-
-
-def without_logs(read):
-    """They are many, and filed elsewhere."""
-    return read and {name: value for name, value in read.items() if name != "logs"}
-
-
-def logs_in(reads):
-    """Host to what was read of its logs, or to the result that says why the host was not read."""
-    return {host: read["logs"] if "logs" in (read or {}) else read for host, read in reads.items()}
-
-
 def hosts_of(groups, platform, host=None):
     """The hosts that have to do with an instance on one compute host: that one, and those of the other parts."""
     others = hosts_with(groups, platform, ["control", "network", "ceph"])
@@ -63,16 +37,6 @@ def hosts_of(groups, platform, host=None):
     return [one for one in found if one not in NOBODY] or NOBODY
 
 
-def by_item(result):
-    """The results of a task that looped, by what it looped over."""
-    return {one["item"]: one for one in (result or {}).get("results", [])}
-
-
-def registered(hostvars, hosts, name):
-    """What a task has registered on each of the hosts."""
-    return {} if hosts == NOBODY else {host: hostvars[host].get(name) for host in hosts}
-
-
 class FilterModule:
     def filters(self):
         return {
@@ -80,8 +44,4 @@ class FilterModule:
             "hosts_with": hosts_with,
             "first_with": first_with,
             "hosts_of": hosts_of,
-            "evidence": evidence,
-            "logs_in": logs_in,
-            "registered": registered,
-            "by_item": by_item,
         }

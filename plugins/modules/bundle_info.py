@@ -73,7 +73,7 @@ EXAMPLES = r"""
     services:
       - service: nova-compute
         files: [/var/log/nova/nova-compute.log]
-    flows: [ops_guide.yml]
+    flows: [boot.yml]
 """
 
 RETURN = r"""

@@ -21,7 +21,7 @@ options:
   flows:
     description:
       - Files of flows, as C(docs/flows.md) describes them.
-      - The boot is judged by C(modern), or by the first where that is not among them.
+      - The boot is judged by the flow that says that it is C(judged), or else by the first.
     type: list
     elements: path
     required: true
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 - name: Judge the boot
   stackproof.provision.diagnosis:
     bundle: "{{ read.bundle }}"
-    flows: [ops_guide.yml]
+    flows: [boot.yml]
     diagnoses: ./diagnoses
 """
 
@@ -74,7 +74,7 @@ def file(params, check_mode):
         with run.alone():
             run.record, directory = record, run.directory
             run.save()
-            lines = "".join(f"{line}\n" for line in follow.lines(follow.of_run(events)))
+            lines = "".join(f"{line}\n" for line in follow.lines(follow.kept(events)))
             write_whole(run.path("events.jsonl"), lines)
     return {"changed": True, "directory": directory, "verdict": record["verdict"]}
 

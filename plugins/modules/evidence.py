@@ -17,9 +17,18 @@ options:
     type: path
     required: true
   hosts:
-    description: What was read on each host, as the filter P(stackproof.provision.evidence#filter) gathers it.
+    description: The hosts that were to be read. What was registered of each is taken from its variables.
+    type: list
+    elements: str
+    required: true
+  platform:
+    description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
+  reads:
+    description: What was read on each host. The collection fills it in, by O(hosts).
+    type: dict
+    default: {}
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:
@@ -31,9 +40,8 @@ EXAMPLES = r"""
 - name: File what was read
   stackproof.provision.evidence:
     run_dir: "{{ run.directory }}"
-    hosts: >-
-      {{ hostvars | stackproof.provision.evidence(['compute1'], stackproof_platform_profile,
-                                                  {'compute1': clock}, {'compute1': read}) }}
+    hosts: [controller1, compute1]
+    platform: "{{ stackproof_platform_profile }}"
 """
 
 RETURN = r"""
@@ -45,6 +53,8 @@ hosts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
@@ -63,51 +73,53 @@ def status_of(read):
     return "read", None
 
 
-def as_record(name, found):
+def as_record(name, found, platform):
     """A host as run.json has it."""
     clock, read = found["clock"] or {}, found["read"] or {}
     status, reason = status_of(found["read"])
-    return {
-        "host": name,
-        "groups": found["groups"],
-        "parts": found["parts"],
-        "status": status,
-        "reason": reason,
-        "clock_offset_s": clock.get("offset_s"),
-        "clock_error_s": clock.get("error_s"),
-        "health_before": (found["before"] or {}).get("health"),
-        "facts": read.get("facts") or {},
-        "unread": read.get("unread") or [],
-        "checks": [],
-    }
+    return shapes.host(
+        name,
+        groups=found["groups"],
+        parts=host_facts.parts_of(found["groups"], platform),
+        status=status,
+        reason=reason,
+        clock_offset_s=clock.get("offset_s"),
+        clock_error_s=clock.get("error_s"),
+        health_before=(found["before"] or {}).get("health"),
+        facts=read.get("facts") or {},
+        unread=read.get("unread") or [],
+    )
 
 
 def main():
     module = AnsibleModule(
         argument_spec={
             "run_dir": {"type": "path", "required": True},
-            "hosts": {"type": "dict", "required": True},
+            "hosts": {"type": "list", "elements": "str", "required": True},
+            "platform": {"type": "dict", "required": True},
+            "reads": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
-    directory = module.params["run_dir"]
-    hosts = [as_record(name, found) for name, found in sorted(module.params["hosts"].items())]
+    params = module.params
+    hosts = [as_record(name, found, params["platform"]) for name, found in sorted(params["reads"].items())]
     try:
         if not module.check_mode:
-            run = Run(directory)
+            run = Run(params["run_dir"])
             with run.alone():
                 run.record["hosts"] = hosts
                 asked = (run.record["instance"] or {}).get("asked") or now()
                 run.record["evidence"] = {"started": asked, "finished": now()}
                 run.save()
     except (StageError, OSError) as exc:
-        error = explain(exc, f"filing the evidence in {directory}")
+        error = explain(exc, f"filing the evidence in {params['run_dir']}")
         module.fail_json(msg=f"{error['message']}. {error['hint']}")
-    for one in hosts:
-        if one["reason"]:
-            how = "was not read wholly" if one["status"] == "read" else f"is {one['status']}"
-            module.warn(f"{one['host']} {how}: {one['reason']}")
-    module.exit_json(changed=True, hosts=[{name: one[name] for name in ("host", "status", "reason")} for one in hosts])
+    for host in hosts:
+        if host["reason"]:
+            how = "was not read wholly" if host["status"] == "read" else f"is {host['status']}"
+            module.warn(f"{host['host']} {how}: {host['reason']}")
+    told = [{name: host[name] for name in ("host", "status", "reason")} for host in hosts]
+    module.exit_json(changed=True, hosts=told)
 
 
 if __name__ == "__main__":

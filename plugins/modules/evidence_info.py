@@ -78,17 +78,13 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, host_module, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 
 
 def read(host, params):
-    platform, wanted = params["platform"], params["wanted"]
-    found = {"facts": host_facts.read(host, params["parts"], params["instance"], platform)}
-    if wanted:
-        patient = host.patient()
-        found["logs"] = log_files.told(patient, platform.get("logs") or [], wanted, params["offset_s"])
-        found["logs"]["unread"] = patient.unread
-    return found
+    found = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
+    return {name: result for name, result in found.items() if result is not None}
 
 
 def main():

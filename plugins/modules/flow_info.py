@@ -23,7 +23,7 @@ EXAMPLES = r"""
 - name: Know what to look for
   stackproof.provision.flow_info:
     run_dir: "{{ run.directory }}"
-    flows: [ops_guide.yml]
+    flows: [boot.yml]
 """
 
 RETURN = r"""

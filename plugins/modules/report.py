@@ -39,6 +39,12 @@ options:
   template:
     description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
     type: path
+  flows:
+    description:
+      - Files of the flows. The record of a run of 0.1.0 does not say how its flows are told, so that is looked up here.
+    type: list
+    elements: path
+    default: []
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
@@ -84,6 +90,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
@@ -93,6 +100,13 @@ def check_finished(run):
     if run.record["finished"] is None:
         hint = "The playbook that began it ends it; if that is gone, the playbook cleanup does."
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
+
+
+def told(recorded, paths):
+    """The flows of the record; those of 0.1.0 do not say how they are told, and take that from the flows themselves."""
+    if any(one["judged"] or one["told_as"] for one in recorded) or not flow.HAS_LIBRARIES:
+        return recorded
+    return flow.with_telling(recorded, [flow.load(path) for path in paths])
 
 
 def sentence(why):
@@ -120,6 +134,7 @@ def main():
             "end": {"type": "bool", "default": True},
             "broke_off": {"type": "str"},
             "template": {"type": "path"},
+            "flows": {"type": "list", "elements": "path", "default": []},
             "otlp_endpoint": {"type": "str"},
         },
         supports_check_mode=True,
@@ -140,6 +155,7 @@ def main():
             with run.alone():
                 if changed:
                     finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
+                run.record["flows"] = told(run.record["flows"], params["flows"])
                 finish.render(run, params["template"], params["history"])
     except (StageError, OSError) as exc:
         error = explain(exc, f"writing the report into {params['run_dir']}")

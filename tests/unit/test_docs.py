@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
 import jmespath
+import jsonschema
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
 from tree import RECORDED, ROOT
 
@@ -252,7 +257,7 @@ def records():
     limited = {
         **page,
         "thresholds": thresholds.apply_limits(limits, page),
-        "logs": follow.logs_read({"compute1": {"msg": "no ssh"}}),
+        "logs": SOURCES["log"].account({"compute1": {"msg": "no ssh"}}),
         "hosts": [{**page["hosts"][0], "status": "unreachable", "reason": "no ssh"}],
     }
     # What was seen without any access to hosts
@@ -316,14 +321,14 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
         f"{asked['started'].replace('T', ' ')[:19]}.900 2059 DEBUG cinder.scheduler.filter_scheduler "
         f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
     )
-    wanted = {**follow.wanted(record, [loaded]), "until": events.seconds_of(record["finished"])}
+    wanted = {**follow.wanted(record, [loaded]), "until": clock.seconds_of(record["finished"])}
     keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
     scan = log_files.Scan(keys, wanted, zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"
     scan.take(log_files.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
     source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
     read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
-    (followed,), _events = follow.follow(record, [loaded], read_there)
+    (followed,), _events = follow.follow(record, [loaded], {"log": read_there})
     assert [(one["status"], one["host"]) for one in followed["steps"]] == [
         ("seen", "localhost"),
         ("seen", "controller1"),
@@ -332,7 +337,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     # As the page says, of a log at INFO.
     empty = copy.deepcopy(read_there)
     empty["controller1"]["events"] = []
-    (followed,), _events = follow.follow(record, [loaded], empty)
+    (followed,), _events = follow.follow(record, [loaded], {"log": empty})
     unseen = followed["steps"][1]
     assert (unseen["status"], unseen["reason"]) == (
         "unseen",
@@ -340,19 +345,69 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     )
 
 
-def test_the_example_of_a_source_more_is_in_the_code():
-    for block in blocks(read("evidence-sources"), "python"):
-        first, *lines = block.splitlines()
-        code = {line.strip() for line in (ROOT / first.removeprefix("# ")).read_text().splitlines()}
-        assert {line.strip() for line in lines} <= code
+ONE_MORE = """
+import json, sys
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from ansible_collections.stackproof.provision.plugins.modules import evidence_info
+import subprocess
+
+def execute(words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+asked = {"parts": [], "instance": None, "platform": {"units": []}, "wanted": None, "offset_s": 0}
+read = {"load": {"compute1": SOURCES["load"].result(evidence_info.read(Host(execute), asked))}}
+record = json.load(open(sys.argv[1]))
+flows, events = follow.follow(record, [flow.load(sys.argv[2])], read)
+lines = [json.loads(line) for line in follow.lines(events) if json.loads(line)["source"] == "load"]
+print(json.dumps([flows[0]["steps"][0], lines, follow.accounts(read)]))
+"""
+
+
+def test_the_example_of_a_source_more_works_and_touches_six_files(tmp_path):
+    """On a copy of the collection: the file of the page, its line in the register and in the schema, and a flow."""
+    copied = tmp_path / "ansible_collections/stackproof/provision"
+    shutil.copytree(ROOT / "plugins", copied / "plugins", ignore=shutil.ignore_patterns("__pycache__"))
+    (code,) = blocks(read("evidence-sources"), "python")
+    *_others, text = blocks(read("evidence-sources"), "yaml")
+    first, _newline, code = code.partition("\n")
+    (copied / first.removeprefix("# ")).write_text(code)
+    register = copied / "plugins/module_utils/_collect/sources/__init__.py"
+    register.write_text(register.read_text().replace("api, console, host, log,", "api, console, host, load, log,"))
+    (tmp_path / "load.yml").write_text(text)
+    schema = (ROOT / "roles/flow/files/flow.schema.json").read_text().replace('"queue",', '"queue", "load",')
+    assert not list(jsonschema.Draft202012Validator(json.loads(schema)).iter_errors(yaml.safe_load(text)))
+    record = RECORDED / "followed/run.json"
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_MORE, str(record), str(tmp_path / "load.yml")],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    step, (line,), accounts = json.loads(done.stdout)
+    assert (step["status"], step["host"]) == ("seen", "compute1")
+    assert [(one["source"], one["tier"], one["grade"]) for one in step["evidence"]] == [("load", 2, "keyed")]
+    assert line["load"] >= 0
+    assert accounts["sources"] == {"load": [{"host": "compute1", "reason": None}]}
+    # The page counts them: a test and a fragment of the changelog are the fifth and the sixth.
+    numbered = re.findall(r"\*\*(\d)\.", read("evidence-sources"))
+    assert numbered == ["1", "2", "3", "4", "5", "6"]
 
 
 def test_the_names_of_the_code_on_the_page_are_there():
     code = "\n".join(path.read_text() for path in sorted((ROOT / "plugins").rglob("*.py")))
-    names = ("corrected", "of_hosts", "how_to_see", "is_ours", "told", "owed", "proof_of_absence", "traced", "attempt")
+    names = ("corrected", "events", "owed", "proof_of_absence", "attempt", "wanted", "account")
     text = read("evidence-sources")
     assert [name for name in names if f"`{name}`" not in text and f".{name}`" not in text] == []
     assert [name for name in names if f"def {name}(" not in code] == []
+
+
+def test_the_page_names_all_sources():
+    named = re.findall(r"`(\w+)`", read("evidence-sources").partition("This page")[0])
+    assert sorted(named) == sorted(SOURCES)
+    schema = json.loads((ROOT / "roles/flow/files/flow.schema.json").read_text())
+    assert sorted(schema["$defs"]["rule"]["properties"]["source"]["enum"]) == sorted(SOURCES)
 
 
 # All pages

@@ -26,42 +26,45 @@ FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for packag
 FILES = sorted(path for path in UTILS.rglob("*.py") if not path.name.startswith("_lab_"))
 
 
+def place_of(path):
+    """A file as the parts of its name below module_utils."""
+    return path.relative_to(UTILS).with_suffix("").parts
+
+
 def imported(path):
-    """What a file of module_utils imports from there, as (package, file); the file is None for a whole package."""
-    here = path.parent.name
+    """The files of module_utils that a file imports, or of which it imports something."""
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom):
             continue
         assert not (node.module or "").startswith(NAME), f"{path} imports its neighbours by their full names"
-        parts = (node.module or "").split(".") if node.module else []
-        if node.level == 1:
-            package, rest = here, parts
-        elif node.level == 2:
-            package, rest = parts[0], parts[1:]
-        else:
+        if not node.level:
             continue
-        for name in [rest[0]] if rest else [alias.name for alias in node.names]:
-            yield package, name
+        # Of a package's __init__ its own folder is the first level up.
+        named = (*place_of(path)[: -node.level], *(node.module or "").split("."))
+        place = tuple(part for part in named if part)
+        if (UTILS.joinpath(*place)).with_suffix(".py").exists():
+            yield place
+        for alias in node.names:
+            if UTILS.joinpath(*place, f"{alias.name}.py").exists():
+                yield (*place, alias.name)
+            elif UTILS.joinpath(*place, "__init__.py").exists() and alias.name.isupper():
+                yield (*place, "__init__")
 
 
 def test_all_code_is_in_a_package_and_each_package_has_a_floor():
-    assert {path.parent.name for path in FILES} == set(FLOOR_OF)
+    assert {place_of(path)[0] for path in FILES} == set(FLOOR_OF)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(UTILS)))
 def test_a_file_imports_only_from_floors_below(path):
-    here = path.parent.name
-    above = {package for package, _name in imported(path) if package != here and FLOOR_OF[package] >= FLOOR_OF[here]}
+    here = place_of(path)[0]
+    above = {place[0] for place in imported(path) if place[0] != here and FLOOR_OF[place[0]] >= FLOOR_OF[here]}
     assert above == set()
 
 
 def test_no_files_import_each_other_in_a_circle():
-    graph = {
-        (path.parent.name, path.stem): {(package, name) for package, name in imported(path)}
-        for path in FILES
-        if path.stem != "__init__"
-    }
-    assert len(graph) > 60
+    graph = {place_of(path): set(imported(path)) for path in FILES}
+    assert sum(len(targets) for targets in graph.values()) > 150
     assert not {target for targets in graph.values() for target in targets} - graph.keys()
     TopologicalSorter(graph).prepare()  # raises CycleError
 

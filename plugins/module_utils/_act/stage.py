@@ -15,7 +15,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from .._cloud import connection, session, token_cache
 from .._cloud.errors import CLOUD_ERRORS, explain
-from .._record import ledger, waiting
+from .._record import ledger, shapes, waiting
 from .._record.clock import Stopwatch, now
 from .._record.errors import Interrupted, StageError
 from .._record.run import Run
@@ -121,18 +121,18 @@ class Stage:
 
     def as_record(self, status, error=None):
         session.name_services(self.calls, connection.endpoints_known(self._cloud) if self._cloud else [])
-        return {
-            "stage": self.name,
-            "status": status,
-            "started": self._watch.started,
-            "finished": now(),
-            "duration_s": self._watch.seconds(),
-            "resources": self.resources,
-            "calls": self.calls,
-            "waits": self.waits,
-            "details": self.details,
-            "error": error,
-        }
+        return shapes.stage(
+            self.name,
+            status,
+            started=self._watch.started,
+            finished=now(),
+            duration_s=self._watch.seconds(),
+            resources=self.resources,
+            calls=self.calls,
+            waits=self.waits,
+            details=self.details,
+            error=error,
+        )
 
 
 def taken(kind, name):

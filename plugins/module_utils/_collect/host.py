@@ -36,16 +36,14 @@ class Host:
     patience: after how many seconds a command counts as hung.
     """
 
-    def __init__(self, execute, prefixes=None, patience=PATIENCE):
+    def __init__(self, execute, prefixes=None, patience=PATIENCE, sudo=None):
         self.execute, self.prefixes, self.patience = execute, prefixes or {}, patience
         self.unread = []
-        self._sudo = None
+        self._sudo = sudo
 
     def patient(self):
         """This host for what may take long, such as to read its logs. What that could not read is told apart."""
-        host = Host(self.execute, self.prefixes)
-        host._sudo = self._sudo
-        return host
+        return Host(self.execute, self.prefixes, sudo=self._sudo)
 
     @property
     def sudo(self):

@@ -11,6 +11,7 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 
+from .._record.shapes import read_event
 from . import log_formats
 from .host import UnreadError, addresses_of
 from .log_lines import text_of, zone_of
@@ -71,6 +72,12 @@ def told(host, services, wanted, offset_s):
     found = read(host, services, there)
     addresses = host.attempt("the host's addresses", addresses_of, default=[])
     return {**found, "events": json.dumps(found["events"]), "addresses": addresses}
+
+
+def events_in(read):
+    """The events of a host's logs, as told; none of a host that could not be read."""
+    events = (read or {}).get("events") or []
+    return json.loads(events) if isinstance(events, str) else events
 
 
 def files_of(host, services, since):
@@ -298,18 +305,9 @@ class Scan:
             fields["path"] = log_formats.told_path(fields["path"], self.keys)
         if not (keys or window) or (parsed["kind"] == "line" and not (said or window)):
             return None
-        return {
-            # What a phrase takes out of a line is no field of the event itself.
-            **fields,
-            "at": parsed["at"],
-            "resolution_s": parsed["resolution_s"],
-            "service": service,
-            "kind": parsed["kind"],
-            "level": parsed["level"],
-            "keys": keys,
-            "said": said,
-            "window": window,
-        }
+        about = (parsed["at"], service, parsed["kind"], parsed["resolution_s"], parsed["level"], keys, said, window)
+        # A value that a phrase takes out of a line never replaces a field of the event itself.
+        return {**fields, **read_event(*about)}
 
     def error(self, service, parsed, line):
         """An error, of which the logger and the exception's class may be told; a traceback ends with the class."""
@@ -321,19 +319,10 @@ class Scan:
             before["exception"] = log_formats.exception_in(parsed["text"]) or before["exception"]
             before["keys"] = {**before["keys"], **keys}
             return
-        self.errors[thread] = {
-            "at": parsed["at"],
-            "resolution_s": parsed["resolution_s"],
-            "service": service,
-            "kind": "error",
-            "level": "info",
-            "logger": parsed["logger"],
-            "exception": log_formats.exception_in(parsed["text"]),
-            "keys": keys,
-            "said": [],
-            "window": [],
-        }
-        self.events.append(self.errors[thread])
+        raised = {"logger": parsed["logger"], "exception": log_formats.exception_in(parsed["text"])}
+        event = read_event(parsed["at"], service, "error", parsed["resolution_s"], keys=keys, **raised)
+        self.errors[thread] = event
+        self.events.append(event)
 
     def keys_in(self, line):
         found = {}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 
+from .._record.shapes import read_event
+
 SERVICE = "rabbitmq"
 # When a message passed is known by when the recorder had it.
 RESOLUTION = 0.01
@@ -40,14 +42,6 @@ def event(one, kinds):
     mine = {}
     for text in {*one["requests"], *one["ids"]} & kinds.keys():
         mine.setdefault(kinds[text], []).append(text)
-    fields = {name: one[name] for name in ("at", "action", "method", "message", "topic", "client")}
-    return {
-        **fields,
-        "resolution_s": RESOLUTION,
-        "service": SERVICE,
-        "kind": "rpc",
-        "level": None,
-        "keys": {kind: sorted(texts) for kind, texts in sorted(mine.items())},
-        "said": [],
-        "window": [],
-    }
+    keys = {kind: sorted(texts) for kind, texts in sorted(mine.items())}
+    fields = {name: one[name] for name in ("action", "method", "message", "topic", "client")}
+    return read_event(one["at"], SERVICE, "rpc", RESOLUTION, level=None, keys=keys, **fields)

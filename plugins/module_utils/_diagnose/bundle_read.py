@@ -15,8 +15,9 @@ from datetime import datetime, timezone
 
 from .._collect import log_files, log_formats
 from .._collect.instance import SETTLING
-from .._match.flow import LEVELS, TOKEN_CACHE
+from .._match.flow import TOKEN_CACHE
 from .._record.errors import StageError
+from .._record.levels import LEVELS
 from . import bundle_host, bundle_lines
 from . import related as related_module
 from .bundle import Services, check, links_out, places_in, stem

@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+from .._collect.sources.log import account
 from .._judge import verdict
-from .._match import matcher as matcher_module
 from .._match.components import is_beside
-from .._match.flow import LEVELS
-from .._match.follow import as_record, errors_of, logs_read, written
+from .._match.follow import as_record, errors_of, written
+from .._match.matcher import Matcher
 from .._match.rivals import TOOK
-from .._normalise.events import joined, of_logs
+from .._normalise.events import of_run
+from .._record import shapes
 from .._record.clock import now, seconds_between
+from .._record.errors import StageError
+from .._record.levels import LEVELS
 from .._record.run import STAGES, new_record
 
 WHY = "a diagnosis reads logs, and judges the boot alone"
@@ -29,8 +32,11 @@ def record_of(found, flows, run_id):
         finished=until,
         duration_s=round(seconds_between(began, until), 6),
         flows=told,
-        hosts=[host_of(name, read) for name, read in sorted(found["hosts"].items())],
-        logs=logs_read(found["hosts"]),
+        hosts=[
+            shapes.host(name, facts={"addresses": read["addresses"]}, unread=read["unread"])
+            for name, read in sorted(found["hosts"].items())
+        ],
+        logs=account(found["hosts"]),
         errors=errors_of(events),
         diagnosis={
             "made": now(),
@@ -43,27 +49,25 @@ def record_of(found, flows, run_id):
     return record, events
 
 
-class Matcher(matcher_module.Matcher):
-    """Matches the events of logs alone: nobody has asked the API, and no rule of it owes anything."""
-
-    def owed(self, rule, steps):
-        if rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule:
-            return []
-        return super().owed(rule, steps) if self.caller_known or "caller" not in rule.get("where", "") else []
-
-
 def follow(found, flows):
     """(flows as a record has them, all events) of a boot that was found in logs."""
     hosts = found["hosts"]
-    events = joined(of_logs({"hosts": []}, hosts))
+    events = of_run({"hosts": [], "stages": []}, {"log": hosts})
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
     facts = {"volumes": bool(found["keys"].get("volume")), "port": None, "stores": None}
-    matcher = Matcher(events, names_of(found), facts, sources, found["began"], found["until"])
-    matcher.levels.update(levels_of(found, events))
-    matcher.caller_known = bool((hosts.get(found["host"]) or {}).get("addresses"))
-    if took(events) is not None or not found["keys"].get("request"):
-        # What was built lacks nothing; and by its server alone, nobody knows all lines of a boot.
-        matcher.miss = lambda *_steps: None
+    matcher = Matcher(
+        events,
+        names_of(found),
+        facts,
+        sources,
+        found["began"],
+        found["until"],
+        levels=levels_of(found, events),
+        logs_alone=True,
+        caller_known=bool((hosts.get(found["host"]) or {}).get("addresses")),
+        # A boot that was built lacks nothing; and by its server alone, nobody knows all its lines.
+        complete=took(events) is None and bool(found["keys"].get("request")),
+    )
     return [as_record(flow, matcher) for flow in flows], events
 
 
@@ -93,22 +97,6 @@ def took(events):
     return round(built[-1]["until"] - built[-1]["at"], 3) if built else None
 
 
-def host_of(name, read):
-    return {
-        "host": name,
-        "groups": [],
-        "parts": [],
-        "status": "read",
-        "reason": None,
-        "clock_offset_s": None,
-        "clock_error_s": None,
-        "health_before": None,
-        "facts": {"addresses": read["addresses"]},
-        "unread": read["unread"],
-        "checks": [],
-    }
-
-
 def stage_of(name, record):
     """The stage of the boot as the logs tell it; the others are none of theirs."""
     about, boot = record["diagnosis"], record["diagnosis"]["boot"]
@@ -118,24 +106,16 @@ def stage_of(name, record):
     if not (built or has_failed(record)):
         return verdict.skipped_stage(name, "the logs do not tell how it ended")
     server = {"kind": "server", "id": boot["server"], "name": None, "made": False}
-    error = {
-        "kind": "service",
-        "message": f"the logs do not show that Nova built {thing(boot)}",
-        "resource": boot["server"],
-        "said": None,
-        "status": None,
-        "request_id": boot["request"],
-        "hint": "",
-        "details": {},
-    }
-    return {
-        **verdict.skipped_stage(name, WHY),
-        "status": "ok" if built else "failed",
+    message = f"the logs do not show that Nova built {thing(boot)}"
+    about = {"resource": boot["server"], "request_id": boot["request"]}
+    return shapes.stage(
+        name,
+        "ok" if built else "failed",
         **{part: record[part] for part in ("started", "finished", "duration_s")},
-        "resources": [server] if boot["server"] else [],
-        "details": {"request_id": boot["request"]},
-        "error": None if built else error,
-    }
+        resources=[server] if boot["server"] else [],
+        details={"request_id": boot["request"]},
+        error=None if built else {**StageError("service", message, **about).record, "hint": ""},
+    )
 
 
 def has_failed(record):
@@ -155,11 +135,11 @@ def judge(record):
     if boot["status"] == "ok":
         where = f" on {about['host']}" if about["host"] else ""
         reason = f"By the logs, Nova built {thing(about['boot'])}{where} in {about['took_s']:.1f} s."
-        return verdict.verdict("pass", None, reason)
+        return shapes.verdict("pass", None, reason)
     hint = "Look whether the logs of all services and hosts are there."
     if not about["boot"]["request"]:
         hint = "Its request is not known: if you know it, give stackproof_request_id instead."
-    return verdict.verdict(
+    return shapes.verdict(
         "incomplete", "boot", f"The logs do not tell how the boot of {thing(about['boot'])} ended. {hint}"
     )
 

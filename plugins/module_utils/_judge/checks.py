@@ -6,20 +6,22 @@
 
 from __future__ import annotations
 
+from .._record import shapes
+
 
 def unreadable(check, reason):
     """A check that could not be made, of no single host: silence would look like success."""
-    return {"host": None, "check": check, "status": "unreadable", "reason": reason, "seconds": 0}
+    return {"host": None, **shapes.check(check, "unreadable", reason)}
 
 
 def file_checks(run, checks):
     """Put the checks to their hosts; one that is about no single host is put to the control node."""
-    hosts = {one["host"]: one for one in run.record["hosts"]}
+    hosts = {host["host"]: host for host in run.record["hosts"]}
     for check in checks:
-        name = check["host"] or "localhost"
+        name = check["host"] or shapes.CONTROL_NODE
         if name not in hosts:
-            hosts[name] = {"host": name, "groups": [], "parts": [], "status": "read", "reason": None, "checks": []}
-            hosts[name].update(clock_offset_s=None, clock_error_s=None, health_before=None, facts={}, unread=[])
+            hosts[name] = shapes.host(name)
             run.record["hosts"].append(hosts[name])
-        hosts[name]["checks"].append({key: check[key] for key in ("check", "status", "reason", "seconds")})
+        made = shapes.check(check["check"], check["status"], check["reason"], check["seconds"])
+        hosts[name]["checks"].append(made)
     run.save()

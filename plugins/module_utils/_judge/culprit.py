@@ -35,7 +35,8 @@ def finding(record):
     if stage is None or stage["error"]["kind"] in OWN_WORDS:
         return None
     steps = steps_of(record)
-    paths = order.paths(steps, stage["stage"]) if stage["stage"] in ("boot", "metadata") else []
+    followed = any(order.is_of(step, stage["stage"]) for step in steps)
+    paths = order.paths(steps, stage["stage"]) if followed else []
     suspects = Suspects(record, stage, paths, steps)
     for point in (
         # What Nova says may make more of them suspects, at whom the others point.
@@ -54,10 +55,9 @@ def finding(record):
 
 
 def steps_of(record):
-    """The steps of the flow that knows most of today's clouds."""
-    flows = {flow["name"]: flow["steps"] for flow in record["flows"]}
-    named = flows.get("modern") or next(iter(flows.values()), [])
-    return [step for step in named if "follows" in step]
+    """The steps of the flow that runs are judged by, or else of the first."""
+    judged = [flow for flow in record["flows"] if flow["judged"]] or record["flows"][:1]
+    return [step for flow in judged[:1] for step in flow["steps"] if "follows" in step]
 
 
 def told(ranked, steps, paths, record, pause):

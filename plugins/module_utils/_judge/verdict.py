@@ -6,24 +6,15 @@
 
 from __future__ import annotations
 
-from .._normalise.events import seconds_of
+from .._record import shapes
+from .._record.clock import seconds_of
 from .._record.run import STAGES
+from .._record.shapes import verdict
 from .culprit import finding
 
 
 def skipped_stage(name, reason):
-    return {
-        "stage": name,
-        "status": "skipped",
-        "started": None,
-        "finished": None,
-        "duration_s": None,
-        "resources": [],
-        "calls": [],
-        "waits": [],
-        "details": {"reason": reason},
-        "error": None,
-    }
+    return shapes.stage(name, "skipped", details={"reason": reason})
 
 
 def with_skipped(stages):
@@ -32,21 +23,6 @@ def with_skipped(stages):
     failed = next((name for name in STAGES if name in known and known[name]["status"] == "failed"), None)
     reason = f"the stage {failed} failed before" if failed else "the run broke off before"
     return [known.get(name) or skipped_stage(name, reason) for name in STAGES]
-
-
-def verdict(result, stage, reason):
-    return {
-        "result": result,
-        "stage": stage,
-        "step": None,
-        "component": None,
-        "host": None,
-        "reason": reason,
-        "last_seen": None,
-        "evidence": [],
-        "next": None,
-        "alternatives": [],
-    }
 
 
 def checks_with(record, status):

@@ -20,12 +20,13 @@ try:
 except ImportError:
     HAS_LIBRARIES = False
 
+from .._collect.sources import SOURCES
 from .._record.errors import StageError
+from .._record.levels import LEVELS
 from . import flow_limits
 from .rivals import BUILT, RIVALS, TOOK
 
 SCHEMA = "stackproof.flow/1"
-LEVELS = ("info", "debug", "messaging")
 TIERS = (0, 1, 2, 3)
 # What is written of a message on the queue by who takes it: no id but the message's own
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
@@ -34,6 +35,8 @@ STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "b
 STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise"}
 # What is said of another flow's steps
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
+# How a flow is told and used is its own affair, and not that of a flow that extends it.
+TELLING = {"judged": False, "told_as": None, "parts": []}
 RULE_KEYS = {
     "source",
     "service",
@@ -81,6 +84,9 @@ def load(path, above=()):
 
 def extended(base, more):
     """A flow with steps between those of another one, or that tells the other's steps in fewer of its own."""
+    base = {name: value for name, value in base.items() if name not in TELLING}
+    if isinstance(more.get("phases"), dict):
+        more = {**more, "phases": {**(base.get("phases") or {}), **more["phases"]}}
     steps, lifelines = more.get("steps") or [], more.get("lifelines") or []
     if not isinstance(lifelines, list):
         return {**base, **more}  # what is wrong is said by the check
@@ -132,6 +138,43 @@ def check(path, flow):
             for rule in rules:
                 check_rule(path, where, rule, ids)
     check_order(path, flow["steps"])
+    check_telling(path, flow, ids)
+
+
+def check_telling(path, flow, ids):
+    """How the flow is told: its phases and parts, and whether runs are judged by it."""
+    if flow.get("told_as") not in (None, "guide", "story"):
+        raise FlowError(path, f"it is told_as {flow['told_as']}, which is neither guide nor story")
+    phases = flow.get("phases") or {}
+    if not isinstance(phases, dict) or not all(isinstance(meaning, dict) for meaning in phases.values()):
+        raise FlowError(path, "phases is not a dictionary of dictionaries")
+    for name, meaning in phases.items():
+        if set(meaning) - {"stage", "repeats"}:
+            raise FlowError(path, f"the phase {name} has more than stage and repeats")
+    for part in flow.get("parts") or ():
+        if not isinstance(part, dict) or {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
+            raise FlowError(path, "a part needs name, says, from, and either to or to_first")
+        named = [*part["from"], *part.get("to", ()), *part.get("to_first", ())]
+        unknown = {str(step) for step in named} - ids
+        if unknown:
+            raise FlowError(path, f"the part {part['name']} names {', '.join(sorted(unknown))}, which are not steps")
+
+
+def telling(flow):
+    """How a flow is told, as a run's record has it."""
+    found = {name: flow.get(name) or usual for name, usual in TELLING.items()}
+    return {**found, "parts": [part_of(part) for part in found["parts"]]}
+
+
+def part_of(part):
+    ends = {name: [str(step) for step in part[name]] for name in ("from", "to", "to_first") if name in part}
+    return {"name": part["name"], "says": part["says"], **ends}
+
+
+def with_telling(recorded, flows):
+    """The flows of a record; one of 0.1.0 does not say how it is told, and takes that from the flow of its name."""
+    known = {flow["name"]: telling(flow) for flow in flows}
+    return [{**flow, **known.get(flow["name"], {})} for flow in recorded]
 
 
 def check_order(path, steps):
@@ -191,6 +234,8 @@ def check_rule(path, where, rule, ids):
         raise FlowError(path, f"{where} has a rule with {', '.join(sorted(set(rule) - RULE_KEYS))}, which is not known")
     if "source" not in rule or "service" not in rule:
         raise FlowError(path, f"{where} has a rule without source and service")
+    if rule["source"] not in SOURCES:
+        raise FlowError(path, f"{where} has a rule of the source {rule['source']}; there are {', '.join(SOURCES)}")
     if rule.get("level", "info") not in LEVELS or rule.get("tier", 0) not in TIERS:
         raise FlowError(path, f"{where} has a rule of the level {rule.get('level')} and the tier {rule.get('tier')}")
     within = rule.get("within") or [None, None]

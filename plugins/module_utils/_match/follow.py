@@ -10,21 +10,12 @@ import json
 import math
 from datetime import datetime, timezone
 
-from .._normalise.events import (
-    WHOLE_SECOND,
-    joined,
-    keys_of,
-    of_hosts,
-    of_logs,
-    of_queue,
-    of_record,
-    of_spans,
-    seconds_of,
-    server_of,
-    stage_of,
-)
+from .._collect.sources import SOURCES
+from .._collect.sources.api import WHOLE_SECOND
+from .._normalise.events import of_run
 from .._normalise.places import host_of
-from .._record.clock import now
+from .._record.clock import now, seconds_of
+from .._record.ids import keys_of, server_of, stage_of
 from . import flow as flow_module
 from . import status
 from .matcher import Matcher
@@ -33,25 +24,7 @@ from .rivals import own_keys
 # Who complains of more than so many things is in a flood.
 MOST_ERRORS = 200
 
-FIELDS = (
-    "method",
-    "path",
-    "status",
-    "client",
-    "caller",
-    "seconds",
-    "action",
-    "topic",
-    "message",
-    "state",
-    "fact",
-    "step",
-    "logger",
-    "exception",
-    "function",
-    "verb",
-    "table",
-)
+FIELDS = sorted({field for source in SOURCES.values() for field in source.fields})
 
 
 def wanted(record, flows):
@@ -61,7 +34,7 @@ def wanted(record, flows):
         "keys": keys_of(record),
         **flow_module.wanted(flows),
         "began": began,
-        "trace": stage_of(record, "boot")["details"].get("trace"),
+        **{name: told for source in SOURCES.values() for name, told in source.wanted(record).items()},
         # The validation of a token may have been that long ago.
         "since": began - flow_module.TOKEN_CACHE,
         "until": seconds_of(now()),
@@ -69,16 +42,17 @@ def wanted(record, flows):
     }
 
 
-def follow(record, flows, logs, queue=None, spans=None):
-    """(flows as run.json has them, all events). logs, queue, spans: host to what modules have returned of it."""
-    found = [*of_record(record), *of_hosts(record), *of_logs(record, logs)]
-    found += [*of_queue(record, queue or {}, logs), *of_spans(record, spans or {})]
-    events = joined(found)
-    sources = [{**source, "host": host} for host, read in logs.items() for source in read["sources"]]
+def follow(record, flows, reads):
+    """(flows as run.json has them, all events). reads: name of a source to hosts, each with what was read there."""
+    events = of_run(record, reads)
+    sources = [
+        {**source, "host": host}
+        for host, read in (reads.get("log") or {}).items()
+        for source in (read or {}).get("sources") or []
+    ]
     began = seconds_of(record["started"])
     ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
-    told = boots_of(record)
-    matcher = Matcher(events, names_of(record), facts_of(record), sources, began, ended, told)
+    matcher = Matcher(events, names_of(record), facts_of(record), sources, began, ended, boots_of(record))
     return [as_record(flow, matcher) for flow in flows], events
 
 
@@ -111,40 +85,16 @@ def errors_of(events):
     return [{**dict(zip(names, what)), **rest} for what, rest in list(found.items())[:MOST_ERRORS]]
 
 
-def logs_read(logs):
-    """What was read of each host's logs, and what was not and why."""
-    return [
-        {
-            "host": host,
-            "reason": None if "events" in (read or {}) else (read or {}).get("msg") or "it was not asked",
-            "sources": (read or {}).get("sources") or [],
-            "unread": (read or {}).get("unread") or [],
-        }
-        for host, read in sorted(logs.items())
-    ]
-
-
-def recorded(queue):
-    """What was recorded of the message queue from each host that was asked to, and what not and why."""
-    return [
-        {
-            "host": host,
-            "messages": len(read.get("events") or []),
-            "foreign": read.get("foreign", False),
-            "reason": read.get("why") if "events" in read else read.get("msg") or "it was not asked",
-        }
-        for host, read in sorted(queue.items())
-        if read
-    ]
-
-
-def traced(spans):
-    """How many spans were read on the host that was asked for them, or why none were."""
-    return [
-        {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
-        for host, read in sorted(spans.items())
-        if read and not read.get("skipped")
-    ]
+def accounts(reads):
+    """What was read of each source, what was not, and why, as keys of the record."""
+    found = {}
+    for source in SOURCES.values():
+        rows = source.account(reads.get(source.name) or {})
+        if source.filed_as == "sources" and rows:
+            found.setdefault("sources", {})[source.name] = rows
+        elif rows or source.filed_as == "logs":
+            found[source.filed_as] = rows
+    return found
 
 
 def names_of(record):
@@ -185,6 +135,7 @@ def as_record(flow, matcher):
         "name": flow["name"],
         "title": flow["title"],
         "lifelines": flow["lifelines"],
+        **flow_module.telling(flow),
         "steps": steps,
         "coverage": covered,
         "rivals": matcher.rivalry,
@@ -198,7 +149,7 @@ def written(at):
     return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="microseconds")
 
 
-def of_run(events):
+def kept(events):
     """What carries no id may be anybody's, and is not kept; where it counts as evidence, the flow has it."""
     return [one for one in events if one["keys"] or one["source"] == "api" or one["kind"] == "error"]
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+from .._collect.sources import SOURCES
+from .._record import shapes
+from .._record.levels import LEVELS
 from . import order
 from .components import is_beside
-from .flow import LEVELS, TOKEN_CACHE, agrees, compiled, search
+from .flow import TOKEN_CACHE, agrees, compiled, search
 from .rivals import own_keys, rivals_in
 from .status import status_of
 
 # Some rules need the times of steps that others have shown: they have their turn later.
 TURNS = 4
-# The access that a source takes, where a rule says nothing else
-TIER_OF = {"api": 0, "console": 0, "queue": 3, "span": 3}
 
 
 def turn_of(rule, part):
@@ -54,11 +55,19 @@ def pattern_of(one):
 class Matcher:
     """Events of one run, ready to be matched with any flow.
 
-    names: what {host}, {server} and so on stand for. facts: what a step's "when" is asked of. sources: what was read,
-    list of host, service, whole. told: what an administrator was told of other boots (see rivals_in).
+    names: what {host}, {server} and so on stand for. facts: what a step's "when" is asked of. sources: the logs that
+    were read, list of host, service, whole. told: what an administrator was told of other boots (see rivals_in).
+    levels: service to the level at which it logs, where that is known better than by the events.
+    logs_alone: nobody asked the API, so that none of its rules owes anything.
+    caller_known: whether the host that has sent a request is known by its address.
+    complete: whether all that happened had to be seen, so that a step can be missing.
     """
 
-    def __init__(self, events, names, facts, sources, began, ended, told=None):
+    def __init__(
+        self, events, names, facts, sources, began, ended, told=None,
+        levels=None, logs_alone=False, caller_known=True, complete=True,
+    ):  # fmt: skip
+        self.logs_alone, self.caller_known, self.complete = logs_alone, caller_known, complete
         self.names, self.facts, self.sources = names, facts, sources
         self.began, self.ended = began, ended
         self.index = defaultdict(list)
@@ -77,12 +86,13 @@ class Matcher:
             if one["source"] == "log":
                 level = self.levels.get(one["service"], "info")
                 self.levels[one["service"]] = max(level, one["level"] or "info", key=LEVELS.index)
+        self.levels.update(levels or {})
 
     def match(self, flow):
         """The steps of a flow as run.json has them."""
         if "base" in flow:
             return retold(flow["steps"], self.match(flow["base"]))
-        steps = [dict(self.basics(step)) for step in flow["steps"]]
+        steps = [self.basics(step, flow) for step in flow["steps"]]
         # A list of exchanges that may repeat themselves: each event shows one of them, in their order.
         self.used = set() if flow.get("exclusive") else None
         by_id = {step["id"]: step for step in steps}
@@ -98,7 +108,8 @@ class Matcher:
                 choose(step)
         for step, rules in zip(steps, flow["steps"]):
             settle(step, rules, self)
-        self.miss(steps, flow["steps"], by_id)
+        if self.complete:
+            self.miss(steps, flow["steps"], by_id)
         return steps
 
     def miss(self, steps, rules_of_steps, by_id):
@@ -122,6 +133,10 @@ class Matcher:
             return []  # the run has no such name, and nothing could have been found
         if rule.get("edge") == "later":
             return []  # what is only to be seen later may still come
+        if self.logs_alone and (rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule):
+            return []
+        if not self.caller_known and "caller" in rule.get("where", ""):
+            return []
         if rule["source"] == "api" and rule.get("kind") in ("http", "state"):
             return ["what the run itself saw"]  # it knows all its own requests, and looked at the state to the end
         sources = [source for source in self.sources if source["service"] == rule["service"]]
@@ -160,30 +175,23 @@ class Matcher:
                 return rule["because"]
         return None
 
-    def basics(self, step):
+    def basics(self, step, flow):
         applies = search(step["when"], self.facts) if "when" in step else True
-        return {
-            "id": str(step["id"]),
-            "phase": step.get("phase"),
-            "source": step["source"],
-            "target": step["target"],
-            "message": step["message"],
-            "kind": step["kind"],
-            "owed_by": order.NOBODY if may_be_left_out(step) else step.get("owed_by", step["source"]),
-            "follows": [str(one) for one in step.get("follows") or ()],
-            "numbers": step.get("numbers") or {},
-            "became": step.get("became"),
-            "today": step.get("today"),
-            "status": "unseen" if applies else "skipped",
-            "reason": None if applies else step.get("unless") or f"it needs {step['when']}",
-            "at": None,
-            "until": None,
-            "duration_s": None,
-            "resolution_s": None,
-            "error_s": None,
-            "host": None,
-            "evidence": [],
-        }
+        meaning = (flow.get("phases") or {}).get(step.get("phase")) or {}
+        return shapes.step(
+            step["id"],
+            *(step[name] for name in ("source", "target", "message", "kind")),
+            phase=step.get("phase"),
+            stage=meaning.get("stage") or flow.get("stage") or "boot",
+            repeats=bool(meaning.get("repeats")),
+            owed_by=order.NOBODY if may_be_left_out(step) else step.get("owed_by", step["source"]),
+            follows=[str(before) for before in step.get("follows") or ()],
+            numbers=step.get("numbers") or {},
+            became=step.get("became"),
+            today=step.get("today"),
+            status="unseen" if applies else "skipped",
+            reason=None if applies else step.get("unless") or f"it needs {step['when']}",
+        )
 
     def evidence(self, rule, steps, part):
         if part == "absent" and rule["source"] == "log":
@@ -213,7 +221,7 @@ class Matcher:
                 continue
             if "window" in rule and (rule["window"] not in one["window"] or own_keys(one)):
                 continue
-            if one["source"] in ("log", "queue") and not self.is_ours(one, rule, sure):
+            if SOURCES[one["source"]].of_others and not self.is_ours(one, rule, sure):
                 continue
             if rule.get("needs") and rule["needs"] not in one["keys"]:
                 continue
@@ -225,7 +233,7 @@ class Matcher:
         return found
 
     def is_ours(self, one, rule, sure):
-        """What a log tells is ours by an id, or because there was no other whose it could be."""
+        """An event that may be of others is ours by an id, or because there was no other whose it could be."""
         if own_keys(one) or (rule.get("needs") == "asked" and "asked" in one["keys"]):
             return True
         return ("window" in rule or "shared" in one["keys"]) and (not sure or self.ours_alone(one))
@@ -264,40 +272,30 @@ class Matcher:
         if self.span(rule, steps) is None or self.candidates(rule, steps, sure=False):
             return []
         where = ", ".join(sorted({source["host"] for source in sources}))
-        return [
-            {
-                "source": "log",
-                "service": rule["service"],
-                "tier": rule.get("tier", 2),
-                "level": rule.get("level", "info"),
-                "grade": "keyed",
-                "at": None,
-                "until": None,
-                "host": where,
-                "text": rule.get("text") or f"the log of {rule['service']} was read whole and does not show it",
-                "resolution_s": None,
-                "error_s": None,
-            }
-        ]
+        text = rule.get("text") or f"the log of {rule['service']} was read whole and does not show it"
+        about = {"level": rule.get("level", "info"), "host": where}
+        return [shapes.evidence("log", rule["service"], text, rule.get("tier", SOURCES["log"].tier), **about)]
 
     def told(self, rule, one):
-        # What is true later shows that it happened, but not when.
-        timeless = one.get("timeless")
+        """An event as the evidence of a step."""
+        source = SOURCES[one["source"]]
         at = one["until"] if rule.get("edge") == "end" and one["until"] is not None else one["at"]
-        timeless = timeless or rule.get("edge") == "later"
-        return {
-            "source": one["source"],
-            "service": one["service"],
-            "tier": rule.get("tier", TIER_OF.get(one["source"], 2)),
-            "level": one["level"],
-            "grade": "window" if one["source"] in ("log", "queue") and not one["keys"].keys() - {"shared"} else "keyed",
-            "at": None if timeless else at,
-            "until": None if timeless or at == one["until"] else one["until"],
-            "host": one["host"],
-            "text": rule.get("text") or one["text"],
-            "resolution_s": None if timeless else one["resolution_s"],
-            "error_s": None if timeless else one["error_s"],
-        }
+        # What is true later shows that it happened, but not when.
+        if one.get("timeless") or rule.get("edge") == "later":
+            times = {}
+        else:
+            until = None if at == one["until"] else one["until"]
+            times = {"at": at, "until": until, "resolution_s": one["resolution_s"], "error_s": one["error_s"]}
+        return shapes.evidence(
+            source.name,
+            one["service"],
+            rule.get("text") or one["text"],
+            rule.get("tier", source.tier),
+            level=one["level"],
+            grade="window" if source.of_others and not one["keys"].keys() - {"shared"} else "keyed",
+            host=one["host"],
+            **times,
+        )
 
 
 def retold(steps, base):
@@ -315,20 +313,21 @@ def retold_step(step, covered):
     )
     first = timed[0] if timed else dict.fromkeys(("at", "resolution_s", "error_s", "host"))
     until = max((one["until"] or one["at"] for one in timed), default=None)
-    return {
-        **{name: step.get(name) for name in ("phase", "source", "target", "message", "kind", "became", "today")},
-        "id": str(step["id"]),
-        "numbers": step.get("numbers") or {},
-        "owed_by": step["source"],
-        "follows": [],
-        "covers": [str(one) for one in step["covers"]],
-        "status": status,
-        "reason": f"of its steps {lacking}" if lacking else None,
+    return shapes.step(
+        step["id"],
+        *(step[name] for name in ("source", "target", "message", "kind")),
+        **{name: step.get(name) for name in ("phase", "became", "today")},
+        stage=covered[0]["stage"],
+        repeats=all(one["repeats"] for one in covered),
+        numbers=step.get("numbers") or {},
+        covers=[str(one) for one in step["covers"]],
+        status=status,
+        reason=f"of its steps {lacking}" if lacking else None,
         **{name: first[name] for name in ("at", "resolution_s", "error_s", "host")},
-        "until": until,
-        "duration_s": round(until - first["at"], 6) if timed else None,
-        "evidence": [dict(one["evidence"][0]) for one in covered if one["evidence"]],
-    }
+        until=until,
+        duration_s=round(until - first["at"], 6) if timed else None,
+        evidence=[dict(one["evidence"][0]) for one in covered if one["evidence"]],
+    )
 
 
 def choose(step):
@@ -358,23 +357,7 @@ def settle(step, rules, matcher):
 
 def how_to_see(rules, matcher):
     """What would show a step that nothing showed: which log, at which level, or which access."""
-    ways = []
-    for rule in rules.get("observe") or []:
-        if rule["source"] == "log":
-            read = [source for source in matcher.sources if source["service"] == rule["service"]]
-            level = rule.get("level", "info")
-            if not read:
-                ways.append(f"the log of {rule['service']}")
-            elif LEVELS.index(level) > LEVELS.index(matcher.levels.get(rule["service"], "info")):
-                setting = "debug = true" if level == "debug" else "oslo.messaging at DEBUG"
-                ways.append(f"{rule['service']} with {setting}")
-        elif rule["source"] == "queue":
-            ways.append("the messages on the queue (stackproof_firehose)")
-        elif rule["source"] == "span":
-            ways.append("OSProfiler (stackproof_profiler_key)")
-        elif rule["source"] == "host":
-            ways.append(f"ssh to the host of {rule['service']}")
-        elif rule.get("tier") == 1:
-            ways.append("an administrator's cloud")
-    unique = list(dict.fromkeys(ways))
+    read = {source["service"] for source in matcher.sources}
+    ways = [SOURCES[rule["source"]].to_see(rule, matcher.levels, read) for rule in rules_in(rules)]
+    unique = list(dict.fromkeys(filter(None, ways)))
     return "would be shown by " + ", or ".join(unique) if unique else "nothing that was read shows it"

@@ -57,7 +57,7 @@ def paths(steps, stage="boot"):
 
 
 def is_of(step, stage):
-    return (step["phase"] == "metadata") == (stage == "metadata")
+    return step["stage"] == stage
 
 
 def path_from(first, before, by_id, done):
@@ -105,9 +105,7 @@ def pause(stage, steps):
 
 
 def last_seen(steps):
-    """The step of the chain that was seen last, polls apart: they go on whatever happens."""
+    """The step of the chain that was seen last, but for those that repeat whatever happens."""
     before = follows(steps)
-    timed = [
-        one for one in steps if one["status"] == "seen" and one["at"] and before[one["id"]] and one["phase"] != "poll"
-    ]
+    timed = [one for one in steps if one["status"] == "seen" and one["at"] and before[one["id"]] and not one["repeats"]]
     return max(timed, key=lambda one: one["at"], default=None)

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from .flow import LEVELS, TIERS, search
+from .._record.levels import LEVELS
+from .flow import TIERS, search
 
 STATUSES = ("seen", "cached", "absent", "skipped", "unseen", "missing")
 

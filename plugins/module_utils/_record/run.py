@@ -15,6 +15,7 @@ import secrets
 import tempfile
 from datetime import datetime, timezone
 
+from . import shapes
 from .clock import now, seconds_between
 from .errors import StageError
 from .ledger import Ledger, own_text, private
@@ -25,7 +26,6 @@ RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
 # Characters of a record, of which the largest that was seen has less than a hundredth
 LONGEST = 64 << 20
 BY_CHANCE = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-UNFINISHED = {"result": "incomplete", "stage": None, "step": None, "component": None, "host": None}
 
 
 def new_run_id():
@@ -56,7 +56,7 @@ def new_record(run_id, cloud):
         "started": now(),
         "finished": None,
         "duration_s": None,
-        "verdict": {**UNFINISHED, "reason": "The run has not finished.", "alternatives": []},
+        "verdict": shapes.verdict("incomplete", None, "The run has not finished."),
         "stages": [],
         "hosts": [],
         "flows": [],
@@ -191,6 +191,17 @@ def read_record(directory):
         raise StageError("no_run", f"{path} is not of the schema {SCHEMA}, but {schema}")
     if not is_understood(record):
         raise StageError("no_run", f"{path} has not what a record of the schema {SCHEMA} has")
+    return completed(record)
+
+
+def completed(record):
+    """The same, with what a record of 0.1.0 does not say of its flows: how each is told, and what its steps are of."""
+    for flow in record.get("flows") or ():
+        for name, usual in (("judged", False), ("told_as", None), ("parts", [])):
+            flow.setdefault(name, usual)
+        for step in flow["steps"]:
+            step.setdefault("stage", "boot")
+            step.setdefault("repeats", False)
     return record
 
 

@@ -28,15 +28,6 @@ MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 RESULTS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
 COUNTED = ("seen", "window", "cached", "absent", "skipped", "unseen", "missing")
 TIERS = ("plain user", "administrator", "ssh and logs", "instrumented")
-# Parts of a boot, by steps of the flow: where each begins and ends; of several steps the first or the last known counts
-PARTS = (
-    ("scheduling", "from the request to the compute host", ("4",), ("13",), max),
-    ("network", "ports, their network and their address", ("26",), ("26c", "32"), max),
-    ("volume", "the volume and how to reach it", ("39",), ("42",), max),
-    ("image", "from the question to Glance to the disk", ("19",), ("24", "22"), None),
-    ("spawn", "plugging and starting, until it is active", ("44", "43"), ("45",), max),
-    ("guest", "from its start to its first request for metadata", ("43",), ("52",), max),
-)
 
 
 def render(record, template_text, diagram=None, history=()):
@@ -69,8 +60,8 @@ def inlined(svg):
 
 def view(record, history=()):
     flows = record["flows"]
-    guide = next((flow for flow in flows if flow["name"] == "ops_guide"), None)
-    story = next((flow for flow in flows if flow["name"] == "request_flow"), None)
+    guide = next((flow for flow in flows if flow["told_as"] == "guide"), None)
+    story = next((flow for flow in flows if flow["told_as"] == "story"), None)
     return {
         "run_id": record["run_id"],
         "cloud": record["cloud"],
@@ -378,7 +369,7 @@ def coverage_view(flow):
 def boot_parts(flow):
     """How long each part of the boot took, as bars that may overlap; None if no part is known."""
     at = {step["id"]: step["at"] for step in flow["steps"] if step["at"]}
-    spans = [(name, said, *part_span(at, starts, ends, last)) for name, said, starts, ends, last in PARTS]
+    spans = [(part["name"], part["says"], *part_span(at, part)) for part in flow["parts"]]
     known = [one for one in spans if one[2] is not None]
     if not known:
         return None
@@ -393,12 +384,13 @@ def boot_parts(flow):
     return {"rows": rows, "ticks": ticks(whole), "whole": span(whole), "zero": moment(zero)}
 
 
-def part_span(at, starts, ends, last):
-    """(start, end) of a part of the boot; without last, the first named end that is known is the one."""
-    begun, ended = [at[one] for one in starts if one in at], [at[one] for one in ends if one in at]
+def part_span(at, part):
+    """(start, end) of a part of the boot: to its last known end, or to the first named end that is known."""
+    begun = [at[step] for step in part["from"] if step in at]
+    ended = [at[step] for step in part.get("to") or part["to_first"] if step in at]
     if not begun or not ended:
         return None, None
-    start, end = min(begun), last(ended) if last else ended[0]
+    start, end = min(begun), max(ended) if "to" in part else ended[0]
     # Clocks of two hosts may differ by more than a short part takes: then its length is not known.
     return (start, end) if start <= end else (None, None)
 

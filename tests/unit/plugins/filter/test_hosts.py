@@ -61,42 +61,6 @@ def test_a_host_that_only_a_group_names_counts(platform):
     assert hosts.hosts_with({"compute": ["c9"]}, platform(), ALL) == ["c9"]
 
 
-def test_what_was_registered_of_each_host_is_gathered(platform):
-    hostvars = {
-        "c1": {"group_names": ["compute"], "stackproof_ceph_before": {"health": {}}, "another": 1},
-        "n1": {},
-    }
-    clocks = {"c1": {"offset_s": 0.1}, "n1": {"unreachable": True}}
-    reads = {"c1": {"facts": {}, "logs": {"events": "[]"}}, "n1": None}
-    assert hosts.evidence(hostvars, ["c1", "n1"], platform(), clocks, reads) == {
-        "c1": {
-            "groups": ["compute"],
-            "parts": ["compute"],
-            "clock": {"offset_s": 0.1},
-            "read": {"facts": {}},
-            "before": {"health": {}},
-        },
-        "n1": {"groups": [], "parts": [], "clock": {"unreachable": True}, "read": None, "before": None},
-    }
-
-
-def test_the_logs_of_each_host_are_taken_or_why_it_was_not_read():
-    refused, logs = {"failed": True, "msg": "no ssh"}, {"events": "[]", "sources": []}
-    reads = {"c1": {"facts": {}, "logs": logs}, "c2": refused, "c3": None}
-    assert hosts.logs_in(reads) == {"c1": logs, "c2": refused, "c3": None}
-
-
-@pytest.mark.parametrize("nobody", [[], ["all", "!all"]])
-def test_nothing_is_gathered_from_nobody(nobody):
-    assert hosts.evidence({"c1": {}}, nobody, {}, {}, {}) == {}
-    assert hosts.registered({"c1": {"logs": 1}}, nobody, "logs") == {}
-
-
-def test_what_one_task_has_registered_is_gathered_by_its_name():
-    hostvars = {"c1": {"logs": {"events": []}, "another": 1}, "n1": {"another": 2}, "web1": {"logs": 3}}
-    assert hosts.registered(hostvars, ["c1", "n1"], "logs") == {"c1": {"events": []}, "n1": None}
-
-
 @pytest.mark.parametrize(
     ("host", "found"),
     [
@@ -122,19 +86,7 @@ def test_without_such_hosts_nobody_has_to_do_with_it(platform, groups):
     assert hosts.hosts_of(groups, platform(), "c1") == hosts.NOBODY
 
 
-def test_what_a_loop_has_registered_is_told_by_host():
-    result = {"results": [{"item": "c1", "offset_s": 0.1}, {"item": "n1", "unreachable": True}]}
-    assert hosts.by_item(result) == {"c1": result["results"][0], "n1": result["results"][1]}
-
-
-@pytest.mark.parametrize("result", [None, {}, {"skipped": True}])
-def test_a_loop_that_did_not_run_has_no_items(result):
-    assert hosts.by_item(result) == {}
-
-
 def test_the_filters_are_known_by_their_names(platform):
     filters = hosts.FilterModule().filters()
-    assert set(filters) == {
-        "parts_of", "hosts_with", "first_with", "hosts_of", "evidence", "logs_in", "registered", "by_item",
-    }  # fmt: skip
+    assert set(filters) == {"parts_of", "hosts_with", "first_with", "hosts_of"}
     assert filters["parts_of"](["storage"], platform()) == ["ceph"]

@@ -17,7 +17,6 @@ SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 UNREAD = {"what": "the domain", "kind": "refused", "command": "virsh", "why": "sudo refuses: virsh: sudo: no"}
 FOUND = {
     "groups": ["compute"],
-    "parts": ["compute"],
     "clock": {"offset_s": 0.002, "error_s": 0.009},
     "read": {"changed": False, "facts": {"names": ["compute2"]}, "unread": []},
     "before": {"health": {"status": "HEALTH_OK", "checks": {}}, "user": "admin"},
@@ -35,6 +34,7 @@ RECORD = {
     "unread": [],
     "checks": [],
 }
+PLATFORM = {"groups": {"compute": ["compute"]}}
 NOTHING = {**RECORD, "facts": {}, "clock_offset_s": None, "clock_error_s": None, "health_before": None}
 LOST = {**FOUND, "clock": {"unreachable": True, "msg": "ssh: no"}, "before": None}
 
@@ -52,7 +52,7 @@ def record(run):
 
 
 def test_a_host_that_was_read_is_recorded_with_all_that_it_said():
-    assert module.as_record("compute2", FOUND) == RECORD
+    assert module.as_record("compute2", FOUND, PLATFORM) == RECORD
 
 
 def test_a_host_that_was_read_in_part_says_what_was_not():
@@ -60,7 +60,7 @@ def test_a_host_that_was_read_in_part_says_what_was_not():
     read = {**FOUND["read"], "unread": [UNREAD, second]}
     reason = "the domain: sudo refuses: virsh: sudo: no; the link: failed"
     expected = {**RECORD, "reason": reason, "unread": [UNREAD, second]}
-    assert module.as_record("compute2", {**FOUND, "read": read}) == expected
+    assert module.as_record("compute2", {**FOUND, "read": read}, PLATFORM) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,24 @@ def test_a_host_that_was_read_in_part_says_what_was_not():
     ],
 )
 def test_a_host_that_could_not_be_read_says_why(read, status, reason):
-    assert module.as_record("compute2", {**LOST, "read": read}) == {**NOTHING, "status": status, "reason": reason}
+    assert module.as_record("compute2", {**LOST, "read": read}, PLATFORM) == {
+        **NOTHING,
+        "status": status,
+        "reason": reason,
+    }
 
 
 def test_a_clock_and_a_health_that_were_not_asked_for_are_none():
-    found = module.as_record("a", {**FOUND, "clock": None, "before": None})
+    found = module.as_record("a", {**FOUND, "clock": None, "before": None}, PLATFORM)
     assert (found["clock_offset_s"], found["clock_error_s"], found["health_before"]) == (None, None, None)
 
 
 def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     lost = {**LOST, "read": {"unreachable": True, "msg": "ssh: no"}}
     partly = {**FOUND, "read": {**FOUND["read"], "unread": [UNREAD]}}
-    result = call(module, run_dir=asked.directory, hosts={"n1": partly, "c2": FOUND, "c1": lost})
+    result = call(
+        module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={"n1": partly, "c2": FOUND, "c1": lost}
+    )
     assert result["changed"]
     assert result["hosts"] == [
         {"host": "c1", "status": "unreachable", "reason": "ssh: no"},
@@ -104,24 +110,26 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
 
 
 def test_no_hosts_are_filed_as_none(call, asked):
-    assert call(module, run_dir=asked.directory, hosts={})["hosts"] == []
+    assert call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={})["hosts"] == []
     assert record(asked)["hosts"] == []
 
 
 def test_check_mode_files_nothing(call, asked, warned):
-    result = call(module, check=True, run_dir=asked.directory, hosts={"c2": {**LOST, "read": None}})
+    result = call(
+        module, check=True, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={"c2": {**LOST, "read": None}}
+    )
     assert result["hosts"] == [{"host": "c2", "status": "unreadable", "reason": "it was not asked"}]
     assert record(asked)["hosts"] == []
     assert warned == ["c2 is unreadable: it was not asked"]
 
 
 def test_a_folder_that_is_no_run_is_said(call, tmp_path):
-    result = call(module, run_dir=str(tmp_path), hosts={})
+    result = call(module, run_dir=str(tmp_path), hosts=[], platform=PLATFORM, reads={})
     assert result["failed"]
     assert "is no run's directory" in result["msg"]
 
 
 def test_a_run_that_another_process_works_on_is_left_alone(call, asked):
     with asked.alone():
-        result = call(module, run_dir=asked.directory, hosts={"c2": FOUND})
+        result = call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={"c2": FOUND})
     assert "another process works on the run" in result["msg"]

@@ -10,8 +10,7 @@ import json
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
 from tree import ROLES
@@ -51,7 +50,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
 
 
 def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
-    result = call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
+    result = call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     assert (result["changed"], result.get("failed")) == (True, None)
     assert set(result["coverage"]) == {"ops_guide", "http_trace"}
     assert [row["tier"] for row in result["coverage"]["ops_guide"]] == [0, 1, 2, 2, 2, 3, 3, 3]
@@ -71,21 +70,21 @@ def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
 
 
 def test_the_record_of_a_followed_run_is_valid(call, directory, followed):
-    call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
+    call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     problems = jsonschema.Draft202012Validator(SCHEMA).iter_errors(record(directory))
     assert [f"{list(one.absolute_path)}: {one.message[:200]}" for one in problems if "flows" in one.absolute_path] == []
 
 
 def test_following_again_says_the_same(call, directory, followed):
-    call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
+    call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     before = [(directory / name).read_text() for name in ("run.json", "events.jsonl")]
-    call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
+    call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     assert [(directory / name).read_text() for name in ("run.json", "events.jsonl")] == before
 
 
 def test_check_mode_writes_nothing(call, directory, followed):
     before = (directory / "run.json").read_text()
-    result = call(module, check=True, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
+    result = call(module, check=True, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     assert result["coverage"]["ops_guide"]
     assert (directory / "run.json").read_text() == before
     assert [path.name for path in directory.iterdir()] == ["run.json"]
@@ -94,7 +93,7 @@ def test_check_mode_writes_nothing(call, directory, followed):
 @pytest.mark.parametrize("lost", [None, {"unreachable": True, "msg": "ssh: no route"}, {"failed": True, "msg": "no"}])
 def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, followed, lost):
     logs = {**returned(followed.logs), "controller1": lost}
-    result = call(module, run_dir=str(directory), flows=FILES[:1], logs=logs)
+    result = call(module, run_dir=str(directory), flows=FILES[:1], reads={"log": logs})
     assert result.get("failed") is None
     steps = {step["id"]: step for step in record(directory)["flows"][0]["steps"]}
     ways = "the log of nova-api, or the messages on the queue (stackproof_firehose)"
@@ -104,7 +103,7 @@ def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, foll
 
 def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):
     message = {
-        "at": events.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
+        "at": clock.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
         "kind": "rpc", "level": None, "said": [], "window": [], "action": "cast", "message": "a" * 32,
         "method": "schedule_and_build_instances", "topic": "conductor", "client": "10.71.16.12",
         "keys": {"server": [followed.record["instance"]["server"]["id"]]},
@@ -114,7 +113,7 @@ def test_messages_that_were_recorded_are_filed_and_used(call, directory, followe
         "compute1": None,
         "broker2": {"failed": True, "msg": "no amqp"},
     }
-    call(module, run_dir=str(directory), flows=FILES[:1], queue=queue)
+    call(module, run_dir=str(directory), flows=FILES[:1], reads={"queue": queue})
     filed = record(directory)
     assert [(one["host"], one["messages"], one["reason"]) for one in filed["queue"]] == [
         ("broker2", 0, "no amqp"),
@@ -167,6 +166,6 @@ def test_a_missing_library_is_said(call, directory, monkeypatch):
 
 def test_a_run_that_another_process_works_on_is_left_alone(call, directory, followed):
     with run.Run(str(directory)).alone():
-        result = call(module, run_dir=str(directory), flows=FILES, logs=returned(followed.logs))
+        result = call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     assert "another process works on the run" in result["msg"]
     assert record(directory)["flows"] == []

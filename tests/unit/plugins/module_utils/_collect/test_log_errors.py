@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import time
 
+import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, log_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
 OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
@@ -42,7 +42,7 @@ def scan(*lines, service="nova-compute", **wanted):
 def told(*lines, **wanted):
     """What of these lines gets into the record and into the file of events, as text, and the errors."""
     logs = {"compute1": {"events": scan(*lines, **wanted), "addresses": [], "sources": []}}
-    events = events_module.of_logs({"hosts": []}, logs)
+    events = events_of.logs({"hosts": []}, logs)
     errors = follow.errors_of(events)
     return json.dumps([logs, errors, list(follow.lines(events))]), errors
 

@@ -14,11 +14,12 @@ import hashlib
 import hmac
 import json
 
+import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from tree import FLOWS, RECORDED
 
 SPANS = RECORDED / "spans"
@@ -65,7 +66,7 @@ def span(name="wsgi", stop=True, **info):
 
 def test_a_span_that_has_not_ended_has_no_end():
     (told,) = osprofiler.read({"children": [span(stop=False)]})
-    assert (told["until"], told["at"]) == (None, events_module.seconds_of("2026-11-21T17:00:00.5Z"))
+    assert (told["until"], told["at"]) == (None, clock.seconds_of("2026-11-21T17:00:00.5Z"))
 
 
 def test_a_span_without_a_begin_is_passed_over():
@@ -108,7 +109,7 @@ def test_a_name_that_is_none_is_not_told():
 def follow(run, report):
     loaded = [flow_module.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
     spans = {"controller1": {"spans": osprofiler.read(report)}}
-    flows, events = follow_module.follow(run, loaded, {}, {}, spans)
+    flows, events = follow_module.follow(run, loaded, {"span": spans})
     return [{step["id"]: step for step in flow["steps"]} for flow in flows], events
 
 
@@ -182,16 +183,16 @@ def test_each_span_is_by_the_clock_of_its_own_host(run, report):
     for host in run["hosts"]:
         host.update(clock_offset_s=0.0, clock_error_s=0.0)
     spans = {"controller1": {"spans": osprofiler.read(report)}}
-    plain = events_module.of_spans(run, spans)
+    plain = events_of.spans(run, spans)
     next(host for host in run["hosts"] if host["host"] == "compute1").update(clock_offset_s=5.0, clock_error_s=0.1)
-    for one, moved in zip(plain, events_module.of_spans(run, spans)):
+    for one, moved in zip(plain, events_of.spans(run, spans)):
         assert one["at"] - moved["at"] == pytest.approx(5 if one["host"] == "compute1" else 0, abs=1e-4)
     assert {one["host"] for one in plain} >= {"controller1", "compute1", "network1"}
 
 
 def test_the_record_says_how_many_spans_were_read_and_why_none():
     asked = {"a": {"spans": [1, 2]}, "b": {"failed": True, "msg": "no osprofiler"}, "c": {"skipped": True}, "d": None}
-    assert follow_module.traced(asked) == [
+    assert follow_module.accounts({"span": asked})["spans"] == [
         {"host": "a", "spans": 2, "reason": None},
         {"host": "b", "spans": 0, "reason": "no osprofiler"},
     ]

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
+import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import firehose
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import queue as queue_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import ids
 from tree import FLOWS, RECORDED
 
 QUEUE = RECORDED / "queue"
@@ -38,7 +39,7 @@ def kept():
 
 @pytest.fixture
 def read(run, kept):
-    return queue_module.read([json.dumps(one) for one in kept], events_module.keys_of(run))
+    return queue_module.read([json.dumps(one) for one in kept], ids.keys_of(run))
 
 
 def test_nothing_of_a_message_is_kept_but_what_is_named(kept):
@@ -94,8 +95,8 @@ def test_only_messages_of_the_run_are_returned_with_their_replies(read, kept):
 
 def test_a_torn_line_is_passed_over(kept, run):
     lines = [json.dumps(one) for one in kept]
-    whole = queue_module.read(lines, events_module.keys_of(run))
-    assert queue_module.read([*lines, lines[0][:40]], events_module.keys_of(run)) == whole
+    whole = queue_module.read(lines, ids.keys_of(run))
+    assert queue_module.read([*lines, lines[0][:40]], ids.keys_of(run)) == whole
 
 
 NO_LOGS = {"events": [], "sources": [], "addresses": ["10.71.16.14"]}
@@ -104,7 +105,7 @@ NO_LOGS = {"events": [], "sources": [], "addresses": ["10.71.16.14"]}
 def follow(run, read):
     queue = {"controller1": {"events": read, "foreign": False, "why": None}} if read is not None else {}
     loaded = [flow_module.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
-    flows, events = follow_module.follow(run, loaded, {"compute1": NO_LOGS}, queue)
+    flows, events = follow_module.follow(run, loaded, {"log": {"compute1": NO_LOGS}, "queue": queue})
     return [{step["id"]: step for step in flow["steps"]} for flow in flows], events
 
 
@@ -135,7 +136,7 @@ def test_replies_and_deliveries_have_the_name_of_what_was_asked(run, read):
 
 
 def test_the_host_of_a_message_is_who_sent_or_took_it(run, read):
-    told = events_module.of_queue(run, {"controller1": {"events": read}}, {"compute1": NO_LOGS})
+    told = events_of.queue(run, {"controller1": {"events": read}}, {"compute1": NO_LOGS})
     (taken,) = (one for one in told if (one["action"], one["method"]) == ("received", "build_and_run_instance"))
     (sent,) = (one for one in told if (one["action"], one["method"]) == ("cast", "build_and_run_instance"))
     assert (taken["host"], sent["host"]) == ("compute1", "controller1")
@@ -144,9 +145,9 @@ def test_the_host_of_a_message_is_who_sent_or_took_it(run, read):
 def test_the_clock_is_that_of_the_broker_s_host(run, read):
     for host in run["hosts"]:
         host.update(clock_offset_s=0.0, clock_error_s=0.0)
-    plain = events_module.of_queue(run, {"controller1": {"events": read}}, {})
+    plain = events_of.queue(run, {"controller1": {"events": read}}, {})
     next(host for host in run["hosts"] if host["host"] == "controller1").update(clock_offset_s=5.0, clock_error_s=0.1)
-    moved = events_module.of_queue(run, {"controller1": {"events": read}}, {})
+    moved = events_of.queue(run, {"controller1": {"events": read}}, {})
     assert moved[0]["at"] == pytest.approx(plain[0]["at"] - 5)
     assert moved[0]["error_s"] == pytest.approx(0.1)
 
@@ -158,7 +159,7 @@ def test_the_record_says_what_was_recorded_and_why_not():
         "c": None,
         "d": {"events": [], "foreign": False, "why": "the recorder had ended before"},
     }
-    assert follow_module.recorded(asked) == [
+    assert follow_module.accounts({"queue": asked})["queue"] == [
         {"host": "a", "messages": 2, "foreign": True, "reason": None},
         {"host": "b", "messages": 0, "foreign": False, "reason": "no amqp"},
         {"host": "d", "messages": 0, "foreign": False, "reason": "the recorder had ended before"},

@@ -20,6 +20,7 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from tree import RECORDED, ROLES
 
 FAILED = {path.stem: json.loads(path.read_text()) for path in sorted((RECORDED / "failed").glob("*.json"))}
@@ -29,22 +30,24 @@ NOTHING = ["unseen", None, None]
 
 
 def step_of(step, status, at=None, host=None):
-    return {
-        **{name: step.get(name) for name in ("phase", "source", "target", "message", "kind", "became")},
-        "id": str(step["id"]),
-        "owed_by": step.get("owed_by", step["source"]),
-        "follows": [str(one) for one in step.get("follows") or ()],
-        "status": status,
-        "at": at,
-        "host": host,
-    }
+    meaning = MODERN["phases"].get(step.get("phase")) or {}
+    return shapes.step(
+        *(step[name] for name in ("id", "source", "target", "message", "kind")),
+        phase=step.get("phase"),
+        **meaning,
+        owed_by=step.get("owed_by", step["source"]),
+        follows=[str(one) for one in step.get("follows") or ()],
+        status=status,
+        at=at,
+        host=host,
+    )
 
 
 def run_of(name):
     """The record of a run that failed, as far as it is judged."""
     known = copy.deepcopy(FAILED[name])
     steps = [step_of(step, *known["steps"].get(str(step["id"]), NOTHING)) for step in MODERN["steps"]]
-    return {**known["record"], "flows": [{"name": "modern", "steps": steps}]}
+    return {**known["record"], "flows": [{"name": "modern", "judged": True, "steps": steps}]}
 
 
 def blind(record):
@@ -196,20 +199,17 @@ def test_who_is_not_named_has_no_host_and_no_evidence(frozen):
 
 
 def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
-    step = {"phase": None, "kind": "HTTP REST", "became": None, "follows": [], "host": None}
     steps = [
-        {**step, "id": "a", "source": "client", "target": "nova-api", "message": "Ask", "status": "seen",
-         "at": "2026-11-21T17:10:00.000000+00:00"},
-        {**step, "id": "b", "source": "nova-compute", "target": "libvirt", "message": "Do", "status": "unseen",
-         "at": None},
-    ]  # fmt: skip
-    found = verdict_module.judge({**frozen, "flows": [{"name": "own", "steps": steps}]})
+        shapes.step("a", "client", "nova-api", "Ask", "REST", status="seen", at="2026-11-21T17:10:00.000000+00:00"),
+        shapes.step("b", "nova-compute", "libvirt", "Do", "REST"),
+    ]
+    found = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
     assert (found["step"], found["component"], found["host"]) == ("b", "nova-compute", "compute1")
 
 
 def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
     steps = [step_of({"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}, "missing")]
-    found = verdict_module.judge({**frozen, "flows": [{"name": "own", "steps": steps}]})
+    found = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
     assert found["step"] == "1"
     assert found["component"] in (None, "billing")
 
@@ -221,9 +221,9 @@ def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow
     assert verdict_module.judge(frozen)["step"] is None
 
 
-def test_the_flow_that_knows_most_of_today_is_taken(frozen):
+def test_the_flow_that_says_so_is_taken_or_else_the_first(frozen):
     steps = frozen["flows"][0]["steps"]
-    flows = [{"name": "ops_guide", "steps": steps[:3]}, {"name": "modern", "steps": steps[:5]}]
+    flows = [{"judged": False, "steps": steps[:3]}, {"judged": True, "steps": steps[:5]}]
     assert len(culprit.steps_of({"flows": flows})) == 5
     assert len(culprit.steps_of({"flows": flows[:1]})) == 3
     assert culprit.steps_of({"flows": []}) == []

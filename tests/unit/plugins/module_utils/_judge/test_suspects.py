@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import suspects as suspects_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 
 
 def step(name, source="a", target="b", status="unseen", kind="HTTP REST", follows=(), **more):
-    return {"id": name, "source": source, "target": target, "status": status, "kind": kind, "follows": list(follows),
-            "message": f"m{name}", "became": None, **more}  # fmt: skip
+    return shapes.step(name, source, target, f"m{name}", kind, status=status, follows=list(follows), **more)
 
 
 def host(name, *services, names=(), **facts):
     told = [{"component": one, "unit": f"{one}.service", "state": "running", "for_s": 1.0} for one in services]
-    return {"host": name, "status": "read", "unread": [], "facts": {"names": list(names), "services": told, **facts}}
+    return shapes.host(name, facts={"names": list(names), "services": told, **facts})
 
 
 def suspects(paths=(), steps=(), hosts=(), stage="boot", **record):

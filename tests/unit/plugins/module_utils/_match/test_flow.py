@@ -14,6 +14,7 @@ import tracemalloc
 from collections import Counter
 from types import SimpleNamespace
 
+import events_of
 import jsonschema
 import pytest
 import yaml
@@ -23,7 +24,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import matcher as matcher_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals as rivals_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import status as status_module
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
 from tree import RECORDED, ROLES
 
 FILES = ROLES / "flow" / "files" / "flows"
@@ -35,7 +36,7 @@ MESSAGES = ("received", "taken", "answered")
 
 def follow(run, *names):
     flows, _events_of_run = follow_module.follow(
-        run.record, [FLOWS[name] for name in names or ("ops_guide",)], run.logs
+        run.record, [FLOWS[name] for name in names or ("ops_guide",)], {"log": run.logs}
     )
     for flow in flows:
         flow["by_id"] = {step["id"]: step for step in flow["steps"]}
@@ -354,7 +355,7 @@ def test_every_exchange_was_found_or_is_explained(all_of):
 
 
 def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
-    (trace,), events = follow_module.follow(followed.record, [FLOWS["http_trace"]], followed.logs)
+    (trace,), events = follow_module.follow(followed.record, [FLOWS["http_trace"]], {"log": followed.logs})
     there = Counter((one["service"], one["host"], follow_module.written(one["at"])) for one in events)
     shown = Counter((one["service"], one["host"], one["at"]) for step in trace["steps"] for one in step["evidence"])
     assert len(shown) > 20
@@ -371,7 +372,7 @@ ORDER = [
 
 def order_of(flow, pair):
     first, second = (flow["by_id"][one] for one in pair.split())
-    seconds = events_module.seconds_of(second["at"]) - events_module.seconds_of(first["at"])
+    seconds = clock.seconds_of(second["at"]) - clock.seconds_of(first["at"])
     return seconds, sum(one["resolution_s"] + one["error_s"] for one in (first, second))
 
 
@@ -395,7 +396,7 @@ def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
     assert story["9"]["until"] >= max(times)
     assert story["9"]["covers"] == ["13", "14", "15", "16", "17", "18"]
     assert story["9"]["duration_s"] == pytest.approx(
-        events_module.seconds_of(story["9"]["until"]) - events_module.seconds_of(story["9"]["at"]), abs=1e-5
+        clock.seconds_of(story["9"]["until"]) - clock.seconds_of(story["9"]["at"]), abs=1e-5
     )
 
 
@@ -438,10 +439,12 @@ def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followe
         for one in followed.logs["controller1"]["events"]
         if (one.get("action"), one.get("method")) == ("taken", "dhcp_ready_on_ports") and one["window"]
     ][-1:]
-    ports = events_module.keys_of(followed.record)["port"]
+    ports = ids.keys_of(followed.record)["port"]
     call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
     queue = {"controller1": {"events": [{**call, "service": "rabbitmq", "keys": {"port": ports}}]}}
-    (flow,), _events_of_run = follow_module.follow(followed.record, [FLOWS["ops_guide"]], followed.logs, queue)
+    (flow,), _events_of_run = follow_module.follow(
+        followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
+    )
     step = next(step for step in flow["steps"] if step["id"] == "33")
     assert ("log", "messaging", "keyed") in {(one["source"], one["level"], one["grade"]) for one in step["evidence"]}
 
@@ -458,7 +461,7 @@ def test_without_any_host_ssh_is_asked_for(followed):
 
 def test_steps_of_a_volume_are_skipped_where_there_is_none(followed):
     followed.record["instance"]["volumes"] = []
-    events_module.stage_of(followed.record, "volume")["status"] = "skipped"
+    ids.stage_of(followed.record, "volume")["status"] = "skipped"
     step = follow(followed)["by_id"]["39"]
     assert (step["status"], step["reason"], step["evidence"]) == ("skipped", "the instance has no volume", [])
 
@@ -529,14 +532,14 @@ BIND = next(step for step in FLOWS["ops_guide"]["steps"] if step["id"] == "1a")[
 
 
 def bind(followed, at, who=None):
-    who = who or events_module.stage_of(followed.record, "auth")["details"]["user"]
+    who = who or ids.stage_of(followed.record, "auth")["details"]["user"]
     event = {"at": at, "resolution_s": 1e-6, "service": "slapd", "kind": "line", "level": "info", "keys": {},
              "said": [BIND], "who": who, "window": ["BIND dn="]}  # fmt: skip
     followed.logs["controller1"]["events"].append(event)
 
 
 def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
-    bind(followed, events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
+    bind(followed, clock.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
     rivals = set(rivals_module.RIVALS)
     followed = without(followed, "nova-api", lambda one: one["keys"] or not rivals & set(one["window"]))
     step = follow(followed)["by_id"]["1a"]
@@ -544,12 +547,12 @@ def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
 
 
 def test_a_bind_of_somebody_else_is_no_step(followed):
-    bind(followed, events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1, who="somebody")
+    bind(followed, clock.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1, who="somebody")
     assert follow(followed)["by_id"]["1a"]["status"] == "absent"
 
 
 def test_a_bind_that_may_be_of_others_proves_neither(followed):
-    at = events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1
+    at = clock.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1
     bind(followed, at)
     rival(followed, at - 1)
     assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
@@ -586,7 +589,7 @@ def test_what_only_its_time_shows_is_counted_apart(followed):
 def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followed):
     # Each may go on for three minutes, as its end is not known.
     for seconds in (-305, -150, 20):
-        rival(followed, events_module.seconds_of(followed.record["started"]) + seconds)
+        rival(followed, clock.seconds_of(followed.record["started"]) + seconds)
     flow = follow(followed)
     assert flow["rivals"] == 2  # the first is over before this boot begins
     assert grades(flow) == {"keyed"}
@@ -594,7 +597,7 @@ def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followe
 
 
 def test_a_boot_that_ended_long_before_is_no_rival(followed):
-    began = events_module.seconds_of(followed.record["started"])
+    began = clock.seconds_of(followed.record["started"])
     before = follow(followed)
     rival(followed, began - 200)
     after = follow(followed)
@@ -646,7 +649,7 @@ def test_nova_says_when_another_boot_was_over(told, ended, settling):
 
 def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
     """The logs alone would leave it open for three minutes."""
-    began = events_module.seconds_of(followed.record["started"])
+    began = clock.seconds_of(followed.record["started"])
     rival(followed, began - 100)
     boot = {"began": follow_module.written(began - 100), "ended": follow_module.written(began - 80), "settling_s": 5}
     followed.record["other_boots"] = {"asked": follow_module.written(began + 60), "boots": [boot]}
@@ -656,7 +659,7 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
 
 
 def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(followed):
-    began = events_module.seconds_of(followed.record["started"])
+    began = clock.seconds_of(followed.record["started"])
     followed.record["other_boots"] = {"asked": follow_module.written(began - 20), "boots": []}
     rival(followed, began - 10)
     assert follow(followed)["by_id"]["33"]["evidence"] == []
@@ -688,10 +691,10 @@ def second_run(followed):
 
     A little more than a second, as some logs have whole seconds, and each time must tell whose it is.
     """
-    ids = {text for texts in events_module.keys_of(followed.record).values() for text in texts} - {
+    known = {text for texts in ids.keys_of(followed.record).values() for text in texts} - {
         followed.record["instance"]["image"]["id"]
     }
-    pattern = re.compile("|".join(map(re.escape, sorted(ids, key=len, reverse=True))))
+    pattern = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
 
     def other(text):
         return pattern.sub(lambda match: match[0][:-4] + "ffff", text)
@@ -716,7 +719,7 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
     for host, events in second_run(followed).items():
         second.logs[host]["events"] = events
         followed.logs[host]["events"] = followed.logs[host]["events"] + events
-    found = events_module.of_logs(second.record, second.logs)
+    found = events_of.logs(second.record, second.logs)
     theirs = {follow_module.written(one[name]) for one in found for name in ("at", "until") if one[name]}
     for together in follow(followed, *NAMES):
         assert together["rivals"] >= alone[together["name"]]["rivals"] + 2
@@ -760,7 +763,7 @@ def match(events, steps, began=0.0, ended=100.0, names=None):
 
 
 def fact(at, name, **more):
-    return events_module.event(at, "s", "fact", name, fact=name, source="host", **more)
+    return shapes.event(at, "s", "fact", name, fact=name, source="host", **more)
 
 
 def test_what_is_true_later_shows_that_it_happened_but_not_when_and_frees_no_other_from_its_time():
@@ -808,7 +811,7 @@ HOSTILE = '<script>alert(\'x\')</script>\x1b[31m\u202e\n{"keys": {"request": ["x
 
 
 def test_hostile_text_stays_text_and_is_no_key(followed):
-    boot = events_module.stage_of(followed.record, "boot")
+    boot = ids.stage_of(followed.record, "boot")
     boot["waits"][0]["states"][0]["state"] = HOSTILE
     boot["calls"][0]["path"] = f"/v2.1/{HOSTILE}"
     boot["details"]["events"][0]["event"] = HOSTILE
@@ -816,7 +819,7 @@ def test_hostile_text_stays_text_and_is_no_key(followed):
     logged["path"] = HOSTILE
     wanted = follow_module.wanted(followed.record, FLOWS.values())
     assert "script" not in json.dumps(wanted["keys"])
-    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), followed.logs)
+    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), {"log": followed.logs})
     texts = [one["text"] for one in events if HOSTILE in one["text"]]
     assert len(texts) == 4
     assert "script" not in json.dumps([one["keys"] for one in events])
@@ -830,7 +833,7 @@ def test_fields_that_are_not_known_are_not_written(followed):
     for read in followed.logs.values():
         for one in read["events"]:
             one.update(headers={"X-Auth-Token": "gAAAAsecret"}, user_data="secret", line="secret", password="secret")
-    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), followed.logs)
+    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), {"log": followed.logs})
     assert "secret" in json.dumps(events)
     written = list(follow_module.lines(events))
     assert "secret" not in "".join(written)

@@ -8,18 +8,14 @@ from __future__ import annotations
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import order
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from tree import FLOWS
 
 
-def step(name, *follows, status="unseen", owed_by="somebody", at=None, phase="request"):
-    return {
-        "id": name,
-        "follows": list(follows),
-        "status": status,
-        "owed_by": owed_by,
-        "phase": phase,
-        "at": at or (f"2026-11-21T12:00:{name:0>2}" if status == "seen" and name.isdigit() else None),
-    }
+def step(name, *follows, status="unseen", owed_by="somebody", at=None, **more):
+    seen = f"2026-11-21T12:00:{name:0>2}" if status == "seen" and name.isdigit() else None
+    known = {"follows": list(follows), "status": status, "owed_by": owed_by, "at": at or seen}
+    return shapes.step(name, "a", "b", "m", "HTTP REST", **known, **more)
 
 
 def ids(paths):
@@ -115,7 +111,7 @@ def test_the_last_step_is_the_latest_of_the_chain_polls_apart():
         step("1", status="seen"),
         step("2", "1", status="seen"),
         step("3", "2", status="seen", at="2026-11-21T11:59:00"),
-        step("4", "3", status="seen", phase="poll"),
+        step("4", "3", status="seen", repeats=True),
         step("N5", status="seen", at="2026-11-21T13:00:00"),
         step("6", "2"),
     ]
@@ -146,7 +142,7 @@ def test_the_steps_of_each_flow_follow_each_other(name):
 
 
 def test_what_the_stage_is_about_comes_first():
-    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", phase="metadata")]
+    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", stage="metadata")]
     assert ids(order.paths(steps, "boot")) == [["2"], ["3"]]
     assert ids(order.paths(steps, "metadata")) == [["3"], ["2"]]
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import copy
 import json
 
+import events_of
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import host as host_source
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
 
 BOOT, SERVER = "req-a2cf2953-1cad-448f-8990-3fb911eca0ab", "5ad4aca3-f346-4e25-8d7d-c6a37e159215"
 PORT, IMAGE = "db6360fb-5d58-4643-9199-33f2f215f594", "eb3db05b-1d3f-4163-b31d-ef1538244a5b"
@@ -21,9 +24,9 @@ KINDS = {"request", "asked", "server", "port", "tap", "network", "subnet", "rout
 def sources(followed):
     record, logs = followed.record, followed.logs
     return {
-        "record": events_module.of_record(record),
-        "hosts": events_module.of_hosts(record),
-        "logs": events_module.of_logs(record, logs),
+        "record": events_of.record(record),
+        "hosts": events_of.hosts(record),
+        "logs": events_of.logs(record, logs),
     }
 
 
@@ -57,7 +60,7 @@ def test_every_event_has_the_same_shape(sources, of_what, told, kinds, count):
 
 
 def test_keys_tell_the_boots_requests_from_earlier_ones_and_what_others_use_too(followed):
-    keys = events_module.keys_of(followed.record)
+    keys = ids.keys_of(followed.record)
     assert keys["request"] == ["req-50d0ac4d-f782-4c73-a6cc-061e2cb2dc78", BOOT]
     assert not set(keys["asked"]) & set(keys["request"])
     posted = {
@@ -76,7 +79,7 @@ def test_a_network_that_was_there_before_is_shared(followed):
     for stage in followed.record["stages"]:
         for resource in stage["resources"]:
             resource["made"] = resource["made"] and resource["kind"] not in ("network", "subnet")
-    keys = events_module.keys_of(followed.record)
+    keys = ids.keys_of(followed.record)
     assert len(keys["shared"]) == 3
     assert not {"network", "subnet", "image"} & keys.keys()
 
@@ -84,8 +87,8 @@ def test_a_network_that_was_there_before_is_shared(followed):
 def test_a_run_that_never_came_to_its_boot_has_the_keys_of_its_requests_only(followed):
     record = {**followed.record, "instance": None}
     record["stages"] = [one for one in record["stages"] if one["stage"] in ("auth", "image", "network")]
-    assert set(events_module.keys_of(record)) == {"asked"}
-    assert all(one["kind"] in ("http", "state", "fact") for one in events_module.of_record(record))
+    assert set(ids.keys_of(record)) == {"asked"}
+    assert all(one["kind"] in ("http", "state", "fact") for one in events_of.record(record))
 
 
 def test_a_request_of_the_run_knows_its_own_id_and_stage(sources):
@@ -112,7 +115,7 @@ def test_a_request_of_the_run_knows_its_own_id_and_stage(sources):
     ],
 )
 def test_a_time_without_a_zone_is_utc(text, moment):
-    assert events_module.seconds_of(text) == moment
+    assert clock.seconds_of(text) == moment
 
 
 def test_the_clock_of_a_host_is_corrected_by_its_offset_and_adds_its_error(followed):
@@ -120,7 +123,7 @@ def test_the_clock_of_a_host_is_corrected_by_its_offset_and_adds_its_error(follo
     (logged,) = (one for one in followed.logs["compute2"]["events"] if one["service"] == "openvswitch")
     (one,) = (
         one
-        for one in events_module.of_logs(followed.record, followed.logs)
+        for one in events_of.logs(followed.record, followed.logs)
         if (one["host"], one["service"]) == ("compute2", "openvswitch")
     )
     assert one["at"] == logged["at"] - host["clock_offset_s"] != logged["at"]
@@ -132,12 +135,12 @@ def test_without_an_offset_nothing_is_moved(followed, offset):
     of(followed.record, "compute2")["clock_offset_s"] = offset
     for logged in followed.logs["compute2"]["events"]:
         logged["seconds"] = None
-    events = [one for one in events_module.of_logs(followed.record, followed.logs) if one["host"] == "compute2"]
+    events = [one for one in events_of.logs(followed.record, followed.logs) if one["host"] == "compute2"]
     assert [one["at"] for one in events] == [one["at"] for one in followed.logs["compute2"]["events"]]
 
 
 def test_a_clock_is_corrected_only_once(followed):
-    _flows, events = follow.follow(followed.record, [], followed.logs)
+    _flows, events = follow.follow(followed.record, [], {"log": followed.logs})
     offset = of(followed.record, "network1")["clock_offset_s"]
     logged = sorted(one["at"] for one in followed.logs["network1"]["events"] if one["service"] == "dnsmasq")
     found = [one["at"] for one in events if one["service"] == "dnsmasq" and one["source"] == "log"]
@@ -169,7 +172,7 @@ def test_an_emulator_that_ended_before_its_start_was_read_was_there_all_the_same
     for host in followed.record["hosts"]:
         if host["facts"].get("domain"):
             host["facts"]["domain"]["process"]["started"] = None
-    found = [one for one in events_module.of_hosts(followed.record) if one.get("fact") in ("process", "disk")]
+    found = [one for one in events_of.hosts(followed.record) if one.get("fact") in ("process", "disk")]
     assert found
     assert all(one["timeless"] and one["at"] is not None for one in found)
 
@@ -188,14 +191,14 @@ def test_monitors_are_known_by_their_addresses_however_these_are_written(monitor
     disk = {"target": "vda", "protocol": "rbd", "type": "network", "source": "vms/a", "monitors": [monitor]}
     domain = {"process": {"started": 1.0, "connections": [peer]}, "disks": [disk]}
     about = {"host": "compute1", "source": "host"}
-    assert events_module.from_domain(domain, {}, 2.0, about)[-1]["fact"] == what
+    assert host_source.from_domain(domain, {}, 2.0, about)[-1]["fact"] == what
 
 
 @pytest.mark.parametrize("host", ["compute2", "controller1", "network1", "storage1"])
 def test_a_host_that_is_90_seconds_off_falls_into_place(followed, host):
-    _flows, right = follow.follow(followed.record, [], followed.logs)
+    _flows, right = follow.follow(followed.record, [], {"log": followed.logs})
     later = ahead(followed, host, 90)
-    _flows, wrong = follow.follow(later.record, [], later.logs)
+    _flows, wrong = follow.follow(later.record, [], {"log": later.logs})
 
     def order(one):
         return one["service"], one["text"], one["at"]
@@ -214,10 +217,10 @@ def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sourc
     assert events["metadata"]["at"] - events["kernel"]["at"] == pytest.approx(5.12 - 2.94)
     (error,) = {one["error_s"] for one in events.values()}
     assert 0 < error < 1.4
-    wait = events_module.stage_of(followed.record, "metadata")["waits"][0]
+    wait = ids.stage_of(followed.record, "metadata")["waits"][0]
     (seen,) = (one for one in wait["states"] if one["state"] == "metadata read")
     # It was written before it was seen, and after the look before.
-    high = events_module.seconds_of(seen["at"])
+    high = clock.seconds_of(seen["at"])
     assert high - seen["resolution_s"] - error <= events["metadata"]["at"] <= high + error
 
 
@@ -227,8 +230,9 @@ def console(*states):
         {"states": [{"state": f"{name} seen", "at": f"1970-01-01T00:00:{at:02d}Z", "resolution_s": since}
                     for name, at, since in states]}
     ]  # fmt: skip
-    metadata = {"details": {"guest": {"steps": steps}}, "waits": waits}
-    found = events_module.from_console({"started": "1970-01-01T00:00:01Z"}, metadata, {})
+    boot = shapes.stage("boot", "ok", started="1970-01-01T00:00:01Z")
+    metadata = shapes.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
+    found = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
     return [(one["step"], one["at"], one["error_s"]) for one in found]
 
 
@@ -252,7 +256,7 @@ def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources
     (flows,) = (one for one in sources["hosts"] if one.get("fact") == "flows")
     made = next(one["at"] for one in sources["logs"] if "Creating flow rules for port" in one["said"])
     assert flows["at"] - flows["error_s"] <= made <= flows["at"] + flows["error_s"]
-    began, ended = (events_module.seconds_of(followed.record["evidence"][name]) for name in ("started", "finished"))
+    began, ended = (clock.seconds_of(followed.record["evidence"][name]) for name in ("started", "finished"))
     assert began - 15.23 <= flows["at"] <= ended - 15.23
 
 
@@ -275,13 +279,13 @@ def test_a_request_in_a_log_is_as_long_as_it_took_and_says_who_asked(sources):
 def test_what_a_line_names_does_not_replace_what_is_known_of_it(followed):
     logged = followed.logs["compute2"]["events"][0]
     logged.update(host="another", source="api", until=5, error_s=-1.0, seconds=None)
-    one = events_module.of_logs(followed.record, {"compute2": {**followed.logs["compute2"], "events": [logged]}})[0]
+    one = events_of.logs(followed.record, {"compute2": {**followed.logs["compute2"], "events": [logged]}})[0]
     assert (one["host"], one["source"], one["until"], one["error_s"] >= 0) == ("compute2", "log", None, True)
 
 
 def rpc(action, message, keys=(), at=0.0, **more):
     keys = {kind: ["x"] for kind in keys}
-    return events_module.event(at, "s", "rpc", "", action=action, message=message, keys=keys, source="log", **more)
+    return shapes.event(at, "s", "rpc", "", action=action, message=message, keys=keys, source="log", **more)
 
 
 def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
@@ -325,7 +329,7 @@ def test_what_the_api_does_not_say_is_no_event(followed):
     port = followed.record["instance"]["ports"][0]
     port.update(created=None, updated=None)
     followed.record["instance"]["allocations"] = None
-    facts = [one.get("fact") for one in events_module.of_record(followed.record)]
+    facts = [one.get("fact") for one in events_of.record(followed.record)]
     assert not {"port created", "allocation"} & set(facts)
     assert {"created", "port state"} <= set(facts)
 
@@ -334,12 +338,12 @@ def test_hosts_that_know_nothing_have_no_events(followed):
     for host in followed.record["hosts"]:
         host["facts"] = {"names": [], "domain": None, "interfaces": {PORT: None}, "dhcp": {PORT: None}, "ceph": None,
                          "metadata": {PORT: [{"requests": None}]}}  # fmt: skip
-    assert events_module.of_hosts(followed.record) == []
+    assert events_of.hosts(followed.record) == []
 
 
 def test_ceph_says_times_of_the_host_that_was_asked(followed):
-    before = {one["text"]: one["at"] for one in events_module.of_hosts(followed.record) if one.get("fact") == "image"}
+    before = {one["text"]: one["at"] for one in events_of.hosts(followed.record) if one.get("fact") == "image"}
     of(followed.record, "storage1")["facts"]["zone_s"] = 19800
-    after = {one["text"]: one["at"] for one in events_module.of_hosts(followed.record) if one.get("fact") == "image"}
+    after = {one["text"]: one["at"] for one in events_of.hosts(followed.record) if one.get("fact") == "image"}
     assert {text: round(before[text] - after[text]) for text in before} == dict.fromkeys(before, 19800)
     assert len(before) == 2

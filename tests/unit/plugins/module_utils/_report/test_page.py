@@ -15,6 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import recorded_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report import page as page_module
@@ -36,12 +37,12 @@ def rendered(record, **more):
 
 @pytest.fixture
 def followed():
-    return run_module.read_record(RECORDED / "pages" / FOLLOWED)
+    return recorded_runs.read(RECORDED / "pages" / FOLLOWED)
 
 
 @pytest.fixture
 def refused():
-    return run_module.read_record(RECORDED / "runs" / REFUSED)
+    return recorded_runs.read(RECORDED / "runs" / REFUSED)
 
 
 @pytest.fixture
@@ -239,7 +240,7 @@ def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
 
 
 def test_a_part_whose_end_is_before_its_start_is_not_known():
-    assert page_module.part_span({"a": "2", "b": "1"}, ("a",), ("b",), max) == (None, None)
+    assert page_module.part_span({"a": "2", "b": "1"}, {"from": ["a"], "to": ["b"]}) == (None, None)
 
 
 def test_no_part_of_the_boot_is_known_without_times(followed):
@@ -299,7 +300,7 @@ def test_what_was_unseen_is_grouped_by_what_would_show_it(followed):
 
 
 def test_a_flow_of_requests_is_told_in_short(followed):
-    story = {**copy.deepcopy(followed["flows"][0]), "name": "request_flow", "title": "In requests"}
+    story = {**copy.deepcopy(followed["flows"][0]), "told_as": "story", "title": "In requests"}
     story["steps"] = [{**story["steps"][5], "covers": ["1", "3"]}, story["steps"][6]]
     followed["flows"].append(story)
     page = check_sound(rendered(followed))

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the services logged."""
+
+from __future__ import annotations
+
+from ..._record.levels import LEVELS
+from ..._record.shapes import event
+from .. import log_files
+from ..words import words_of
+from .source import Source
+
+
+def read(host, params):
+    """None where the run is not followed. To read logs takes longer than to ask for anything else."""
+    if not params["wanted"]:
+        return None
+    patient = host.patient()
+    found = log_files.told(patient, params["platform"].get("logs") or [], params["wanted"], params["offset_s"])
+    return {**found, "unread": patient.unread}
+
+
+def events(run, reads):
+    return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in log_files.events_in(read)]
+
+
+def from_line(logged, host, hosts):
+    about = {"text": "", "host": host, "source": "log", "clock": host, "until": None, "error_s": 0.0}
+    line = event(**{**logged, **about})
+    line["text"] = words_of(line, hosts)
+    if line["kind"] == "http":
+        line["caller"] = hosts.get(line.get("client"), line.get("client"))
+        return {**line, **times_of(line)} if line.get("seconds") is not None else line
+    if line.get("seconds"):
+        # A line that says how long something took is written at its end.
+        return {**line, "at": line["at"] - float(line["seconds"]), "until": line["at"]}
+    return line
+
+
+def times_of(request):
+    """When a request began and ended: a line is written at its end, but uwsgi and Apache write when it came."""
+    seconds = request["seconds"]
+    if request.get("began"):
+        return {"until": request["at"] + seconds}
+    return {"at": request["at"] - seconds, "until": request["at"]}
+
+
+def to_see(rule, levels, services):
+    level = rule.get("level", "info")
+    if rule["service"] not in services:
+        return f"the log of {rule['service']}"
+    if LEVELS.index(level) > LEVELS.index(levels.get(rule["service"], "info")):
+        setting = "debug = true" if level == "debug" else "oslo.messaging at DEBUG"
+        return f"{rule['service']} with {setting}"
+    return None
+
+
+def account(reads):
+    """What was read of each host's logs, and what was not and why."""
+    return [
+        {
+            "host": host,
+            "reason": None if "events" in (read or {}) else (read or {}).get("msg") or "it was not asked",
+            "sources": (read or {}).get("sources") or [],
+            "unread": (read or {}).get("unread") or [],
+        }
+        for host, read in sorted(reads.items())
+    ]
+
+
+SOURCE = Source(
+    name="log",
+    tier=2,
+    words="the log of {}",
+    fields=(
+        "method",
+        "path",
+        "status",
+        "client",
+        "caller",
+        "seconds",
+        "action",
+        "topic",
+        "message",
+        "logger",
+        "exception",
+    ),
+    events=events,
+    to_see=to_see,
+    of_others=True,
+    read=read,
+    returned="logs",
+    variable="stackproof_evidence",
+    account=account,
+    filed_as="logs",
+)

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The spans of the boot's trace, as OSProfiler has kept them (stackproof_profiler_key)."""
+
+from __future__ import annotations
+
+from ..._record.ids import stage_of
+from ..._record.shapes import event
+from .source import Source
+
+FIELDS = ("method", "path", "function", "verb", "table")
+
+
+def wanted(record):
+    return {"trace": stage_of(record, "boot")["details"].get("trace")}
+
+
+def events(run, reads):
+    """A span is by the clock of the host that it is of."""
+    trace = wanted(run.record)["trace"]
+    names = {name: host["host"] for host in run.record["hosts"] for name in host["facts"].get("names") or []}
+    return [
+        from_span(span, trace, names.get(span["host"], span["host"] or asked))
+        for asked, read in reads.items()
+        for span in (read or {}).get("spans") or []
+    ]
+
+
+def from_span(span, trace, host):
+    fields = {name: span[name] for name in ("until", "caller", "name", *FIELDS) if name in span}
+    about = {"host": host, "clock": host, "source": "span", "keys": {"trace": [trace]}}
+    return event(span["at"], span["service"], span["kind"], words_of(span), **fields, **about)
+
+
+def words_of(span):
+    asked = f", asked by {span['caller']}" if span["kind"] == "http" and span["caller"] else ""
+    return " ".join([span["name"] or "span", *filter(None, (span.get(name) for name in FIELDS))]) + asked
+
+
+def to_see(_rule, _levels, _services):
+    return "OSProfiler (stackproof_profiler_key)"
+
+
+def account(reads):
+    """How many spans were read on the host that was asked for them, or why none were."""
+    return [
+        {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
+        for host, read in sorted(reads.items())
+        if read and not read.get("skipped")
+    ]
+
+
+SOURCE = Source(
+    name="span",
+    tier=3,
+    words="a span of OSProfiler, of {}",
+    fields=("caller", *FIELDS),
+    events=events,
+    to_see=to_see,
+    variable="stackproof_spans",
+    wanted=wanted,
+    account=account,
+    filed_as="spans",
+)

@@ -1,0 +1,270 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The shapes of what a run writes down: each is made by one function here, and nowhere by hand.
+
+The schemas in roles/report/files are held against them by a test.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+CONTROL_NODE = "localhost"
+
+
+class Event(TypedDict, total=False):
+    """Something that happened, at one moment or until another, in seconds since the epoch by the control node's clock.
+
+    The fields of its kind come besides. A reader on a host leaves out what follows from where it was read.
+    """
+
+    at: float
+    until: float | None
+    error_s: float
+    resolution_s: float
+    host: str
+    service: str
+    source: str
+    kind: str
+    level: str | None
+    keys: dict[str, list[str]]
+    said: list[str]
+    window: list[str]
+    text: str
+
+
+class Evidence(TypedDict):
+    """What shows a step: an event, as far as a reader of the record is told of it."""
+
+    source: str
+    service: str
+    tier: int
+    level: str | None
+    grade: str
+    at: Any
+    until: Any
+    host: str | None
+    text: str
+    resolution_s: float | None
+    error_s: float | None
+    proves: str
+
+
+class Step(TypedDict, total=False):
+    """A step of a flow, with what became of it in this run."""
+
+    id: str
+    phase: str | None
+    stage: str
+    repeats: bool
+    source: str
+    target: str
+    message: str
+    kind: str
+    owed_by: str
+    follows: list[str]
+    covers: list[str]
+    numbers: dict[str, Any]
+    became: str | None
+    today: str | None
+    status: str
+    reason: str | None
+    at: Any
+    until: Any
+    duration_s: float | None
+    resolution_s: float | None
+    error_s: float | None
+    host: str | None
+    evidence: list[Evidence]
+
+
+class Check(TypedDict):
+    """Whether a host agrees with the API in one thing."""
+
+    check: str
+    status: str
+    reason: str | None
+    seconds: float
+
+
+class Host(TypedDict):
+    """A host of the inventory, with what it knows and whether it agrees."""
+
+    host: str
+    groups: list[str]
+    parts: list[str]
+    status: str
+    reason: str | None
+    clock_offset_s: float | None
+    clock_error_s: float | None
+    health_before: dict[str, Any] | None
+    facts: dict[str, Any]
+    unread: list[dict[str, Any]]
+    checks: list[Check]
+
+
+class Stage(TypedDict):
+    """A stage of a run, with every request and wait."""
+
+    stage: str
+    status: str
+    started: str | None
+    finished: str | None
+    duration_s: float | None
+    resources: list[dict[str, Any]]
+    calls: list[dict[str, Any]]
+    waits: list[dict[str, Any]]
+    details: dict[str, Any]
+    error: dict[str, Any] | None
+
+
+class Verdict(TypedDict):
+    """How a run ended, and who broke it."""
+
+    result: str
+    stage: str | None
+    step: str | None
+    component: str | None
+    host: str | None
+    reason: str
+    last_seen: dict[str, Any] | None
+    evidence: list[str]
+    next: str | None
+    alternatives: list[dict[str, Any]]
+
+
+def read_event(at, service, kind, resolution_s, level="info", keys=None, said=(), window=(), **fields) -> Event:
+    """An event as a reader on a host tells it, by that host's clock; event() completes it where it is gathered."""
+    return {
+        # What a phrase takes out of a line is not a field of the event itself.
+        **fields,
+        "at": at,
+        "resolution_s": resolution_s,
+        "service": service,
+        "kind": kind,
+        "level": level,
+        "keys": keys or {},
+        "said": list(said),
+        "window": list(window),
+    }
+
+
+def event(at, service, kind, text, **known) -> Event:
+    return {
+        "at": at,
+        "until": None,
+        "error_s": 0.0,
+        "resolution_s": 1e-6,
+        "host": CONTROL_NODE,
+        "service": service,
+        "source": "api",
+        "kind": kind,
+        "level": None,
+        "keys": {},
+        "said": [],
+        "window": [],
+        "text": text,
+        **known,
+    }
+
+
+def evidence(source, service, text, tier, **known) -> Evidence:
+    return {
+        "source": source,
+        "service": service,
+        "tier": tier,
+        "level": None,
+        "grade": "keyed",
+        "at": None,
+        "until": None,
+        "host": None,
+        "text": text,
+        "resolution_s": None,
+        "error_s": None,
+        "proves": "observe",
+        **known,
+    }
+
+
+def step(name, source, target, message, kind, **known) -> Step:
+    return {
+        "id": str(name),
+        "phase": None,
+        "stage": "boot",
+        "repeats": False,
+        "source": source,
+        "target": target,
+        "message": message,
+        "kind": kind,
+        "owed_by": source,
+        "follows": [],
+        "numbers": {},
+        "became": None,
+        "today": None,
+        "status": "unseen",
+        "reason": None,
+        "at": None,
+        "until": None,
+        "duration_s": None,
+        "resolution_s": None,
+        "error_s": None,
+        "host": None,
+        "evidence": [],
+        **known,
+    }
+
+
+def check(name, status, reason=None, seconds=0) -> Check:
+    return {"check": name, "status": status, "reason": reason, "seconds": seconds}
+
+
+def host(name, **known) -> Host:
+    return {
+        "host": name,
+        "groups": [],
+        "parts": [],
+        "status": "read",
+        "reason": None,
+        "clock_offset_s": None,
+        "clock_error_s": None,
+        "health_before": None,
+        "facts": {},
+        "unread": [],
+        "checks": [],
+        **known,
+    }
+
+
+def stage(name, status, **known) -> Stage:
+    return {
+        "stage": name,
+        "status": status,
+        "started": None,
+        "finished": None,
+        "duration_s": None,
+        "resources": [],
+        "calls": [],
+        "waits": [],
+        "details": {},
+        "error": None,
+        **known,
+    }
+
+
+def verdict(result, where, reason, **known) -> Verdict:
+    """where: the stage that decided it, if it was one."""
+    return {
+        "result": result,
+        "stage": where,
+        "step": None,
+        "component": None,
+        "host": None,
+        "reason": reason,
+        "last_seen": None,
+        "evidence": [],
+        "next": None,
+        "alternatives": [],
+        **known,
+    }

@@ -1,0 +1,60 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gathers what the tasks of a playbook have registered of the hosts that they asked.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
+
+# How a pattern of hosts says that there are none
+NOBODY = "!all"
+CLOCK, READ, BEFORE = "stackproof_clock", "stackproof_evidence", "stackproof_ceph_before"
+
+
+def registered(task_vars, hosts, name):
+    """Host to the result of a task on it: a task of its own, or one turn of a loop over the hosts."""
+    if NOBODY in hosts:
+        return {}
+    turns = (task_vars.get(name) or {}).get("results")
+    if turns is not None:
+        found = {turn["item"]: turn for turn in turns}
+        return {host: found.get(host) for host in hosts}
+    return {host: task_vars["hostvars"][host].get(name) for host in hosts}
+
+
+def of_hosts(task_vars, hosts):
+    """What there is to file of each host."""
+    clocks, reads, before = (registered(task_vars, hosts, name) for name in (CLOCK, READ, BEFORE))
+    return {
+        host: {
+            "groups": task_vars["hostvars"][host].get("group_names", []),
+            "clock": clocks[host],
+            "read": for_record(read),
+            "before": before[host],
+        }
+        for host, read in reads.items()
+    }
+
+
+def for_record(read):
+    """The result of a host without what becomes events: that is a lot, and is filed elsewhere."""
+    elsewhere = {source.returned for source in SOURCES.values() if source.variable}
+    return read and {name: value for name, value in read.items() if name not in elsewhere}
+
+
+def of_sources(task_vars, hosts):
+    """What there is of each source, by host."""
+    return {
+        name: {host: source.result(read) for host, read in registered(task_vars, hosts, source.variable).items()}
+        for name, source in SOURCES.items()
+        if source.variable
+    }
+
+
+# Modules whose option reads is filled in by the hosts that they name
+READS_OF = {"evidence": of_hosts, "flow": of_sources}

@@ -1,0 +1,73 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shapes and the schemas of what is written say the same."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from tree import ROLES
+
+SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
+DEFINED = SCHEMA["$defs"]
+STEP = DEFINED["flow"]["properties"]["steps"]["items"]
+EVENT = ("service", "kind", "text")
+# Each shape: its type, what its function makes of as little as it can be told, and its part of the schema
+EVIDENCE = STEP["properties"]["evidence"]["items"]
+SHAPES = {
+    "evidence": (shapes.Evidence, shapes.evidence("log", "nova-api", "said", 2), EVIDENCE),
+    "step": (shapes.Step, shapes.step("1", "client", "keystone", "Ask", "HTTP REST"), STEP),
+    "check": (shapes.Check, shapes.check("The tap is up", "ok"), DEFINED["host"]["properties"]["checks"]["items"]),
+    "host": (shapes.Host, shapes.host("compute1"), DEFINED["host"]),
+    "stage": (shapes.Stage, shapes.stage("boot", "skipped"), DEFINED["stage"]),
+    "verdict": (shapes.Verdict, shapes.verdict("incomplete", None, "It broke off."), DEFINED["verdict"]),
+}  # fmt: skip
+
+
+def part(schema):
+    """A part of the schema that can be used by itself."""
+    return jsonschema.Draft202012Validator({**schema, "$defs": DEFINED})
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_has_the_fields_of_the_schema(name):
+    shape, _made, schema = SHAPES[name]
+    assert set(shape.__annotations__) == set(schema["properties"])
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_is_made_is_whole_and_valid(name):
+    shape, made, schema = SHAPES[name]
+    assert set(schema["required"]) <= set(made) <= set(shape.__annotations__)
+    assert [error.message for error in part(schema).iter_errors(made)] == []
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_has_a_field_too_many_is_refused(name):
+    _shape, made, schema = SHAPES[name]
+    assert not part(schema).is_valid({**made, "another": 1})
+
+
+def test_an_event_has_the_fields_of_its_shape():
+    made = shapes.event(1.0, "nova-api", "http", "GET /")
+    assert set(made) == set(shapes.Event.__annotations__)
+
+
+def test_what_a_reader_on_a_host_tells_becomes_an_event():
+    told = shapes.read_event(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, path="/")
+    assert set(told) - {"path"} < set(shapes.Event.__annotations__)
+    made = shapes.event(**told, text="GET /", host="controller1")
+    assert {**made, **told} == made
+    assert (made["host"], made["until"], made["path"]) == ("controller1", None, "/")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: shapes.host("a"), lambda: shapes.stage("boot", "ok"), lambda: shapes.step(1, *"abcd")]
+)
+def test_two_of_a_shape_share_nothing(make):
+    one, other = make(), make()
+    assert not [name for name in one if isinstance(one[name], (list, dict)) and one[name] is other[name]]
