@@ -96,7 +96,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 
 def read(params):
     flows = [flow.load(path) for path in params["flows"]]
-    since, until = (params[name] and bundle_host.seconds_of(params[name]) for name in ("since", "until"))
+    since, until = (params[name] and bundle_host.time_given(params[name]) for name in ("since", "until"))
     directory = os.path.abspath(params["directory"])
     bundle = bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
     boot, keys, lines = bundle_read.find(bundle, params["request_id"], params["server_id"], since, until)

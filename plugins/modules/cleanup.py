@@ -79,6 +79,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, finish, watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
 
@@ -108,7 +109,7 @@ def chosen(params, problems):
     for directory in run_directories(params["runs"]):
         try:
             run = Run(directory)
-            old = before is None or datetime.fromisoformat(run.record["started"]) <= before
+            old = before is None or parse(run.record["started"]) <= before
             if old and not watchdog.is_watched(run):
                 runs.append(run)
         except Exception as exc:  # it does not keep the others from being cleaned up

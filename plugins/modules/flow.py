@@ -54,7 +54,7 @@ import json
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import write_whole
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage, write_whole
 
 
 def main():
@@ -78,10 +78,9 @@ def main():
                 run.record.update({name: told for name, told in recorded.items() if told})
                 run.save()
                 # The verdict comes after the removal of everything; who waits for it is told now.
-                failed = next((stage["stage"] for stage in run.record["stages"] if stage["status"] == "failed"), None)
                 broke = culprit.finding(run.record)
                 if broke and broke["said"]:
-                    run.say(failed, broke["said"])
+                    run.say(failed_stage(run.record["stages"])["stage"], broke["said"])
                 write_whole(
                     run.path("events.jsonl"),
                     "".join(f"{line}\n" for line in follow_module.lines(follow_module.of_run(events))),

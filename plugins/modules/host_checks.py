@@ -78,7 +78,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import file_checks, unreadable
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import timeout_of
 
 TIMED_OUT = 124
 RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they passed
@@ -87,7 +87,7 @@ RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they pa
 def suite_results(module):
     """What the suite has written; why it wrote nothing otherwise."""
     params = module.params
-    seconds_of(params["timeout"], "timeout")
+    timeout_of(params["timeout"], "timeout")
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "checks.json")
         # One that hangs on a host must not keep the run from its end; not every system has the program.

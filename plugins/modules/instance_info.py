@@ -56,7 +56,7 @@ broken:
 """
 
 import functools
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
@@ -66,8 +66,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import STRANGE, StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, failed_stage
 
 # What is asked of a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
@@ -75,7 +76,7 @@ PATIENCE = 5
 
 
 def has_failed(run):
-    return run is not None and any(stage["status"] == "failed" for stage in run.record["stages"])
+    return run is not None and failed_stage(run.record["stages"]) is not None
 
 
 class Askers:
@@ -124,7 +125,7 @@ def look_at_others(askers, module, run):
     """What an administrator is told of other boots at the time of this one; logs tell less, and will do."""
     if not (run and run.resource("server") and module.params["admin_cloud"]):
         return None
-    since = datetime.fromisoformat(run.record["started"]) - timedelta(seconds=rivals.RIVALRY)
+    since = parse(run.record["started"]) - timedelta(seconds=rivals.RIVALRY)
     ours = run.resource("server")["id"]
     return ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since.isoformat()))
 

@@ -119,7 +119,7 @@ def main():
     given = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
     try:
         params["timeouts"] = {
-            name: waiting.seconds_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
+            name: waiting.timeout_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
         }
         thresholds.check_expressions(params["thresholds"])
         for path in params["flows"]:

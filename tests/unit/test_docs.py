@@ -18,8 +18,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
 from tree import RECORDED, ROOT
 
@@ -316,7 +316,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
         f"{asked['started'].replace('T', ' ')[:19]}.900 2059 DEBUG cinder.scheduler.filter_scheduler "
         f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
     )
-    wanted = {**follow.wanted(record, [loaded]), "until": events.seconds_of(record["finished"])}
+    wanted = {**follow.wanted(record, [loaded]), "until": seconds_of(record["finished"])}
     keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
     scan = log_files.Scan(keys, wanted, zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"

@@ -19,12 +19,11 @@ from .._normalise.events import (
     of_queue,
     of_record,
     of_spans,
-    seconds_of,
     server_of,
     stage_of,
 )
 from .._normalise.places import host_of
-from .._record.clock import now
+from .._record.clock import now, seconds_of
 from . import flow as flow_module
 from . import status
 from .matcher import Matcher

@@ -11,9 +11,10 @@ Times are seconds since the epoch by the control node's clock: here, and nowhere
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 
 from .._collect import log_formats
+from .._record.clock import seconds_of
+from .places import hosts_by_address, hosts_by_name
 
 CONTROL_NODE = "localhost"
 # A cut-off second of nova's and neutron's database
@@ -68,12 +69,6 @@ def told_apart(keys, record):
 def stage_of(record, name):
     empty = {"stage": name, "status": "skipped", "details": {}, "calls": [], "waits": []}
     return next((stage for stage in record["stages"] if stage["stage"] == name), empty)
-
-
-def seconds_of(text):
-    """A time of a record or of the API, which says UTC with Z, with an offset, or not at all."""
-    stamp = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def event(at, service, kind, text, **more):
@@ -358,9 +353,7 @@ def from_ceph(ceph, keys, asked, zone, about):
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
         if image.get("created"):
             # Ceph says it in the time of the host that was asked.
-            month, rest = image["created"].split(None, 2)[1:]
-            at = datetime.strptime(f"{log_formats.month_of(month)} {rest}", "%m %d %H:%M:%S %Y")
-            at = at.replace(tzinfo=timezone.utc).timestamp() - zone
+            at = log_formats.spelled(image["created"], zone)
             text = f"{name} was made{cloned}"
             found.append(
                 event(
@@ -376,7 +369,7 @@ def from_ceph(ceph, keys, asked, zone, about):
 
 def of_logs(record, logs):
     """The events that were read out of logs, host to what was read, with the names of the hosts that asked."""
-    known = {address: host for host, read in logs.items() for address in read["addresses"]}
+    known = hosts_by_address(logs)
     found = []
     for host, read in logs.items():
         for logged in read["events"]:
@@ -396,7 +389,7 @@ def of_logs(record, logs):
 
 def of_queue(record, queue, logs):
     """The messages that the recorders of the queue have kept, host to what was read, told of who sent or took them."""
-    known = {address: host for host, read in logs.items() for address in read["addresses"]}
+    known = hosts_by_address(logs)
     found = []
     for host, read in queue.items():
         for kept in read["events"]:
@@ -409,7 +402,7 @@ def of_queue(record, queue, logs):
 def of_spans(record, spans):
     """The spans of the boot's trace, each by the clock of the host that it is of."""
     trace = stage_of(record, "boot")["details"].get("trace")
-    known = {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+    known = hosts_by_name(record)
     return [
         corrected(
             {

@@ -36,6 +36,16 @@ def host_of(record):
     return None
 
 
+def hosts_by_name(record):
+    """The inventory's names of the hosts, by those that the hosts give themselves."""
+    return {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+
+
+def hosts_by_address(logs):
+    """The same by the addresses that were read together with their logs."""
+    return {address: host for host, read in logs.items() for address in read["addresses"]}
+
+
 def serves_dhcp(network, names):
     """Whether a host with one of these names has a DHCP port on the network, by the id that its agent gives the port.
 

@@ -6,9 +6,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+
+# Before Python 3.11 a zone needs its colon, and a fraction three or six digits.
+ZONE, FRACTION = re.compile(r"([+-]\d\d)(\d\d)$"), re.compile(r"[.,](\d+)")
 
 
 def now():
@@ -16,8 +20,20 @@ def now():
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
 
 
+def parse(text, zone=timezone.utc):
+    """A time in ISO 8601, as records, APIs and logs write it. Where it names no zone, it is in the given one."""
+    text = ZONE.sub(r"\1:\2", text.replace("Z", "+00:00"))
+    moment = datetime.fromisoformat(FRACTION.sub(lambda match: "." + (match[1] + "000000")[:6], text))
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def seconds_of(text, zone=timezone.utc):
+    """The same as seconds since the epoch."""
+    return parse(text, zone).timestamp()
+
+
 def seconds_between(earlier, later):
-    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    return (parse(later) - parse(earlier)).total_seconds()
 
 
 class Stopwatch:

@@ -10,8 +10,8 @@ import json
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
 from tree import ROLES
@@ -104,7 +104,7 @@ def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, foll
 
 def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):
     message = {
-        "at": events.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
+        "at": seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
         "kind": "rpc", "level": None, "said": [], "window": [], "action": "cast", "message": "a" * 32,
         "method": "schedule_and_build_instances", "topic": "conductor", "client": "10.71.16.12",
         "keys": {"server": [followed.record["instance"]["server"]["id"]]},

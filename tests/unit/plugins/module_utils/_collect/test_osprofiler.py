@@ -19,6 +19,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from tree import FLOWS, RECORDED
 
 SPANS = RECORDED / "spans"
@@ -65,7 +66,7 @@ def span(name="wsgi", stop=True, **info):
 
 def test_a_span_that_has_not_ended_has_no_end():
     (told,) = osprofiler.read({"children": [span(stop=False)]})
-    assert (told["until"], told["at"]) == (None, events_module.seconds_of("2026-11-21T17:00:00.5Z"))
+    assert (told["until"], told["at"]) == (None, seconds_of("2026-11-21T17:00:00.5Z"))
 
 
 def test_a_span_without_a_begin_is_passed_over():

@@ -24,6 +24,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals as rivals_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import status as status_module
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from tree import RECORDED, ROLES
 
 FILES = ROLES / "flow" / "files" / "flows"
@@ -371,7 +372,7 @@ ORDER = [
 
 def order_of(flow, pair):
     first, second = (flow["by_id"][one] for one in pair.split())
-    seconds = events_module.seconds_of(second["at"]) - events_module.seconds_of(first["at"])
+    seconds = seconds_of(second["at"]) - seconds_of(first["at"])
     return seconds, sum(one["resolution_s"] + one["error_s"] for one in (first, second))
 
 
@@ -395,7 +396,7 @@ def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
     assert story["9"]["until"] >= max(times)
     assert story["9"]["covers"] == ["13", "14", "15", "16", "17", "18"]
     assert story["9"]["duration_s"] == pytest.approx(
-        events_module.seconds_of(story["9"]["until"]) - events_module.seconds_of(story["9"]["at"]), abs=1e-5
+        seconds_of(story["9"]["until"]) - seconds_of(story["9"]["at"]), abs=1e-5
     )
 
 
@@ -536,7 +537,7 @@ def bind(followed, at, who=None):
 
 
 def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
-    bind(followed, events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
+    bind(followed, seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
     rivals = set(rivals_module.RIVALS)
     followed = without(followed, "nova-api", lambda one: one["keys"] or not rivals & set(one["window"]))
     step = follow(followed)["by_id"]["1a"]
@@ -544,12 +545,12 @@ def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
 
 
 def test_a_bind_of_somebody_else_is_no_step(followed):
-    bind(followed, events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1, who="somebody")
+    bind(followed, seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1, who="somebody")
     assert follow(followed)["by_id"]["1a"]["status"] == "absent"
 
 
 def test_a_bind_that_may_be_of_others_proves_neither(followed):
-    at = events_module.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1
+    at = seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1
     bind(followed, at)
     rival(followed, at - 1)
     assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
@@ -586,7 +587,7 @@ def test_what_only_its_time_shows_is_counted_apart(followed):
 def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followed):
     # Each may go on for three minutes, as its end is not known.
     for seconds in (-305, -150, 20):
-        rival(followed, events_module.seconds_of(followed.record["started"]) + seconds)
+        rival(followed, seconds_of(followed.record["started"]) + seconds)
     flow = follow(followed)
     assert flow["rivals"] == 2  # the first is over before this boot begins
     assert grades(flow) == {"keyed"}
@@ -594,7 +595,7 @@ def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followe
 
 
 def test_a_boot_that_ended_long_before_is_no_rival(followed):
-    began = events_module.seconds_of(followed.record["started"])
+    began = seconds_of(followed.record["started"])
     before = follow(followed)
     rival(followed, began - 200)
     after = follow(followed)
@@ -646,7 +647,7 @@ def test_nova_says_when_another_boot_was_over(told, ended, settling):
 
 def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
     """The logs alone would leave it open for three minutes."""
-    began = events_module.seconds_of(followed.record["started"])
+    began = seconds_of(followed.record["started"])
     rival(followed, began - 100)
     boot = {"began": follow_module.written(began - 100), "ended": follow_module.written(began - 80), "settling_s": 5}
     followed.record["other_boots"] = {"asked": follow_module.written(began + 60), "boots": [boot]}
@@ -656,7 +657,7 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
 
 
 def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(followed):
-    began = events_module.seconds_of(followed.record["started"])
+    began = seconds_of(followed.record["started"])
     followed.record["other_boots"] = {"asked": follow_module.written(began - 20), "boots": []}
     rival(followed, began - 10)
     assert follow(followed)["by_id"]["33"]["evidence"] == []

@@ -11,6 +11,7 @@ import json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 
 BOOT, SERVER = "req-a2cf2953-1cad-448f-8990-3fb911eca0ab", "5ad4aca3-f346-4e25-8d7d-c6a37e159215"
 PORT, IMAGE = "db6360fb-5d58-4643-9199-33f2f215f594", "eb3db05b-1d3f-4163-b31d-ef1538244a5b"
@@ -100,19 +101,6 @@ def test_a_request_of_the_run_knows_its_own_id_and_stage(sources):
     assert set(poll["keys"]) == {"server", "asked"}
     (auth,) = (one for one in sources["record"] if one.get("method") == "POST" and one["path"].endswith("/auth/tokens"))
     assert set(auth["keys"]) <= {"asked"}
-
-
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("1970-01-01T00:00:07Z", 7),
-        ("1970-01-01T00:00:07", 7),
-        ("1970-01-01T05:30:07.5+05:30", 7.5),
-        ("1970-01-01T00:00:07.250000+00:00", 7.25),
-    ],
-)
-def test_a_time_without_a_zone_is_utc(text, moment):
-    assert events_module.seconds_of(text) == moment
 
 
 def test_the_clock_of_a_host_is_corrected_by_its_offset_and_adds_its_error(followed):
@@ -217,7 +205,7 @@ def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sourc
     wait = events_module.stage_of(followed.record, "metadata")["waits"][0]
     (seen,) = (one for one in wait["states"] if one["state"] == "metadata read")
     # It was written before it was seen, and after the look before.
-    high = events_module.seconds_of(seen["at"])
+    high = seconds_of(seen["at"])
     assert high - seen["resolution_s"] - error <= events["metadata"]["at"] <= high + error
 
 
@@ -252,7 +240,7 @@ def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources
     (flows,) = (one for one in sources["hosts"] if one.get("fact") == "flows")
     made = next(one["at"] for one in sources["logs"] if "Creating flow rules for port" in one["said"])
     assert flows["at"] - flows["error_s"] <= made <= flows["at"] + flows["error_s"]
-    began, ended = (events_module.seconds_of(followed.record["evidence"][name]) for name in ("started", "finished"))
+    began, ended = (seconds_of(followed.record["evidence"][name]) for name in ("started", "finished"))
     assert began - 15.23 <= flows["at"] <= ended - 15.23
 
 
