@@ -56,7 +56,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 
@@ -102,8 +102,8 @@ def main():
         supports_check_mode=True,
     )
     params = module.params
-    hosts = [as_record(name, found, params["platform"]) for name, found in sorted(params["reads"].items())]
-    try:
+    with failing(module, f"filing the evidence in {params['run_dir']}"):
+        hosts = [as_record(name, found, params["platform"]) for name, found in sorted(params["reads"].items())]
         if not module.check_mode:
             run = Run(params["run_dir"])
             with run.alone():
@@ -111,9 +111,6 @@ def main():
                 asked = (run.record["instance"] or {}).get("asked") or now()
                 run.record["evidence"] = {"started": asked, "finished": now()}
                 run.save()
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"filing the evidence in {params['run_dir']}")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     for host in hosts:
         if host["reason"]:
             how = "was not read wholly" if host["status"] == "read" else f"is {host['status']}"

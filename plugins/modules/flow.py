@@ -48,7 +48,7 @@ coverage:
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import write_whole
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage, write_whole
 
 
 def follow(run, flows, module):
@@ -61,10 +61,9 @@ def follow(run, flows, module):
             run.record.update(follow_module.accounts(reads))
             run.save()
             # The verdict comes after the removal of everything; whoever waits for it is told now.
-            failed = next((stage["stage"] for stage in run.record["stages"] if stage["status"] == "failed"), None)
             broke = culprit.finding(run.record)
             if broke and broke["said"]:
-                run.say(failed, broke["said"])
+                run.say(failed_stage(run.record["stages"])["stage"], broke["said"])
             lines = follow_module.lines(follow_module.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
     return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in found}}

@@ -10,7 +10,7 @@ import functools
 import os
 
 from .._record.errors import StageError
-from .._record.waiting import seconds_of
+from .._record.waiting import timeout_of
 from .errors import without_credentials
 from .session import RecordedSession
 
@@ -84,7 +84,7 @@ def why_no_clouds():
 
 
 def connect(params, calls, samples, deadline):
-    seconds_of(params["api_timeout"], "api_timeout")
+    timeout_of(params["api_timeout"], "api_timeout")
     constructor = functools.partial(
         RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
     )

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
+from .._record.clock import seconds_of
 from . import ceph, dnsmasq, libvirt, metadata_proxy, ovs, units
 from .host import UnreadError, addresses_of
 from .log_lines import zone_of
@@ -50,7 +49,7 @@ def read(host, parts, instance, platform):
             facts["ceph"] = ceph.read(host, [], platform["ceph_users"])
         return facts
     server = instance["server"]
-    since = datetime.fromisoformat(server["created"].replace("Z", "+00:00")).timestamp()
+    since = seconds_of(server["created"])
     if "compute" in parts:
         facts.update(libvirt.read(host, server["id"]))
         facts["interfaces"] = {port["id"]: ovs.read(host, port["id"])["interface"] for port in instance["ports"]}

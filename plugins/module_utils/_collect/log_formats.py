@@ -14,6 +14,10 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 
+from .._record.clock import seconds_of
+
+# Characters of a time without a fraction
+WHOLE_SECONDS = len("2026-11-21 14:43:25")
 # No message that is looked for lies further in; a line may be a megabyte long.
 LONGEST = 16384
 
@@ -107,16 +111,27 @@ def parse(line, near, zone):
 
     near is a time about which the line was written, for formats without a year; zone is seconds to the east.
     """
+    return sensible(anybodys, line, near, zone)
+
+
+def parse_dated(line, near, zone):
+    """The same of a line whose writer is known: of its form only the time counts."""
+    return sensible(dated, line, near, zone)
+
+
+def sensible(read, line, near, zone):
     line = COLOURS.sub("", line[:LONGEST])
     try:
-        parsed = (
-            service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
-        )
+        parsed = read(line, near, zone)
     except (ValueError, OverflowError):
         return None  # it looks like a time and is none, such as a leap second
     if parsed and parsed["at"] is not None and not EARLIEST <= parsed["at"] <= LATEST:
         return None
     return parsed
+
+
+def anybodys(line, near, zone):
+    return service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
 
 
 def service_line(line, near, zone):
@@ -167,9 +182,8 @@ def time_of(match, zone):
     """(seconds since the epoch or None, resolution) of a line of oslo.log."""
     if not match["time"]:
         return None, 0.001
-    text = match["time"].replace(",", ".").replace("T", " ")
-    at = local_time(text, zone) if match["zone"] is None else zoned_time(text, match["zone"])
-    return at, 0.001 if "." in text else 1
+    at = seconds_of(match["time"] + (match["zone"] or ""), zone_east(zone))
+    return at, 0.001 if len(match["time"]) > WHOLE_SECONDS else 1
 
 
 def traceback(line, zone):
@@ -267,7 +281,7 @@ def json_line(line):
         return None
     try:
         entry = json.loads(line.rstrip().rstrip(","))
-        at = datetime.fromisoformat(entry["time"].replace("Z", "+00:00")).timestamp()
+        at = seconds_of(entry["time"])
         method, path = entry["uri"].split()[:2]
         status, client, operation = int(entry["http_status"]), entry["remote_addr"], entry["operation"]
     except (ValueError, KeyError, AttributeError, TypeError):
@@ -287,7 +301,7 @@ def dated(line, near, zone):
     """A line that begins with a time, whoever wrote it."""
     match = ISO.match(line)
     if match:
-        at, resolution = zoned_time(match["time"], match["zone"]), 1e-3 if "." in match["time"] else 1
+        at, resolution = seconds_of(match["time"] + match["zone"]), 1e-3 if "." in match["time"] else 1
     else:
         match = SYSLOG.match(line) or UWSGI_STARTS.match(line)
         if not match:
@@ -299,18 +313,8 @@ def dated(line, near, zone):
     return {"at": at, "resolution_s": resolution, "level": "info", "requests": [], "text": rest, "kind": "line"}
 
 
-def colon(text):
-    """A zone as +01:00: before Python 3.11 the colon is needed, and a fraction has three or six digits."""
-    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text)
-    return re.sub(r"\.(\d+)", lambda match: "." + (match[1] + "000000")[:6], text)
-
-
-def zoned_time(text, zone):
-    return datetime.fromisoformat(colon(text.replace(" ", "T") + zone.replace("Z", "+00:00"))).timestamp()
-
-
-def local_time(text, zone):
-    return datetime.fromisoformat(colon(text)).replace(tzinfo=timezone(timedelta(seconds=zone))).timestamp()
+def zone_east(seconds):
+    return timezone(timedelta(seconds=seconds))
 
 
 def month_of(name):
@@ -320,7 +324,7 @@ def month_of(name):
 
 def yearless(text, near, zone):
     """The time nearest to another one, as its year is not said or not needed."""
-    there = timezone(timedelta(seconds=zone))
+    there = zone_east(zone)
     year = datetime.fromtimestamp(near, there).year
     guesses = []
     day, clock = text[4:].split()
@@ -331,6 +335,13 @@ def yearless(text, near, zone):
         except ValueError:
             continue  # the 29th of February of another year
     return min(guesses, key=lambda guess: abs(guess - near)) if guesses else None
+
+
+def spelled(text, zone):
+    """A time as C writes it, Sat Nov 21 14:43:22 2026: without a zone, so in that of its host."""
+    month, day, clock, year = text.split()[1:]
+    said = (int(year), month_of(month), int(day), *map(int, clock.split(":")))
+    return datetime(*said, tzinfo=zone_east(zone)).timestamp()
 
 
 def told_path(path, known):

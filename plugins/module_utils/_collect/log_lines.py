@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime, timedelta, timezone
 
+from . import log_formats
 from .host import UnreadError
-
-# As classic syslog writes: no year, no zone, whole seconds. Or as rsyslog does today, with all of them.
-CLASSIC = re.compile(r"^([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?:\S+ )??(?=\S+\[\d+\]: )")
-MODERN = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d))\s+")
 
 
 def read(host, part, sources, word, since):
@@ -71,24 +67,7 @@ def zone_of(host):
 
 def parse_line(text, near, zone):
     """A line of a file; None where it has no time that is understood."""
-    match = MODERN.match(text)
-    if match:
-        at = datetime.fromisoformat(match.group(1).replace("Z", "+00:00")).timestamp()
-        return {"at": at, "resolution_s": 1e-6 if "." in match.group(1) else 1, "text": text[match.end() :]}
-    match = CLASSIC.match(text)
-    if not match:
+    line = log_formats.parse_dated(text, near, zone)
+    if line is None or line["at"] is None:
         return None
-    return {"at": classic_time(match.group(1), near, zone), "resolution_s": 1, "text": text[match.end() :]}
-
-
-def classic_time(text, near, zone):
-    """The time nearest to another one, as the year is not said."""
-    there = timezone(timedelta(seconds=zone))
-    year = datetime.fromtimestamp(near, there).year
-    guesses = []
-    for one in (year - 1, year, year + 1):
-        try:
-            guesses.append(datetime.strptime(f"{one} {text}", "%Y %b %d %H:%M:%S").replace(tzinfo=there).timestamp())
-        except ValueError:
-            continue  # the 29th of February of another year
-    return min(guesses, key=lambda guess: abs(guess - near))
+    return {name: line[name] for name in ("at", "resolution_s", "text")}

@@ -14,7 +14,8 @@ import hashlib
 import hmac
 import json
 import re
-from datetime import datetime, timezone
+
+from .._record.clock import seconds_of
 
 KINDS = {"wsgi": "http", "rpc": "rpc", "db": "db", "neutron.db": "db"}
 # A client's functions around a request, which its server's span tells as well
@@ -70,8 +71,8 @@ def told(info, parent=None):
         "service": service_of(info),
         "host": fitting(info.get("host")),
         "caller": parent and service_of(parent),
-        "at": moment(raw["start"]["timestamp"]),
-        "until": moment(raw["stop"]["timestamp"]) if "stop" in raw else None,
+        "at": seconds_of(raw["start"]["timestamp"]),
+        "until": seconds_of(raw["stop"]["timestamp"]) if "stop" in raw else None,
     }
     if "request" in more:
         span.update(method=fitting(more["request"].get("method")), path=str(more["request"].get("path"))[:LONGEST])
@@ -86,7 +87,3 @@ def told(info, parent=None):
 
 def fitting(text):
     return text if isinstance(text, str) and NAME.match(text) else None
-
-
-def moment(text):
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime, timezone
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from .._record import clock
 from .._record.errors import StageError
 from .bundle import is_inside, text_of
 
@@ -99,11 +100,10 @@ def named_addresses(tops, names):
     return {name: sorted(addresses) for name, addresses in found.items()}
 
 
-def seconds_of(text):
-    """A time that somebody gives, with a zone or in UTC."""
+def time_given(text):
+    """A time that somebody gives, with a zone or in UTC, as seconds since the epoch."""
     try:
-        stamp = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+        return clock.seconds_of(text.strip())
     except ValueError:
         hint = "Give it as 2026-11-21T14:43:00Z or 2026-11-21 15:43+01:00; without a zone it is in UTC."
         raise StageError("invalid", f"{text!r} is no time that is understood", hint=hint) from None
-    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=timezone.utc)).timestamp()

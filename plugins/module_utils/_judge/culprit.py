@@ -11,6 +11,7 @@ suspect, whatever its logs complain of; and where nothing points at anybody, all
 from __future__ import annotations
 
 from .._match import order
+from .._record.run import failed_stage
 from . import pointers
 from .suspects import Suspects
 
@@ -31,7 +32,7 @@ OWN_WORDS = (
 
 def finding(record):
     """step, component, host, said, last_seen, evidence, next and alternatives of a run with a failed stage, or None."""
-    stage = next((one for one in record["stages"] if one["status"] == "failed"), None)
+    stage = failed_stage(record["stages"])
     if stage is None or stage["error"]["kind"] in OWN_WORDS:
         return None
     steps = steps_of(record)

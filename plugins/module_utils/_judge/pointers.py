@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .._collect.log_formats import QUEUE_UNREACHABLE
 from .._match.components import LEANS_ON, writer_of
+from .._record.ids import hosts_by_name
 
 # The component behind each service of the catalogue
 APIS = {
@@ -86,7 +87,7 @@ def units(suspects, record, _stage):
 
 def agents(suspects, record, _stage):
     """Services that the cloud itself does not hear any more, or that somebody has disabled."""
-    names = {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+    names = hosts_by_name(record)
     looked_at = {host["host"] for host in record["hosts"]}
     for agent in record.get("agents") or []:
         host = names.get(agent["host"], agent["host"])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .._record import shapes
 from .._record.clock import seconds_of
-from .._record.run import STAGES
+from .._record.errors import sentence
+from .._record.run import STAGES, failed_stage
 from .._record.shapes import verdict
 from .culprit import finding
 
@@ -20,8 +21,8 @@ def skipped_stage(name, reason):
 def with_skipped(stages):
     """The stages in their order; those that did not run because one failed before them are said to be skipped."""
     known = {stage["stage"]: stage for stage in stages}
-    failed = next((name for name in STAGES if name in known and known[name]["status"] == "failed"), None)
-    reason = f"the stage {failed} failed before" if failed else "the run broke off before"
+    failed = failed_stage(stages)
+    reason = f"the stage {failed['stage']} failed before" if failed else "the run broke off before"
     return [known.get(name) or skipped_stage(name, reason) for name in STAGES]
 
 
@@ -32,13 +33,13 @@ def checks_with(record, status):
 
 def has_failed(record):
     """Whether a stage has failed, or a host does not agree with the API."""
-    return any(stage["status"] == "failed" for stage in record["stages"]) or bool(checks_with(record, "failed"))
+    return failed_stage(record["stages"]) is not None or bool(checks_with(record, "failed"))
 
 
 def judge(record, broke_off=None):
     """The verdict in one sentence: the first thing that is not as it must be."""
     stages = {stage["stage"]: stage for stage in record["stages"]}
-    failed = next((stages[name] for name in STAGES if name in stages and stages[name]["status"] == "failed"), None)
+    failed = failed_stage(record["stages"])
     if failed and failed["error"]["kind"] == "interrupted":
         return verdict("incomplete", failed["stage"], f"The run broke off in the stage {failed['stage']}.")
     if failed:
@@ -73,7 +74,7 @@ def failure(record, stage):
     error, found = stage["error"], finding(record)
     said = f"{error['message'].rstrip('.')}."
     if found is None or found["said"] is None:
-        reason = f"{stage['stage']}: {said} {error['hint']}".strip()
+        reason = f"{stage['stage']}: {sentence(error)}"
         return {**verdict("fail", stage["stage"], reason), **rest_of(found)}
     where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
     parts = [f"{where}: {found['said']}.", last_seen(found["last_seen"], record), f"The stage said: {said}"]

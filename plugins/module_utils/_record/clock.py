@@ -11,6 +11,9 @@ import time
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
+# Before Python 3.11 a zone needs its colon, and a fraction three or six digits.
+ZONE, FRACTION = re.compile(r"([+-]\d\d)(\d\d)$"), re.compile(r"[.,](\d+)")
+
 
 def now():
     """The time of day, as records write it."""
@@ -19,9 +22,8 @@ def now():
 
 def parse(text, zone=timezone.utc):
     """A time in ISO 8601, as records, APIs and logs write it. Where it names no zone, it is in the given one."""
-    # Before Python 3.11 a zone needs its colon, and a fraction three or six digits.
-    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00"))
-    moment = datetime.fromisoformat(re.sub(r"[.,](\d+)", lambda match: "." + (match[1] + "000000")[:6], text))
+    text = ZONE.sub(r"\1:\2", text.replace("Z", "+00:00"))
+    moment = datetime.fromisoformat(FRACTION.sub(lambda match: "." + (match[1] + "000000")[:6], text))
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 

@@ -64,3 +64,8 @@ def keys_in(text, keys):
     words = set(re.split(r"[^\w.:-]", text))
     found = {kind: [one for one in texts if one in words] for kind, texts in keys.items()}
     return {kind: texts for kind, texts in found.items() if texts}
+
+
+def hosts_by_name(record):
+    """The inventory's names of the hosts, by those that the hosts give themselves."""
+    return {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}

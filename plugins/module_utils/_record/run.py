@@ -16,7 +16,7 @@ import tempfile
 from datetime import datetime, timezone
 
 from . import shapes
-from .clock import now, seconds_between
+from .clock import now, parse, seconds_between
 from .errors import StageError
 from .ledger import Ledger, own_text, private
 
@@ -26,6 +26,12 @@ RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
 # Characters of a record, of which the largest that was seen has less than a hundredth
 LONGEST = 64 << 20
 BY_CHANCE = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+
+
+def failed_stage(stages):
+    """The first of them that has failed, in the order of a run; None if none has."""
+    failed = {stage["stage"]: stage for stage in stages if stage["status"] == "failed"}
+    return next((failed[name] for name in STAGES if name in failed), None)
 
 
 def new_run_id():
@@ -208,12 +214,11 @@ def completed(record):
 def is_understood(record):
     """Whether a record has what all runs in its folder are compared by: anybody may have put it there."""
     try:
-        began = datetime.fromisoformat(record["started"])
+        parse(record["started"])
         words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
         numbers = [stage.get("duration_s") for stage in record["stages"]]
         return (
-            began.tzinfo is not None
-            and isinstance(record["cloud"], (str, type(None)))
+            isinstance(record["cloud"], (str, type(None)))
             and all(isinstance(word, str) for word in words)
             and all(isinstance(number, (int, float, type(None))) for number in numbers)
             and all(stage["stage"] in STAGES for stage in record["stages"])

@@ -17,7 +17,7 @@ PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
 STRAINED, LONGEST = 1, 10
 
 
-def seconds_of(value, name):
+def timeout_of(value, name):
     """A time to wait, as given in an option; a wait without an end, or for no number of seconds, is refused."""
     try:
         seconds = float(value)
@@ -31,7 +31,7 @@ def seconds_of(value, name):
 
 class Deadline:
     def __init__(self, seconds, name="timeout"):
-        self.seconds = seconds_of(seconds, name)
+        self.seconds = timeout_of(seconds, name)
         self._end = time.monotonic() + self.seconds
 
     def left(self):

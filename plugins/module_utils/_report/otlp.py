@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
 
+from .._record.clock import seconds_of
 from .text import clean
 
 SCOPE = {"name": "stackproof.provision"}
@@ -102,8 +102,7 @@ def digest(text, length):
 
 
 def nanoseconds(text):
-    stamp = datetime.fromisoformat(text)
-    return str(round(stamp.timestamp() * 1e6) * 1000)
+    return str(round(seconds_of(text) * 1e6) * 1000)
 
 
 def attributes(pairs):

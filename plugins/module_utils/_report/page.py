@@ -10,7 +10,6 @@ import functools
 import itertools
 import re
 from collections import Counter
-from datetime import datetime
 
 try:
     import jinja2
@@ -19,12 +18,12 @@ try:
 except ImportError:
     HAS_JINJA2 = False
 
-from .._record.clock import seconds_between
+from .._record.clock import parse, seconds_between
+from .._record.run import failed_stage
 from . import plot
-from .text import STATUSES, alternative, clean, slowest_calls
+from .text import MINUS, STATUSES, alternative, clean, grouped, slowest_calls
 
 SLOWEST = 10
-MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 RESULTS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
 COUNTED = ("seen", "window", "cached", "absent", "skipped", "unseen", "missing")
 TIERS = ("plain user", "administrator", "ssh and logs", "instrumented")
@@ -86,7 +85,7 @@ def moment(text, digits=3):
     """The time of day, to as many digits of a second."""
     if text is None:
         return None
-    told = datetime.fromisoformat(text)
+    told = parse(text)
     return f"{told:%H:%M:%S}" + (f".{told:%f}"[: digits + 1] if digits else "")
 
 
@@ -99,10 +98,6 @@ def span(value):
     if value >= 0.9995:
         return f"{value:.3g} s"
     return f"{value * 1000:.3g} ms" if value >= 0.0009995 else f"{value * 1e6:.0f} µs"
-
-
-def grouped(number):
-    return f"{number:,.0f}".replace(",", THIN).replace("-", MINUS)
 
 
 def signed(value, form):
@@ -133,9 +128,9 @@ def share(part, whole):
 
 def verdict(record):
     said = record["verdict"]
-    failed = next((stage for stage in record["stages"] if stage["status"] == "failed"), None)
+    failed = failed_stage(record["stages"])
     where = [(name, said[name]) for name in ("stage", "step", "component", "host") if said[name] is not None]
-    started = datetime.fromisoformat(record["started"])
+    started = parse(record["started"])
     return {
         "result": said["result"],
         "word": RESULTS[said["result"]],

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 
-from .text import clean
+from .._record.clock import seconds_of
+from .text import THIN, clean, grouped
 
-# Between thousands, and between a number and its unit: no line ends there.
-THIN = "\u202f"
 OTHERS = ("cached", "absent", "skipped", "unseen", "missing")
 
 
@@ -32,10 +30,6 @@ def plain(text):
     return " ".join(clean(text).split())
 
 
-def stamp(text):
-    return datetime.fromisoformat(text).timestamp()
-
-
 def in_order(steps):
     """Steps by time; one without a time stays behind the step that it follows in the flow."""
     groups = []
@@ -44,21 +38,21 @@ def in_order(steps):
         if not groups or (step["at"] and any(one["at"] for one in groups[-1])):
             groups.append([])
         groups[-1].append(step)
-    when = [next((stamp(one["at"]) for one in group if one["at"]), 0.0) for group in groups]
+    when = [next((seconds_of(one["at"]) for one in group if one["at"]), 0.0) for group in groups]
     return [step for _time, group in sorted(zip(when, groups), key=lambda pair: pair[0]) for step in group]
 
 
 def rows(flow):
     """The steps in order, as rows of a drawing."""
     ordered = in_order(flow["steps"])
-    first = min((stamp(step["at"]) for step in ordered if step["at"]), default=None)
+    first = min((seconds_of(step["at"]) for step in ordered if step["at"]), default=None)
     made, before = [], None
     for step in ordered:
         if not step["at"]:
             made.append(Row(step, None, False))
             continue
-        unsure = before is not None and stamp(step["at"]) - stamp(before["at"]) < slack(before) + slack(step)
-        made.append(Row(step, (stamp(step["at"]) - first) * 1000, unsure))
+        unsure = before is not None and seconds_of(step["at"]) - seconds_of(before["at"]) < slack(before) + slack(step)
+        made.append(Row(step, (seconds_of(step["at"]) - first) * 1000, unsure))
         before = step
     return made
 
@@ -79,20 +73,20 @@ def lifelines(flow):
     return list(dict.fromkeys([*flow["lifelines"], *ends]))
 
 
-def grouped(value):
-    return f"{value:,.0f}".replace(",", THIN) + THIN + "ms"
+def milliseconds(value):
+    return f"{grouped(value)}{THIN}ms"
 
 
 def after(row):
     """When it happened, since the first step: +1 234 ms. Nothing for a step without a time."""
-    return "" if row.after_ms is None else "+" + grouped(row.after_ms)
+    return "" if row.after_ms is None else "+" + milliseconds(row.after_ms)
 
 
 def duration(step):
     """How long it took: (446 ms), and nothing where that is not known."""
     if step["duration_s"] is None:
         return ""
-    return f"({'<1' + THIN + 'ms' if 0 < step['duration_s'] < 0.001 else grouped(step['duration_s'] * 1000)})"
+    return f"({'<1' + THIN + 'ms' if 0 < step['duration_s'] < 0.001 else milliseconds(step['duration_s'] * 1000)})"
 
 
 def counts(flow):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from unicodedata import combining, east_asian_width
 
+from .._record.clock import seconds_of
 from . import sequence
 
 WIDTH, NARROWEST = 2000, 1240
@@ -147,8 +148,8 @@ def bars(bands):
     for number, (row, y) in enumerate(placed):
         if not (row.step["at"] and row.step["until"]):
             continue
-        end = sequence.stamp(row.step["until"])
-        inside = [low for later, low in placed[number:] if later.step["at"] and sequence.stamp(later.step["at"]) <= end]
+        end = seconds_of(row.step["until"])
+        inside = [low for later, low in placed[number:] if later.step["at"] and seconds_of(later.step["at"]) <= end]
         lifeline = row.step["target"]
         depth = sum(one.lifeline == lifeline and one.bottom > y for one in made)
         made.append(Bar(lifeline, y, max(inside[-1:] + [y]) + 10, depth))

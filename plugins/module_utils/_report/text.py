@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from datetime import datetime
 from xml.etree import ElementTree
+
+from .._record.clock import seconds_of
 
 # Control characters but tab and line feed; what turns the direction of writing; halves of characters, and none at all
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -18,11 +19,17 @@ CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 PAGE = "report.html"
 STATUSES = ("ok", "failed", "not_applicable", "unreadable")
+# Between thousands, and between a number and its unit: no line ends there.
+MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 
 
 def clean(text):
     """Text without what would control a terminal or break XML: a cloud's words are not ours."""
     return str(text).translate(CONTROL)
+
+
+def grouped(number):
+    return f"{number:,.0f}".replace(",", THIN).replace("-", MINUS)
 
 
 def seconds(value):
@@ -176,10 +183,11 @@ def metrics(record):
     """OpenMetrics, of gauges only, so that a textfile collector reads it too."""
     common = {"cloud": record["cloud"]}
     stages = [stage for stage in record["stages"] if stage["started"]]
+    finished = record["finished"] and seconds_of(record["finished"])
     families = [
         ("stackproof_run_passed", "Whether the last run passed.", [({}, int(record["verdict"]["result"] == "pass"))]),
         ("stackproof_run_duration_seconds", "How long the last run took.", [({}, record["duration_s"])]),
-        ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, stamp(record["finished"]))]),
+        ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, finished)]),
         ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
         ("stackproof_host_checks", "Checks of the hosts, by how they ended.", checks_by_status(record)),
         (
@@ -213,10 +221,6 @@ def checks_by_status(record):
 
 def per_stage(stages, value):
     return [({"stage": stage["stage"]}, value(stage)) for stage in stages]
-
-
-def stamp(text):
-    return None if text is None else datetime.fromisoformat(text).timestamp()
 
 
 def labels(pairs):

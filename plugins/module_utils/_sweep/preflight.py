@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timezone
+
+from .._record.clock import seconds_of
 
 COMPUTE = "nova-compute"
 # What nova writes where it was itself that took a host out of service
@@ -18,12 +19,9 @@ def check(name, component, status="ok", reason=None, host=None):
     return {"name": name, "status": status, "reason": reason, "host": host, "component": component}
 
 
-def age(stamp, now):
+def age(text, now):
     """Seconds since a time as the services write it: in UTC, without saying so."""
-    if not stamp:
-        return None
-    told = datetime.fromisoformat(stamp.replace("Z", ""))
-    return now - told.replace(tzinfo=told.tzinfo or timezone.utc).timestamp()
+    return now - seconds_of(text) if text else None
 
 
 def heartbeat(name, host, component, alive, seconds, most):

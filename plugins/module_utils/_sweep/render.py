@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
+from .._record.clock import parse
 from .._record.run import STAGES
 from .._report import text
 from .._report.page import RESULTS, scrubbed, share, span, template
@@ -137,7 +137,7 @@ def view(record):
         "sweep_id": record["sweep_id"],
         "cloud": record["cloud"],
         "verdict": {**record["verdict"], "word": RESULTS[record["verdict"]["result"]]},
-        "started": f"{datetime.fromisoformat(record['started']):%Y-%m-%d %H:%M:%S} UTC",
+        "started": f"{parse(record['started']):%Y-%m-%d %H:%M:%S} UTC",
         "duration": span(record["duration_s"]) or "not finished",
         "at_once": record["at_once"],
         "passed": sum(target["result"] == "pass" for target in record["targets"]),

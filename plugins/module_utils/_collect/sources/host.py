@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
-
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
 from ..._record.shapes import event
@@ -145,9 +143,7 @@ def from_ceph(ceph, keys, asked, zone, about):
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
         if image.get("created"):
             # Ceph says it in the time of the host that was asked.
-            month, rest = image["created"].split(None, 2)[1:]
-            at = datetime.strptime(f"{log_formats.month_of(month)} {rest}", "%m %d %H:%M:%S %Y")
-            at = at.replace(tzinfo=timezone.utc).timestamp() - zone
+            at = log_formats.spelled(image["created"], zone)
             text = f"{name} was made{cloned}"
             found.append(
                 event(

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..._record.ids import stage_of
+from ..._record.ids import hosts_by_name, stage_of
 from ..._record.shapes import event
 from .source import Source
 
@@ -20,7 +20,7 @@ def wanted(record):
 def events(run, reads):
     """A span is by the clock of the host that it is of."""
     trace = wanted(run.record)["trace"]
-    names = {name: host["host"] for host in run.record["hosts"] for name in host["facts"].get("names") or []}
+    names = hosts_by_name(run.record)
     return [
         from_span(span, trace, names.get(span["host"], span["host"] or asked))
         for asked, read in reads.items()

@@ -47,6 +47,11 @@ def test_a_recorded_port_is_read_wholly(read):
     assert read() == (FOUND, [])
 
 
+@pytest.mark.usefixtures("german")
+def test_a_port_of_a_german_host_is_read_wholly(read):
+    assert read() == (FOUND, [])
+
+
 def test_a_dnsmasq_that_does_not_run_leaves_its_files_behind(read):
     found, unread = read("stopped")
     assert (found["processes"], found["directory"], unread) == ([], FOUND["directory"], [])

@@ -218,6 +218,12 @@ def test_windows_are_open_at_the_minutes_of_the_run_only(logs, form, day):
     assert all(one["window"] == [POST] and one["keys"] == {} for one in found)
 
 
+@pytest.mark.usefixtures("german")
+def test_a_log_of_syslog_on_a_german_host_is_read(logs):
+    logs.write([f"Nov 21 14:{minute}:10 compute1 nova[1]: {STARTING} {SERVER}" for minute in (37, 43)])
+    assert (logs.source()["whole"], logs.moments()) == (True, [10])
+
+
 def test_a_window_of_one_service_is_none_of_another(logs):
     logs.wanted["windows"] = [{"service": "nova-api", "text": BUILT}]
     logs.write([EARLIER, line(10, f"Took 1 {BUILT}", "-")])

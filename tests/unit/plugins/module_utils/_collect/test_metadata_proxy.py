@@ -31,6 +31,16 @@ def test_recorded_requests_are_read_wholly(replay):
     assert host.unread == []
 
 
+@pytest.mark.usefixtures("german")
+def test_requests_in_a_file_of_a_german_host_are_read(replay):
+    talk = f"{ADDRESS}:57008 [21/Nov/2026:11:01:47.638] listener metadata/metadata 0/0/0/511/511 200 1 - - ---- "
+    text = f'Nov 21 11:01:48 network1 haproxy[17605]: {talk}1/1/0/0/0 0/0 "GET /user_data HTTP/1.1"\n'
+    host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "test": "", "date": "+0000\n", "grep": text})
+    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, {"files": ["/var/log/haproxy.log"]})["proxies"]
+    request = {"at": 1795258908.0, "resolution_s": 1, "status": 200, "path": "/user_data", "seconds": 0.511}
+    assert (found["requests"], host.unread) == ([request], [])
+
+
 def test_a_proxy_that_does_not_run_has_its_requests_still(replay):
     host = replay("stopped")
     (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]

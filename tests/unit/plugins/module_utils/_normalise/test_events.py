@@ -105,19 +105,6 @@ def test_a_request_of_the_run_knows_its_own_id_and_stage(sources):
     assert set(auth["keys"]) <= {"asked"}
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("1970-01-01T00:00:07Z", 7),
-        ("1970-01-01T00:00:07", 7),
-        ("1970-01-01T05:30:07.5+05:30", 7.5),
-        ("1970-01-01T00:00:07.250000+00:00", 7.25),
-    ],
-)
-def test_a_time_without_a_zone_is_utc(text, moment):
-    assert clock.seconds_of(text) == moment
-
-
 def test_the_clock_of_a_host_is_corrected_by_its_offset_and_adds_its_error(followed):
     host = of(followed.record, "compute2")
     (logged,) = (one for one in followed.logs["compute2"]["events"] if one["service"] == "openvswitch")

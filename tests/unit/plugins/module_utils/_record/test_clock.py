@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import timedelta, timezone
 from email.utils import formatdate
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock as clock_module
+from tree import ROOT
 
 
 def answer(sent, stamp, received):
@@ -19,6 +21,44 @@ def answer(sent, stamp, received):
 
 def test_now_is_utc_with_microseconds():
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", clock_module.now())
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:07Z", 7),
+        ("1970-01-01T00:00:07", 7),
+        ("1970-01-01 00:00:07.25", 7.25),
+        ("1970-01-01 00:00:07,250", 7.25),
+        ("1970-01-01T05:30:07.5+05:30", 7.5),
+        ("1970-01-01T05:30:07.5+0530", 7.5),
+        ("1970-01-01T00:00:07.250000+00:00", 7.25),
+        ("1970-01-01T00:00:07.250000999Z", 7.25),
+        ("1970-01-02", 86400),
+    ],
+)
+def test_a_time_in_every_form_of_iso_8601_that_services_use(text, seconds):
+    assert clock_module.seconds_of(text) == seconds
+
+
+def test_a_time_without_a_zone_is_in_the_given_one():
+    kolkata = timezone(timedelta(hours=5, minutes=30))
+    assert clock_module.seconds_of("1970-01-01 05:30:07", kolkata) == 7
+    assert clock_module.seconds_of("1970-01-01 00:00:07Z", kolkata) == 7
+    assert clock_module.parse("1970-01-01 00:00:07").tzinfo is timezone.utc
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "1970-13-01", "1970-01-01T00:00:60Z", "1970-01-01T00:00:07+9999"])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(ValueError, match=r".+"):
+        clock_module.parse(text)
+
+
+def test_nobody_else_reads_times():
+    """Neither ISO 8601, whose forms differ by Python, nor names of months, which differ by the language of the host."""
+    files = [path for path in (ROOT / "plugins").rglob("*.py") if "lab" not in path.name]
+    readers = {path.name for path in files if re.search(r"fromisoformat|strptime\(.*%b", path.read_text())}
+    assert (len(files) > 100, readers) == (True, {"clock.py"})
 
 
 def test_seconds_between_two_points_of_time():
