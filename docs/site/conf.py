@@ -20,6 +20,10 @@ include_patterns = [
     "roles/*/README.md",
     "flows/*.md",
     "collection/*.rst",
+    "lab/README.md",
+    "lab/docs/*.md",
+    "lab/roles/*/README.md",
+    "lab/collection/*.rst",
 ]
 default_role = "any"
 
