@@ -1,4 +1,4 @@
-# stackproof.provision: type make alone for what there is.
+# stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs docs-lint sanity sanity-2.19 unit \
@@ -55,16 +55,16 @@ demo: lab ## From nothing to a verdict: builds the lab, and verifies it
 
 lab: export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json
 lab: $(VENV)/ready ## Build the lab, or start it, or find that there is nothing to do
-	$(call alone,$(PLAY) stackproof.provision.lab)
+	$(call alone,$(PLAY) stackproof.lab.up)
 
 lab-status: $(VENV)/ready ## Say whether each service on each host is well
-	@$(PLAY) stackproof.provision.lab_status
+	@$(PLAY) stackproof.lab.status
 
 lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as it was
-	$(call alone,$(PLAY) stackproof.provision.lab_stop)
+	$(call alone,$(PLAY) stackproof.lab.stop)
 
 lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the cached root file system
-	$(call alone,$(PLAY) stackproof.provision.lab_destroy)
+	$(call alone,$(PLAY) stackproof.lab.destroy)
 
 test: check docs browser lab ## All tests but those of soak and matrix, on a lab that is built first
 	$(ON_LAB) -m "not soak"
@@ -94,6 +94,7 @@ lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 
 docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
+	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self lab
 
 docs: $(SITE)/ready ## The documentation site, in .cache/docs; a link that leads nowhere fails it
 	tools/docs-site $(SITE) $(CURDIR)/.cache/docs
@@ -118,7 +119,7 @@ browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermai
 	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install chromium npm; }
 	$(BIN)/pytest tests/browser
 
-importer: $(IMPORTER)/ready ## The tarball: what it holds, what Galaxy says to it, and that it works installed
+importer: $(IMPORTER)/ready ## The tarballs: what they hold, what Galaxy says to them, and that they work installed
 	$(IMPORTER)/bin/python tools/check-tarball
 
 clean: ## Remove what was made here, except a lab and the records of runs

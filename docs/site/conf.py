@@ -20,7 +20,13 @@ include_patterns = [
     "roles/*/README.md",
     "flows/*.md",
     "collection/*.rst",
+    "lab/README.md",
+    "lab/docs/*.md",
+    "lab/roles/*/README.md",
+    "lab/collection/*.rst",
 ]
+# The lab's plugins read no variables, and the page that says so has the label of the other one.
+exclude_patterns = ["lab/collection/environment_variables.rst"]
 default_role = "any"
 
 # What names no language is a command line, or what one has printed.

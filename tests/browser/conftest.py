@@ -1,33 +1,22 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the collection importable by its name, and installs what Node.js needs, once, next to other caches."""
+"""Makes the collections importable by their names, and installs what Node.js needs, once, next to other caches."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
-import sys
-from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec
 from pathlib import Path
 
 import pytest
+from tree import ROOT, import_collections_by_name
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 CACHE = ROOT / ".cache" / "browser"
 
-# Packages without files, whatever else of the name ansible_collections may be installed.
-for name, places in (
-    ("ansible_collections", []),
-    ("ansible_collections.stackproof", []),
-    ("ansible_collections.stackproof.provision", [str(ROOT)]),
-):
-    spec = ModuleSpec(name, None, is_package=True)
-    spec.submodule_search_locations = places
-    sys.modules[name] = module_from_spec(spec)
+import_collections_by_name()
 
 
 @pytest.fixture(scope="session")

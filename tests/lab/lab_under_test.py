@@ -35,7 +35,7 @@ def connect(cloud, **auth):
 def playbook(name, *arguments, before=(), **environment):
     """Run a playbook of the lab as make does; the output keeps its order. before: words before the command."""
     return subprocess.run(
-        [*before, "ansible-playbook", f"stackproof.provision.{name}", *arguments],
+        [*before, "ansible-playbook", f"stackproof.lab.{name}", *arguments],
         env=dict(os.environ, LAB_NAME=NAME, LAB_DIRECTORY=str(DIRECTORY)) | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

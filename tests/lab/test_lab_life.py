@@ -40,7 +40,7 @@ def no_trace(lab):
     try:
         yield
     finally:
-        gone = playbook("lab_destroy", **lab)
+        gone = playbook("destroy", **lab)
     assert gone.returncode == 0, gone.stdout
     assert not Path(lab["LAB_DIRECTORY"]).exists()
     last = {}
@@ -85,7 +85,7 @@ def test_a_machine_that_cannot_hold_a_lab_is_told_why_and_stays_as_it_was(change
     """What the machine has is changed for the one process that looks at it."""
     # The words of the command follow those of the change: the place for its files, and then the rest.
     before = [*AS_ROOT, "unshare", "--mount", "sh", "-ec", f'{change}; shift; exec "$@"', "sh", str(tmp_path)]
-    done = playbook("lab", before=before, **lab_in(tmp_path))
+    done = playbook("up", before=before, **lab_in(tmp_path))
     assert done.returncode != 0
     assert says in done.stdout
     assert not (tmp_path / ".lab").exists()
@@ -99,7 +99,7 @@ def test_a_disk_that_gets_full_during_a_build_is_said_and_no_fuller_afterwards(t
     before = [*AS_ROOT, "unshare", "--mount", "sh", "-c", f"{change}; find {tmp_path}/cache > {listing}; exit $status"]
     lab = lab_in(tmp_path)
     with no_trace(lab):
-        done = playbook("lab", "-e", f"lab_cache={tmp_path}/cache", before=[*before, "sh", f"{tmp_path}/cache"], **lab)
+        done = playbook("up", "-e", f"lab_cache={tmp_path}/cache", before=[*before, "sh", f"{tmp_path}/cache"], **lab)
         assert done.returncode != 0
         assert "could not be fetched and unpacked into" in done.stdout
         assert any(words in done.stdout for words in ("No space left on device", "enough free space")), done.stdout
@@ -116,10 +116,10 @@ def test_a_host_that_was_switched_off_is_named_and_started_again(group, lab_host
     # A moment later, so that the command itself ends well.
     lab_hosts[host].check_output("systemd-run --on-active=1 systemctl poweroff")
     named = f"{host}: the host could not be looked at"
-    until("the status names it", lambda: named in playbook("lab_status").stdout, 60)
+    until("the status names it", lambda: named in playbook("status").stdout, 60)
     # Its last processes may still be ending.
     begun = time.monotonic()
-    built = playbook("lab")
+    built = playbook("up")
     assert built.returncode == 0, built.stdout
     print(f"\n{host} was switched off, and all was well {time.monotonic() - begun:.0f} s later")
     outcome = verify(runs, "-i", str(INVENTORY), cloud="lab-admin", host=GROUPS["compute"][0])
@@ -134,20 +134,20 @@ def test_a_host_that_was_switched_off_is_named_and_started_again(group, lab_host
 def test_a_lab_of_one_host_beside_this_one_comes_and_goes_without_a_trace(tmp_path, runs):
     lab = lab_in(tmp_path, "one")
     with no_trace(lab):
-        built = playbook("lab", **lab)
+        built = playbook("up", **lab)
         assert built.returncode == 0, built.stdout
         assert_it_provisions(lab, tmp_path / "runs")
         assert verify(runs, "-i", str(INVENTORY)).status == 0
         # Who has built it need not say again how many hosts it has.
         its = {**lab, "LAB_TOPOLOGY": ""}
         for which in (its, {}):
-            well = playbook("lab_status", **which)
+            well = playbook("status", **which)
             assert "all well" in well.stdout
-        for name in ("lab_stop", "lab", "lab_status"):
+        for name in ("stop", "up", "status"):
             done = playbook(name, **its)
             assert done.returncode == 0, done.stdout
         assert "on 1 host," in done.stdout
-    assert "all well" in playbook("lab_status").stdout
+    assert "all well" in playbook("status").stdout
 
 
 @pytest.mark.soak
@@ -160,7 +160,7 @@ def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
         while killed < KILLED:
             moment = random.uniform(1, LONGEST)
             process = subprocess.Popen(
-                ["ansible-playbook", "stackproof.provision.lab", *caches.get(killed, [])],
+                ["ansible-playbook", "stackproof.lab.up", *caches.get(killed, [])],
                 env=dict(os.environ, **lab),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -174,8 +174,8 @@ def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
                 print(f"\nkilled after {moment:.0f} s: {process.stdout.read().splitlines()[-1:]}")
                 continue
             assert process.returncode == 0, output
-            assert playbook("lab_destroy", **lab).returncode == 0
-        built = playbook("lab", **lab)
+            assert playbook("destroy", **lab).returncode == 0
+        built = playbook("up", **lab)
         assert built.returncode == 0, built.stdout
-        assert "all well" in playbook("lab_status", **lab).stdout
+        assert "all well" in playbook("status", **lab).stdout
         assert_it_provisions(lab, tmp_path / "runs")

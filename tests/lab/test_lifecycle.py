@@ -15,36 +15,36 @@ from lab_under_test import DIRECTORY, GROUPS, HOSTS, NAME, playbook, until
 
 
 def test_a_second_build_changes_nothing_and_says_so():
-    done = playbook("lab")
+    done = playbook("up")
     assert done.returncode == 0, done.stdout
     assert "nothing changed" in done.stdout
 
 
 def test_status_names_a_service_that_does_not_run(lab_hosts):
-    well = playbook("lab_status")
+    well = playbook("status")
     assert well.returncode == 0, well.stdout
     assert "all well" in well.stdout
 
     host = lab_hosts[GROUPS["network"][0]]
     host.check_output("systemctl stop neutron-l3-agent")
     try:
-        ill = playbook("lab_status")
+        ill = playbook("status")
     finally:
         host.check_output("systemctl start neutron-l3-agent")
     assert ill.returncode != 0
     assert "neutron-l3-agent.service is inactive" in ill.stdout
-    until("the lab to be well again", lambda: playbook("lab_status").returncode == 0, 90)
+    until("the lab to be well again", lambda: playbook("status").returncode == 0, 90)
 
 
 def test_another_directory_is_told_who_holds_the_lab(tmp_path):
-    done = playbook("lab", LAB_DIRECTORY=str(tmp_path / ".lab"))
+    done = playbook("up", LAB_DIRECTORY=str(tmp_path / ".lab"))
     assert done.returncode != 0
     assert f"is held by {DIRECTORY.parent}" in done.stdout
     assert not (tmp_path / ".lab").exists()
 
 
 def test_a_wrong_setting_is_refused_before_anything_is_done():
-    done = playbook("lab", "-e", "lab_log_level=loud")
+    done = playbook("up", "-e", "lab_log_level=loud")
     assert done.returncode != 0
     assert "value of lab_log_level must be one of: info, debug, messaging" in done.stdout
 
@@ -52,7 +52,7 @@ def test_a_wrong_setting_is_refused_before_anything_is_done():
 def test_an_address_range_in_use_is_refused(tmp_path):
     taken = next(iter(HOSTS.values()))["ansible_host"]
     prefix = ipaddress.ip_network(f"{taken}/22", strict=False)
-    done = playbook("lab", LAB_NAME="other", LAB_PREFIX=str(prefix), LAB_DIRECTORY=str(tmp_path / ".lab"))
+    done = playbook("up", LAB_NAME="other", LAB_PREFIX=str(prefix), LAB_DIRECTORY=str(tmp_path / ".lab"))
     assert done.returncode != 0
     assert f"The lab's addresses {prefix} overlap with" in done.stdout
 
@@ -71,7 +71,7 @@ def test_no_password_was_printed():
         if not line.startswith("#")
     ]
     assert len(secrets) > 20
-    shown = playbook("lab", "-vv").stdout
+    shown = playbook("up", "-vv").stdout
     assert not [secret for secret in secrets if secret in shown]
 
 

@@ -1,32 +1,21 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the collection importable by its name, and calls its modules as Ansible does."""
+"""Makes the collections importable by their names, and calls its modules as Ansible does."""
 
 from __future__ import annotations
 
 import copy
 import functools
 import json
-import sys
 from datetime import datetime, timezone
-from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec
 from types import SimpleNamespace
 
 import pytest
 import yaml
-from tree import RECORDED, ROOT
+from tree import RECORDED, ROOT, import_collections_by_name
 
-# Packages without files, whatever else of the name ansible_collections may be installed.
-for name, places in (
-    ("ansible_collections", []),
-    ("ansible_collections.stackproof", []),
-    ("ansible_collections.stackproof.provision", [str(ROOT)]),
-):
-    spec = ModuleSpec(name, None, is_package=True)
-    spec.submodule_search_locations = places
-    sys.modules[name] = module_from_spec(spec)
+import_collections_by_name()
 
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats

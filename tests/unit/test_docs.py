@@ -26,13 +26,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
-from tree import RECORDED, ROOT
+from tree import LAB, RECORDED, ROOT
 
 PLATFORMS = {
     path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
     for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
 }
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md")])
+PLACES = ("README.md", "docs/*.md", "roles/*/README.md")
+PAGES = sorted(page for top in (ROOT, LAB) for place in PLACES for page in top.glob(place))
 
 
 def script(name):
@@ -432,4 +433,6 @@ def test_every_link_leads_somewhere(page):
         path, _hash, anchor = target.partition("#")
         there = (page.parent / path).resolve() if path else page
         assert there.exists(), f"{target} is not there"
+        # The other collection's files are not in the tarball.
+        assert not page.is_relative_to(LAB) or there.is_relative_to(LAB), f"{target} is not the lab's"
         assert not anchor or anchor in anchors_of(there), f"{target} has no such heading"

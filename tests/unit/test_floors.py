@@ -23,7 +23,7 @@ FLOORS = [
     {"_end", "_diagnose"},
 ]
 FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
-FILES = sorted(path for path in UTILS.rglob("*.py") if not path.name.startswith("_lab_"))
+FILES = sorted(UTILS.rglob("*.py"))
 
 
 def place_of(path):

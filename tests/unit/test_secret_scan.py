@@ -18,10 +18,11 @@ import pytest
 import secret_scan
 from tree import ROOT
 
-# What the tarball is built of; tests/browser may hold what npm has installed.
+# What the tarballs are built of; tests/browser may hold what npm has installed.
 PARTS = (
     "changelogs",
     "docs",
+    "lab",
     "meta",
     "playbooks",
     "plugins",
@@ -173,7 +174,7 @@ def test_the_secrets_of_a_lab_are_known(tmp_path):
     assert secret_scan.known_of(tmp_path / "none") == {}
 
 
-def test_no_secret_is_in_what_the_collection_is_made_of():
+def test_no_secret_is_in_what_the_collections_are_made_of():
     scanner = secret_scan.Scanner(allowed=secret_scan.OURS)
     found = [f"{part}/{one}" for part in PARTS for one in scanner.scan(ROOT / part) if "__pycache__" not in one.file]
     assert found == []

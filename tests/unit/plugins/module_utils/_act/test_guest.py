@@ -5,7 +5,7 @@
 
 recorded/consoles/probe.txt is the console of a probe guest that passed, udhcpc.txt what busybox really printed, and
 cloud-init.txt what cloud-init's own table printer (cloudinit/simpletable.py) makes of such addresses. The lines of the
-probe guest that fails are those of docs/probe.md.
+probe guest that fails are those of lab/docs/probe.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest as guest_module
-from tree import RECORDED, ROOT
+from tree import LAB, RECORDED
 
 CONSOLES = RECORDED / "consoles"
 PROBE = (CONSOLES / "probe.txt").read_text()
@@ -26,7 +26,7 @@ SERVER = "f97fb71b-c28f-4a38-a813-f1cc5a5d9fc6"
 WANTED = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac00e03021ebfab67d973fc719"}
 DOCUMENTED = [
     line.strip().partition("  #")[0]
-    for line in (ROOT / "docs" / "probe.md").read_text().splitlines()
+    for line in (LAB / "docs" / "probe.md").read_text().splitlines()
     if line.startswith("    probe")
 ]
 

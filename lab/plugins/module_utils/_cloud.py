@@ -1,0 +1,27 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the lab's own modules reach its cloud."""
+
+from __future__ import annotations
+
+try:
+    import openstack.config
+    import openstack.connection
+    from keystoneauth1.exceptions import ClientException
+    from openstack import exceptions
+
+    HAS_SDK = True
+    SDKException, raise_from_response = exceptions.SDKException, exceptions.raise_from_response
+    CLOUD_ERRORS = (SDKException, ClientException)
+except ImportError:
+    HAS_SDK = False
+    CLOUD_ERRORS = ()
+    SDKException, raise_from_response = Exception, None
+
+
+def connect(config, cloud, timeout):
+    """A connection by this clouds.yaml alone: no other file and no variable of the environment counts."""
+    known = openstack.config.OpenStackConfig(config_files=[config], load_envvars=False)
+    return openstack.connection.Connection(config=known.get_one(cloud=cloud, api_timeout=timeout))

@@ -1,0 +1,223 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The containers that are the hosts of a lab: their files, their mounts, and how podman runs them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import socket
+import time
+
+from ._machine import (
+    LabError,
+    keeper_of,
+    read_claim,
+    run,
+    start,
+    start_time,
+    write_claim,
+)
+
+# The keeper gives the lab a cgroup2 mount of its own; on a machine that has nothing else this changes nothing.
+KEEPER = """
+umount -R /sys/fs/cgroup 2>/dev/null
+mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 1
+exec sleep infinity
+"""
+
+CONTAINERS_CONF = """
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+lock_type = "file"
+"""
+
+STORAGE_CONF = """
+[storage]
+driver = "vfs"
+graphroot = "{lab.state}/podman"
+runroot = "{lab.run}/podman"
+"""
+
+
+class Hosts:
+    def __init__(self, lab):
+        self.lab = lab
+        self.claim = read_claim(lab)
+        self.keeper = keeper_of(self.claim)
+
+    def directory(self, host, part):
+        return os.path.join(self.lab.state, "hosts", host, part)
+
+    def inside(self, argv, check=True, timeout=120):
+        """Run a command in the lab's mount namespace."""
+        return run(["nsenter", "--mount", "--target", str(self.keeper), "--"] + argv, check=check, timeout=timeout)
+
+    def podman(self, argv, check=True, timeout=120):
+        lab = self.lab
+        return self.inside(
+            [
+                "env",
+                f"CONTAINERS_CONF={lab.state}/containers.conf",
+                f"CONTAINERS_STORAGE_CONF={lab.state}/storage.conf",
+                "podman",
+                f"--tmpdir={lab.run}/libpod",
+            ]
+            + argv,
+            check=check,
+            timeout=timeout,
+        )
+
+    def made(self):
+        """The hosts that were prepared, running or not."""
+        top = os.path.join(self.lab.state, "hosts")
+        names = os.listdir(top) if os.path.isdir(top) else []
+        return {name for name in names if os.path.exists(self.directory(name, "made"))}
+
+    def running(self):
+        if not self.keeper:
+            return set()
+        found = json.loads(self.podman(["ps", "--format", "json"]).stdout or "[]")
+        return {name for container in found for name in container["Names"]}
+
+    def hold(self, clone, rootfs):
+        """Take the lab for this clone and start its keeper."""
+        lab = self.lab
+        os.makedirs(lab.state, exist_ok=True)
+        os.makedirs(lab.run, mode=0o700, exist_ok=True)
+        for name, text in (("containers.conf", CONTAINERS_CONF), ("storage.conf", STORAGE_CONF)):
+            with open(os.path.join(lab.state, name), "w", encoding="utf-8") as file:
+                file.write(text.format(lab=lab))
+        if not self.keeper:
+            process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
+            self.keeper = process.pid
+            # Podman keeps what it believes of the running containers there, and none can be left.
+            for name in ("libpod", "podman"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(os.path.join(lab.run, name))
+            self._await_keeper(process)
+        self.claim = {
+            "clone": clone,
+            "rootfs": rootfs,
+            "prefix": str(lab.prefix),
+            "keeper": self.keeper,
+            "keeper_started": start_time(self.keeper),
+            "stopped": False,
+        }
+        write_claim(lab, self.claim)
+
+    def _await_keeper(self, process):
+        for _attempt in range(100):
+            if process.poll() is not None:
+                raise LabError("a mount namespace with a cgroup2 file system cannot be made on this machine")
+            with open(f"/proc/{self.keeper}/cmdline", "rb") as cmdline:
+                if cmdline.read().startswith(b"sleep"):
+                    return
+            time.sleep(0.05)
+        raise LabError("the process that holds the lab's mounts did not get ready")
+
+    def mount(self, host, rootfs):
+        merged = self.directory(host, "root")
+        mounted = self.inside(["findmnt", "--noheadings", merged], check=False).returncode == 0
+        if not mounted:
+            options = (
+                f"lowerdir={rootfs},upperdir={self.directory(host, 'upper')},workdir={self.directory(host, 'work')}"
+            )
+            self.inside(["mount", "-t", "overlay", "overlay", "-o", options, merged])
+
+    def make(self, host, rootfs, user, key, masked):
+        """Prepare a host that has never run. Repeatable, as it may have been broken off."""
+        for part in ("upper", "work", "root"):
+            os.makedirs(self.directory(host, part), exist_ok=True)
+        self.mount(host, rootfs)
+        root = self.directory(host, "root")
+        units = os.path.join(root, "etc/systemd/system")
+        self.inside(["sh", "-c", 'cd "$0" && for unit; do ln -sfn /dev/null "$unit"; done', units] + masked)
+        key_file = f"{root}/etc/ssh/ssh_host_ed25519_key"
+        self.inside(["rm", "-f", key_file])
+        self.inside(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host, "-f", key_file])
+        self.inside(
+            ["sh", "-c", 'printf "%s\\n" "$2" > "$1/etc/hostname" && : > "$1/etc/machine-id"', "sh", root, host]
+        )
+        install = (
+            'd="$1/home/$2/.ssh" && mkdir -p "$d" && printf "%s\\n" "$3" > "$d/authorized_keys"'
+            ' && chroot "$1" chown -R "$2:" "/home/$2/.ssh" && chmod 0700 "$d" && chmod 0600 "$d/authorized_keys"'
+        )
+        self.inside(["sh", "-c", install, "sh", root, user, key])
+        with open(self.directory(host, "made"), "w", encoding="utf-8"):
+            pass
+
+    def start(self, host, rootfs):
+        self.mount(host, rootfs)
+        limits = []
+        for name, kind, most in (("nofile", resource.RLIMIT_NOFILE, 1 << 19), ("nproc", resource.RLIMIT_NPROC, 30000)):
+            hard = resource.getrlimit(kind)[1]
+            # Podman would raise the limit, and not every root may.
+            limit = most if hard == resource.RLIM_INFINITY else min(hard, most)
+            limits.append(f"--ulimit={name}={limit}:{limit}")
+        self.podman(
+            ["run", "--detach", "--replace", f"--name={host}", f"--hostname={host}", "--privileged"]
+            + ["--systemd=always", "--stop-signal=SIGRTMIN+3", "--log-driver=none", "--pids-limit=-1"]
+            + ["--shm-size=256m", "--no-hosts", "--dns=none", f"--cgroup-parent=/stackproof-{self.lab.name}"]
+            + [f"--network=ns:/run/netns/{self.lab.namespace(host)}"]
+            + limits
+            + ["--rootfs", self.directory(host, "root"), "/sbin/init"]
+        )
+
+    def going_down(self, hosts):
+        """Those that are being switched off at this moment."""
+        asked = {host: self.podman(["exec", host, "systemctl", "is-system-running"], check=False) for host in hosts}
+        return {host for host, done in asked.items() if done.stdout.strip() == "stopping"}
+
+    def await_end(self, hosts):
+        if hosts:
+            self.podman(["wait", *sorted(hosts)], timeout=180)
+
+    def stop(self, hosts):
+        """Stop in two steps: the first host carries the disks of the others, so it goes last."""
+        for group in (hosts[1:], hosts[:1]):
+            if group:
+                self.podman(["stop", "--time=60"] + group, timeout=180)
+
+    def release(self):
+        """End the keeper, and with it every mount of the lab."""
+        if self.keeper:
+            cgroup = f"/sys/fs/cgroup/stackproof-{self.lab.name}"
+            self.inside(["find", cgroup, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"], check=False)
+            os.kill(self.keeper, 15)
+            for _attempt in range(100):
+                if start_time(self.keeper) is None:
+                    break
+                time.sleep(0.05)
+        self.keeper = None
+
+
+def host_key(directory):
+    with open(os.path.join(directory, "etc/ssh/ssh_host_ed25519_key.pub"), encoding="utf-8") as file:
+        return " ".join(file.read().split()[:2])
+
+
+def await_ssh(lab, hosts, timeout):
+    """Wait until each host greets on its ssh port, over the lab's own interface and no other way."""
+    deadline = time.monotonic() + timeout
+    for index, host in enumerate(hosts):
+        address = str(lab.host_address(index))
+        route = json.loads(run(["ip", "-j", "route", "get", address]).stdout)[0]
+        if route.get("dev") != f"{lab.name}-mgmt":
+            raise LabError(f"{address} is routed to {route.get('dev')} and not to the lab: nothing was sent")
+        while True:
+            try:
+                with socket.create_connection((address, 22), timeout=2) as connection:
+                    if connection.recv(4) == b"SSH-":
+                        break
+            except OSError:
+                pass  # it may still start
+            if time.monotonic() > deadline:
+                raise LabError(f"host {host} ({address}) does not answer on its ssh port after {timeout} s")
+            time.sleep(0.2)

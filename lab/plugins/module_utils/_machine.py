@@ -1,0 +1,154 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the lab's machine-level modules share: names, paths and how commands are run."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+import subprocess
+import zlib
+
+# Interface names hold 15 characters, and "-mgmt" takes five of them.
+NAME = re.compile(r"[a-z][a-z0-9]{0,9}\Z")
+
+STATE_ROOT = "/var/lib/stackproof"
+RUN_ROOT = "/run/stackproof"
+
+
+class LabError(Exception):
+    """Something that the operator must know, said in one or two sentences."""
+
+
+def run(argv, check=True, stdin=None, timeout=120):
+    """Run a command and return it finished; a failure names the command and what it said."""
+    try:
+        # run_command knows no time limit.
+        # pylint: disable-next=ansible-bad-function
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
+    except FileNotFoundError as error:
+        raise LabError(f"the program {argv[0]} is not installed") from error
+    except OSError as error:
+        raise LabError(f"the program {argv[0]} cannot be run: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise LabError(f"{' '.join(argv)}: no end after {timeout} s") from error
+    if check and done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip() or "nothing")[-1500:]
+        raise LabError(f"{' '.join(argv)}: exit status {done.returncode}, it said: {said}")
+    return done
+
+
+def start(argv, output=subprocess.DEVNULL):
+    """Start a command that the caller awaits later or not at all, in a session of its own."""
+    # run_command would wait for its end.
+    # pylint: disable-next=ansible-bad-function
+    return subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd="/", start_new_session=True
+    )
+
+
+def run_json(argv):
+    return json.loads(run(argv).stdout or "[]")
+
+
+def default_prefix(name):
+    """A /22 out of 10.64.0.0/10 that follows from the lab's name."""
+    slot = zlib.crc32(name.encode()) % (1 << 12)
+    return str(ipaddress.ip_network((int(ipaddress.ip_address("10.64.0.0")) + (slot << 10), 22)))
+
+
+class Lab:
+    """The names and places that follow from a lab's name."""
+
+    def __init__(self, name, prefix=""):
+        if not NAME.match(name):
+            raise LabError(
+                f"{name!r} cannot name a lab: use a lower-case letter and up to nine more letters and digits"
+            )
+        self.name = name
+        try:
+            self.prefix = ipaddress.ip_network(prefix or default_prefix(name))
+        except ValueError as error:
+            raise LabError(f"{error}: a lab takes an IPv4 /22, for example {default_prefix(name)}") from error
+        if self.prefix.version != 4 or self.prefix.prefixlen != 22:
+            raise LabError(f"{prefix} is no IPv4 /22: a lab takes 1,024 addresses, for example {default_prefix(name)}")
+        self.management, self.external = list(self.prefix.subnets(new_prefix=24))[:2]
+        self.state = os.path.join(STATE_ROOT, name)
+        self.run = os.path.join(RUN_ROOT, name)
+        self.switch = f"{name}-switch"
+
+    def namespace(self, host):
+        return f"{self.name}-{host}"
+
+    def host_address(self, index):
+        return self.management[11 + index]
+
+    # The machine's own address in both networks: high, out of the way of hosts and floating IPs.
+    @property
+    def machine_management(self):
+        return self.management[254]
+
+    @property
+    def machine_external(self):
+        return self.external[254]
+
+
+def namespaces():
+    return {entry["name"] for entry in run_json(["ip", "-j", "netns", "list"])}
+
+
+def start_time(pid):
+    """When a process started, in the kernel's ticks; None when there is none. Tells a reused pid from the old one."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            return int(stat.read().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def read_claim(lab):
+    """Who holds the lab: {clone, keeper, keeper_started, stopped}, or None."""
+    try:
+        with open(os.path.join(lab.state, "claim.json"), encoding="utf-8") as claim:
+            return json.load(claim)
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise LabError(
+            f"{lab.state}/claim.json cannot be read ({error}): remove the lab with make lab-destroy"
+        ) from error
+
+
+def write_claim(lab, claim):
+    path = os.path.join(lab.state, "claim.json")
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(claim, file)
+    os.replace(path + ".new", path)
+
+
+def keeper_of(claim):
+    """The process id of the lab's keeper when it still lives."""
+    pid = (claim or {}).get("keeper")
+    if pid and start_time(pid) == claim.get("keeper_started"):
+        return pid
+    return None
+
+
+def check_claim(claim, clone, name, running):
+    """Another directory may hold the lab; only one whose hosts died may be taken over."""
+    if not claim or claim["clone"] == clone or not os.path.isdir(claim["clone"]):
+        return
+    if running:
+        yield (
+            f"The lab {name!r} is held by {claim['clone']} and its hosts run. Build one of your own with "
+            f"make lab LAB_NAME=other, or end that one with make lab-destroy in {claim['clone']}."
+        )
+    elif claim.get("stopped"):
+        yield (
+            f"The lab {name!r} is held by {claim['clone']}, where it was stopped to be started again. Build one of "
+            f"your own with make lab LAB_NAME=other, or remove that one with make lab-destroy in {claim['clone']}."
+        )

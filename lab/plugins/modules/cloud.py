@@ -1,0 +1,340 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cloud
+short_description: What a new cloud needs before a user can boot an instance
+version_added: 0.1.0
+description:
+  - Makes roles, domains, projects, users, the catalogue, flavors, volume types, the external network and images of a
+    lab in one process, and only those that are missing. What is there is left as it is.
+  - Meant for the role P(stackproof.lab.lab#role).
+author: stackproof contributors (@stackproof)
+options:
+  config:
+    description: The C(clouds.yaml) to use.
+    type: path
+    required: true
+  cloud:
+    description: Name of the administrator's cloud in it.
+    type: str
+    required: true
+  roles:
+    description: Names of roles.
+    type: list
+    elements: str
+    default: []
+  domains:
+    description: Domains, as dictionaries with C(name) and C(config) (of the identity back end, may be empty).
+    type: list
+    elements: dict
+    default: []
+  projects:
+    description: Names of projects in the domain Default.
+    type: list
+    elements: str
+    default: []
+  users:
+    description:
+      - Users, as dictionaries with C(name), C(domain), C(project), C(roles) and C(password). A user without a password
+        must exist already, as one in a directory does.
+    type: list
+    elements: dict
+    default: []
+  services:
+    description: The catalogue, as dictionaries with C(name), C(type) and C(url).
+    type: list
+    elements: dict
+    default: []
+  flavors:
+    description: Flavors, as dictionaries with C(name), C(vcpus), C(ram) and C(disk).
+    type: list
+    elements: dict
+    default: []
+  volume_types:
+    description: Names of volume types.
+    type: list
+    elements: str
+    default: []
+  networks:
+    description:
+      - External flat networks, as dictionaries with C(name), C(physical_network), C(cidr), C(first) and C(last).
+    type: list
+    elements: dict
+    default: []
+  images:
+    description: Public raw images, as dictionaries with C(name), C(file) and C(store).
+    type: list
+    elements: dict
+    default: []
+  timeout:
+    description: How long to wait for a service that does not answer yet, in seconds.
+    type: int
+    default: 120
+attributes:
+  check_mode:
+    description: Not supported.
+    support: none
+"""
+
+EXAMPLES = r"""
+- name: A flavor and an image
+  stackproof.lab.cloud:
+    config: .lab/clouds.yaml
+    cloud: lab-admin
+    flavors:
+      - {name: probe, vcpus: 1, ram: 128, disk: 1}
+    images:
+      - {name: probe, file: .lab/probe.raw, store: ceph}
+"""
+
+RETURN = r"""
+made:
+  description: What was made, as kind and name.
+  returned: success
+  type: list
+  elements: str
+"""
+
+import time
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
+    CLOUD_ERRORS,
+    HAS_SDK,
+    SDKException,
+    connect,
+    raise_from_response,
+)
+
+
+class Cloud:
+    """One connection, and a record of what was made with it."""
+
+    def __init__(self, params):
+        self.params = params
+        self.made = []
+        self.connection = connect(params["config"], params["cloud"], timeout=60)
+
+    def note(self, kind, name):
+        self.made.append(f"{kind} {name}")
+
+    def ensure(self, kind, wanted, existing, create):
+        """Create every wanted name that does not exist; return name to object for all."""
+        found = {item.name: item for item in existing}
+        for name in wanted:
+            if name not in found:
+                found[name] = create(name)
+                self.note(kind, name)
+        return found
+
+    def identity(self):
+        identity = self.connection.identity
+        roles = self.ensure(
+            "role", self.params["roles"], identity.roles(), lambda name: identity.create_role(name=name)
+        )
+        domains = self.ensure(
+            "domain",
+            [domain["name"] for domain in self.params["domains"]],
+            identity.domains(),
+            lambda name: identity.create_domain(name=name, is_enabled=True),
+        )
+        for domain in self.params["domains"]:
+            self.domain_config(domains[domain["name"]], domain["config"])
+        projects = self.ensure(
+            "project",
+            self.params["projects"],
+            identity.projects(),
+            lambda name: identity.create_project(name=name, domain_id="default"),
+        )
+        for user in self.params["users"]:
+            self.user(user, domains[user["domain"]].id, projects[user["project"]], roles)
+
+    def domain_config(self, domain, wanted):
+        """Tell Keystone where the users of a domain are. Passwords are never given back, so they are not compared."""
+        if not wanted:
+            return
+        path = f"/domains/{domain.id}/config"
+        have = self.connection.identity.get(path)
+        if have.status_code == 404:
+            raise_from_response(self.connection.identity.put(path, json={"config": wanted}))
+            self.note("domain config", domain.name)
+            return
+        raise_from_response(have)
+        known = have.json()["config"]
+        differs = any(
+            str(known.get(group, {}).get(option)) != str(value)
+            for group, options in wanted.items()
+            for option, value in options.items()
+            if option != "password"
+        )
+        if differs:
+            raise_from_response(self.connection.identity.patch(path, json={"config": wanted}))
+            self.note("domain config", domain.name)
+
+    def user(self, wanted, domain_id, project, roles):
+        identity = self.connection.identity
+        user = next(iter(identity.users(name=wanted["name"], domain_id=domain_id)), None)
+        if not user and wanted.get("password"):
+            user = identity.create_user(name=wanted["name"], domain_id=domain_id, password=wanted["password"])
+            self.note("user", wanted["name"])
+        if not user:
+            raise SDKException(f"there is no user {wanted['name']} in the domain {wanted['domain']}")
+        granted = {
+            assignment.role["id"]
+            for assignment in identity.role_assignments(user_id=user.id, scope_project_id=project.id)
+        }
+        for name in wanted["roles"]:
+            if roles[name].id not in granted:
+                identity.assign_project_role_to_user(project, user, roles[name])
+                self.note("role of a user", f"{name} for {wanted['name']}")
+
+    def catalogue(self):
+        identity = self.connection.identity
+        services = {service.type: service for service in identity.services()}
+        endpoints = {(entry.service_id, entry.interface): entry for entry in identity.endpoints()}
+        for wanted in self.params["services"]:
+            service = services.get(wanted["type"])
+            if not service:
+                service = identity.create_service(name=wanted["name"], type=wanted["type"])
+                self.note("service", wanted["type"])
+            for interface in ("public", "internal", "admin"):
+                endpoint = endpoints.get((service.id, interface))
+                if not endpoint:
+                    identity.create_endpoint(
+                        service_id=service.id, interface=interface, url=wanted["url"], region_id="RegionOne"
+                    )
+                    self.note("endpoint", f"{wanted['type']} {interface}")
+
+    def compute(self):
+        flavors = {flavor["name"]: flavor for flavor in self.params["flavors"]}
+        self.ensure(
+            "flavor",
+            flavors,
+            self.connection.compute.flavors(),
+            lambda name: self.connection.compute.create_flavor(**flavors[name]),
+        )
+
+    def volume(self):
+        volume = self.connection.block_storage
+        self.ensure(
+            "volume type",
+            self.params["volume_types"],
+            volume.types(),
+            lambda name: volume.create_type(name=name, extra_specs={"volume_backend_name": name}),
+        )
+
+    def network(self):
+        network = self.connection.network
+        for wanted in self.params["networks"]:
+            external = network.find_network(wanted["name"])
+            if not external:
+                external = network.create_network(
+                    name=wanted["name"],
+                    is_router_external=True,
+                    provider_network_type="flat",
+                    provider_physical_network=wanted["physical_network"],
+                )
+                self.note("network", wanted["name"])
+            if not next(iter(network.subnets(network_id=external.id)), None):
+                network.create_subnet(
+                    name=wanted["name"],
+                    network_id=external.id,
+                    ip_version=4,
+                    cidr=wanted["cidr"],
+                    # Nothing beyond this network may be reached from the lab.
+                    gateway_ip=None,
+                    is_dhcp_enabled=False,
+                    allocation_pools=[{"start": wanted["first"], "end": wanted["last"]}],
+                )
+                self.note("subnet", wanted["name"])
+
+    def image(self):
+        service = self.connection.image
+        for wanted in self.params["images"]:
+            found = list(service.images(name=wanted["name"]))
+            if any(image.status == "active" for image in found):
+                continue
+            for image in found:
+                service.delete_image(image)
+            image = service.post(
+                "/images",
+                json={
+                    "name": wanted["name"],
+                    "disk_format": "raw",
+                    "container_format": "bare",
+                    "visibility": "public",
+                },
+            )
+            raise_from_response(image)
+            with open(wanted["file"], "rb") as data:
+                uploaded = service.put(
+                    f"/images/{image.json()['id']}/file",
+                    headers={"Content-Type": "application/octet-stream", "X-Image-Meta-Store": wanted["store"]},
+                    data=data,
+                )
+            raise_from_response(uploaded)
+            self.note("image", wanted["name"])
+
+
+# Which options each part of the cloud serves, in the order in which the parts need each other.
+PARTS = {
+    "identity": ("roles", "domains", "projects", "users"),
+    "catalogue": ("services",),
+    "compute": ("flavors",),
+    "volume": ("volume_types",),
+    "network": ("networks",),
+    "image": ("images",),
+}
+
+
+def retried(cloud, part, deadline):
+    """A service that has just been started may refuse, fail or not know its users yet; each part can be repeated."""
+    while True:
+        try:
+            return getattr(cloud, part)()
+        except CLOUD_ERRORS:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+
+
+def main():
+    lists = ("domains", "users", "services", "flavors", "networks", "images")
+    names = ("roles", "projects", "volume_types")
+    spec = {name: {"type": "list", "elements": "dict", "default": []} for name in lists}
+    spec.update({name: {"type": "list", "elements": "str", "default": []} for name in names})
+    spec["users"]["no_log"] = True
+    spec["domains"]["no_log"] = True
+    module = AnsibleModule(
+        argument_spec=dict(
+            spec,
+            config={"type": "path", "required": True},
+            cloud={"type": "str", "required": True},
+            timeout={"type": "int", "default": 120},
+        ),
+    )
+    if not HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    deadline = time.monotonic() + module.params["timeout"]
+    part, cloud = "connection", None
+    try:
+        cloud = Cloud(module.params)
+        for part, options in PARTS.items():
+            # A part that nothing is asked of may not run yet.
+            if any(module.params[option] for option in options):
+                retried(cloud, part, deadline)
+    except (*CLOUD_ERRORS, OSError) as error:
+        module.fail_json(
+            msg=f"The cloud's {part} could not be set up within {module.params['timeout']} s: {error}",
+            made=cloud.made if cloud else [],
+        )
+    module.exit_json(changed=bool(cloud.made), made=cloud.made)
+
+
+if __name__ == "__main__":
+    main()

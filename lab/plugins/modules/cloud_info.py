@@ -1,0 +1,172 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cloud_info
+short_description: Says whether the cloud of a lab is well
+version_added: 0.1.0
+description:
+  - Asks every endpoint of the catalogue for an answer, and the cloud for its services and agents, and lists what is not
+    as it should be.
+  - Meant for the role P(stackproof.lab.lab#role).
+author: stackproof contributors (@stackproof)
+options:
+  config:
+    description: The C(clouds.yaml) to use.
+    type: path
+    required: true
+  cloud:
+    description: Name of the administrator's cloud in it.
+    type: str
+    required: true
+  workers:
+    description: Services and agents that must be alive, as dictionaries with C(binary) and C(host).
+    type: list
+    elements: dict
+    default: []
+  images:
+    description: Names of images that must be active.
+    type: list
+    elements: str
+    default: []
+  timeout:
+    description: How long to wait until all is well, in seconds. With V(0) it looks once.
+    type: int
+    default: 0
+attributes:
+  check_mode:
+    description: Changes nothing in either mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Wait for the computes
+  stackproof.lab.cloud_info:
+    config: .lab/clouds.yaml
+    cloud: lab-admin
+    workers:
+      - {binary: nova-compute, host: compute1}
+    timeout: 60
+"""
+
+RETURN = r"""
+problems:
+  description: What is not well, one sentence each.
+  returned: success
+  type: list
+  elements: str
+endpoints:
+  description: The public endpoints, as C(type) and C(url).
+  returned: success
+  type: list
+  elements: dict
+workers:
+  description: How many services and agents are alive.
+  returned: success
+  type: int
+"""
+
+import time
+from datetime import UTC, datetime
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
+    CLOUD_ERRORS,
+    HAS_SDK,
+    connect,
+)
+
+# Neutron's agents report every 30 seconds, the others every 10.
+FRESH = 45
+
+
+def endpoints_of(connection):
+    """The public endpoints out of the token's catalogue."""
+    catalogue = connection.session.auth.get_access(connection.session).service_catalog.catalog
+    return [
+        {"type": service["type"], "url": endpoint["url"]}
+        for service in catalogue
+        for endpoint in service["endpoints"]
+        if endpoint["interface"] == "public"
+    ]
+
+
+def is_fresh(heartbeat, now):
+    """Whether a worker has reported itself lately: the services' own limits are longer than a restart of the lab."""
+    if not heartbeat:
+        return False
+    reported = datetime.fromisoformat(heartbeat).replace(tzinfo=UTC)
+    return (now - reported).total_seconds() < FRESH
+
+
+def alive_workers(connection):
+    """(binary, host) of everything that has reported itself alive lately."""
+    now = datetime.now(UTC)
+    reports = [(entry.binary, entry.host, entry.updated_at) for entry in connection.compute.services()]
+    reports += [(entry.binary, entry.host, entry.last_heartbeat_at) for entry in connection.network.agents()]
+    # A volume service names its back end behind an @.
+    reports += [
+        (entry.binary, entry.host.partition("@")[0], entry.updated_at) for entry in connection.block_storage.services()
+    ]
+    return {(binary, host) for binary, host, heartbeat in reports if is_fresh(heartbeat, now)}
+
+
+def examine(connection, params):
+    """Everything that is not well, the endpoints, and the number of living workers."""
+    problems, endpoints, alive = [], [], set()
+    try:
+        endpoints = endpoints_of(connection)
+        for endpoint in endpoints:
+            root = "/".join(endpoint["url"].split("/")[:3])
+            answer = connection.session.get(root, authenticated=False, raise_exc=False, timeout=10)
+            # A service's root answers with its versions (200 or 300); the object store asks for a token first.
+            if answer.status_code >= 500:
+                problems.append(f"{endpoint['type']} at {root} answers {answer.status_code}")
+        alive = alive_workers(connection)
+        for worker in params["workers"]:
+            if (worker["binary"], worker["host"]) not in alive:
+                problems.append(f"{worker['binary']} on {worker['host']} is not alive")
+        # Nova shows no hypervisor of a host that it has not put into a cell yet, and no instance can be built there.
+        built_on = {one.service_details["host"] for one in connection.compute.hypervisors(details=True)}
+        computes = [worker["host"] for worker in params["workers"] if worker["binary"] == "nova-compute"]
+        problems += [f"{host} is in no cell of nova yet" for host in computes if host not in built_on]
+        active = {image.name for image in connection.image.images() if image.status == "active"}
+        problems += [f"the image {name} is not active" for name in params["images"] if name not in active]
+    except CLOUD_ERRORS as error:
+        problems.append(f"the cloud does not answer: {error}")
+    return problems, endpoints, len(alive)
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "config": {"type": "path", "required": True},
+            "cloud": {"type": "str", "required": True},
+            "workers": {"type": "list", "elements": "dict", "default": []},
+            "images": {"type": "list", "elements": "str", "default": []},
+            "timeout": {"type": "int", "default": 0},
+        },
+        supports_check_mode=True,
+    )
+    if not HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    params = module.params
+    deadline = time.monotonic() + params["timeout"]
+    try:
+        connection = connect(params["config"], params["cloud"], timeout=20)
+    except CLOUD_ERRORS as error:
+        module.fail_json(msg=f"{params['config']} cannot be used: {error}")
+    while True:
+        problems, endpoints, workers = examine(connection, params)
+        if not problems or time.monotonic() > deadline:
+            break
+        time.sleep(1)
+    module.exit_json(changed=False, problems=problems, endpoints=endpoints, workers=workers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: health_info
+short_description: Says whether a lab host is well
+version_added: 0.1.0
+description:
+  - Looks at units, listening ports and commands that must succeed, and lists what is not as it should be.
+  - Meant for the role P(stackproof.lab.lab#role).
+author: stackproof contributors (@stackproof)
+options:
+  units:
+    description: Units that must be active.
+    type: list
+    elements: str
+    default: []
+  ports:
+    description: TCP ports on which something must listen.
+    type: list
+    elements: int
+    default: []
+  commands:
+    description: Shell commands that must succeed.
+    type: list
+    elements: str
+    default: []
+  packages:
+    description: Packages whose versions are told.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    description: Changes nothing in either mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Look at the storage host
+  stackproof.lab.health_info:
+    units: [ceph-mon@a.service]
+    ports: [6789]
+    commands: [ceph health | grep -q HEALTH_OK]
+"""
+
+RETURN = r"""
+problems:
+  description: What is not well, one sentence each.
+  returned: success
+  type: list
+  elements: str
+versions:
+  description: Version of each package of O(packages), without what the distribution adds to it.
+  returned: success
+  type: dict
+checked:
+  description: How many things were looked at.
+  returned: success
+  type: int
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+LISTEN = "0A"
+
+
+def parse_listening(text):
+    """Ports in state LISTEN, out of /proc/net/tcp or tcp6."""
+    rows = (line.split() for line in text.splitlines()[1:])
+    return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == LISTEN}
+
+
+def listening():
+    ports = set()
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(path, encoding="ascii") as file:
+            ports |= parse_listening(file.read())
+    return ports
+
+
+def examine(module):
+    units = module.params["units"]
+    if units:
+        states = module.run_command(["systemctl", "is-active", *units])[1].split()
+        for unit, state in zip(units, states):
+            if state != "active":
+                yield f"{unit} is {state}"
+    failed = module.run_command(["systemctl", "list-units", "--failed", "--no-legend", "--plain"])[1]
+    for line in failed.splitlines():
+        name = line.split()[0]
+        if name not in units:
+            yield f"{name} has failed"
+    open_ports = listening()
+    for port in module.params["ports"]:
+        if port not in open_ports:
+            yield f"nothing listens on port {port}"
+    for command in module.params["commands"]:
+        code, out, err = module.run_command(["timeout", "20", "/bin/sh", "-c", command])
+        if code != 0:
+            yield f"{command}: exit status {code}. {(err or out).strip()[-300:]}"
+
+
+def upstream(version):
+    """The upstream part of a Debian version: no epoch, no revision, no marks of repackaging."""
+    return version.partition(":")[2 if ":" in version else 0].partition("-")[0].partition("+")[0]
+
+
+def versions(module):
+    if not module.params["packages"]:
+        return {}
+    query = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *module.params["packages"]]
+    code, out, err = module.run_command(query)
+    if code != 0:
+        module.fail_json(msg=f"The versions of packages cannot be told: {err.strip()}")
+    return {name: upstream(version) for name, version in (line.split() for line in out.splitlines())}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "units": {"type": "list", "elements": "str", "default": []},
+            "ports": {"type": "list", "elements": "int", "default": []},
+            "commands": {"type": "list", "elements": "str", "default": []},
+            "packages": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    checked = sum(len(module.params[name]) for name in ("units", "ports", "commands")) + 1
+    module.exit_json(changed=False, problems=list(examine(module)), checked=checked, versions=versions(module))
+
+
+if __name__ == "__main__":
+    main()

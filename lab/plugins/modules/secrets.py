@@ -1,0 +1,132 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: secrets
+short_description: The passwords and keys of a lab, made once
+version_added: 0.1.0
+description:
+  - Keeps a YAML file of random secrets that only its owner may read. What is missing is added, what is there stays.
+  - The secrets themselves are not returned.
+  - Meant for the role P(stackproof.lab.lab#role).
+author: stackproof contributors (@stackproof)
+options:
+  path:
+    description: The file.
+    type: path
+    required: true
+  passwords:
+    description: Names of secrets that are passwords.
+    type: list
+    elements: str
+    default: []
+  uuids:
+    description: Names of secrets that are UUIDs.
+    type: list
+    elements: str
+    default: []
+  ceph_keys:
+    description: Names of secrets that are keys of Ceph users.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    description: Says whether secrets are missing and makes none.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Make what is missing
+  stackproof.lab.secrets:
+    path: .lab/secrets.yml
+    passwords: [admin]
+    ceph_keys: [ceph_admin]
+"""
+
+RETURN = r"""
+made:
+  description: Names of the secrets that were made.
+  returned: success
+  type: list
+  elements: str
+"""
+
+import base64
+import contextlib
+import os
+import secrets
+import struct
+import time
+import uuid
+
+from ansible.module_utils.basic import AnsibleModule
+
+
+def ceph_key():
+    """A cephx key as ceph-authtool makes it: type 1 (AES), a time, a length, and 16 random bytes."""
+    return base64.b64encode(struct.pack("<HIIH", 1, int(time.time()), 0, 16) + secrets.token_bytes(16)).decode()
+
+
+MAKERS = {
+    "passwords": lambda: secrets.token_hex(16),
+    "uuids": lambda: str(uuid.uuid4()),
+    "ceph_keys": ceph_key,
+}
+
+
+def parse(text):
+    """The file holds one 'name: "value"' per line, which is YAML too."""
+    found = {}
+    for line in text.splitlines():
+        name, separator, value = line.partition(": ")
+        if separator and not line.startswith("#"):
+            found[name] = value.strip('"')
+    return found
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "passwords": {"type": "list", "elements": "str", "default": [], "no_log": False},
+            "uuids": {"type": "list", "elements": "str", "default": []},
+            "ceph_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
+        },
+        supports_check_mode=True,
+    )
+    path = module.params["path"]
+    try:
+        with open(path, encoding="utf-8") as file:
+            known = parse(file.read())
+    except FileNotFoundError:
+        known = {}
+    except OSError as error:
+        module.fail_json(msg=f"{path} cannot be read: {error}")
+    made = {name: maker() for kind, maker in MAKERS.items() for name in module.params[kind] if name not in known}
+    if made and not module.check_mode:
+        known.update(made)
+        lines = ["# Secrets of the lab. Made once; nothing reads them from anywhere else."]
+        lines += [f'{name}: "{value}"' for name, value in sorted(known.items())]
+        try:
+            # A file that an interrupted run left behind may have another mode.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + ".new")
+            descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+            os.replace(path + ".new", path)
+        except OSError as error:
+            module.fail_json(msg=f"{path} cannot be written: {error}")
+    changed = bool(made)
+    if os.path.exists(path):
+        changed = module.set_mode_if_different(path, 0o600, changed)
+    module.exit_json(changed=changed, made=sorted(made))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: steps
+short_description: Runs the one-time commands of a lab host, in parallel where their order allows
+version_added: 0.1.0
+description:
+  - Each step is a shell command that is run once. A step that ended well is remembered on the host together with a
+    digest of its command and of the files in its RV(ignore:inputs); it is run again only when one of them changes.
+  - A step starts as soon as those in its C(after) have ended, with at most O(parallel) at a time.
+  - Meant for the role P(stackproof.lab.lab#role).
+author: stackproof contributors (@stackproof)
+options:
+  steps:
+    description: The steps.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: A name, which is also that of its log in C(/var/log/stackproof-lab).
+        type: str
+        required: true
+      run:
+        description: The command, for C(/bin/sh). Secrets belong into a file that it reads.
+        type: str
+        required: true
+      user:
+        description: Who runs it.
+        type: str
+        default: root
+      after:
+        description: Steps that must have ended.
+        type: list
+        elements: str
+        default: []
+      inputs:
+        description: Files whose change makes the step run again.
+        type: list
+        elements: str
+        default: []
+  parallel:
+    description: How many steps run at a time.
+    type: int
+    default: 2
+  timeout:
+    description: How long one step may take, in seconds.
+    type: int
+    default: 300
+attributes:
+  check_mode:
+    description: Says which steps it would run and runs none.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Make the tables of two services
+  stackproof.lab.steps:
+    steps:
+      - {name: keystone-tables, user: keystone, run: keystone-manage db_sync}
+      - {name: glance-tables, user: glance, run: glance-manage db_sync}
+"""
+
+RETURN = r"""
+seconds:
+  description: How long each step took that was run.
+  returned: success
+  type: dict
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import signal
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.stackproof.lab.plugins.module_utils._machine import start
+
+DONE = "/var/lib/stackproof-lab"
+LOGS = "/var/log/stackproof-lab"
+
+
+def digest(step):
+    """What a finished step is remembered by."""
+    total = hashlib.sha256(f"{step['user']}\n{step['run']}".encode())
+    for path in step["inputs"]:
+        with open(path, "rb") as file:
+            total.update(file.read())
+    return total.hexdigest()
+
+
+def is_done(step):
+    wanted = digest(step)
+    path = os.path.join(DONE, step["name"])
+    if not os.path.exists(path):
+        return False
+    with open(path, encoding="utf-8") as file:
+        return file.read() == wanted
+
+
+def ready(waiting, ended):
+    """The waiting steps whose predecessors have all ended."""
+    return [step for step in waiting if set(step["after"]) <= ended]
+
+
+@contextlib.contextmanager
+def alone(module, timeout):
+    """Let nobody else run steps here, after those of a playbook that was killed have come to their end."""
+    deadline = time.monotonic() + timeout
+    folder = os.open(DONE, os.O_RDONLY)
+    try:
+        while True:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    why = f"Steps of an earlier playbook still run here after {timeout} s."
+                    module.fail_json(msg=f"{why} What they say is in {LOGS}. Then try again.")
+            time.sleep(0.2)
+        yield
+    finally:
+        os.close(folder)
+
+
+def undone(module, steps):
+    """The steps that are still to be done. What went into them is read before anything runs."""
+    try:
+        return [step for step in steps if not is_done(step)]
+    except OSError as error:
+        module.fail_json(msg=f"An input of a step cannot be read: {error}")
+
+
+def launch(step):
+    path = os.path.join(LOGS, step["name"] + ".log")
+    argv = ["/bin/sh", "-ec", step["run"]]
+    if step["user"] != "root":
+        argv = ["runuser", "-u", step["user"], "--"] + argv
+    with open(path, "w", encoding="utf-8") as log:
+        return start(argv, log)
+
+
+def last_words(name, lines=12):
+    with open(os.path.join(LOGS, name + ".log"), encoding="utf-8", errors="replace") as log:
+        return "".join(log.readlines()[-lines:]).strip() or "nothing"
+
+
+def remember(step):
+    with open(os.path.join(DONE, step["name"]), "w", encoding="utf-8") as file:
+        file.write(digest(step))
+
+
+def stop(process):
+    """End a step with all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def run_all(steps, ended, parallel, timeout):
+    """Run the steps; return the seconds of each that ended well, and why others did not.
+
+    After a failure nothing new is started, and what runs is awaited: it need not be done again then.
+    """
+    waiting, running, seconds, failures = list(steps), {}, {}, []
+    while running or (waiting and not failures):
+        for step in [] if failures else ready(waiting, ended)[: parallel - len(running)]:
+            waiting.remove(step)
+            running[step["name"]] = (step, launch(step), time.monotonic())
+        if not running:
+            stuck = ", ".join(f"{step['name']} after {step['after']}" for step in waiting)
+            failures.append(f"These steps wait for others that do not exist or for each other: {stuck}")
+        for name, (step, process, begun) in list(running.items()):
+            took = time.monotonic() - begun
+            ran_out = process.poll() is None and took > timeout
+            if process.poll() is None and not ran_out:
+                continue
+            del running[name]
+            if ran_out:
+                stop(process)
+            if ran_out or process.returncode != 0:
+                why = f"no end after {took:.0f} s" if ran_out else f"exit status {process.returncode}"
+                failures.append(f"Step {name} failed, {why}. {step['run']}\nIt said: {last_words(name)}")
+                continue
+            remember(step)
+            ended.add(name)
+            seconds[name] = round(took, 1)
+        time.sleep(0.1)
+    return seconds, failures
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "steps": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "run": {"type": "str", "required": True},
+                    "user": {"type": "str", "default": "root"},
+                    "after": {"type": "list", "elements": "str", "default": []},
+                    "inputs": {"type": "list", "elements": "str", "default": []},
+                },
+            },
+            "parallel": {"type": "int", "default": 2},
+            "timeout": {"type": "int", "default": 300},
+        },
+        supports_check_mode=True,
+    )
+    steps = module.params["steps"]
+    timeout = module.params["timeout"]
+    seconds, failures = {}, []
+    todo = undone(module, steps)
+    if todo and not module.check_mode:
+        for folder in (DONE, LOGS):
+            os.makedirs(folder, mode=0o750, exist_ok=True)
+        with alone(module, timeout):
+            # Those that were awaited may have done some of it.
+            todo = undone(module, steps)
+            ended = {step["name"] for step in steps} - {step["name"] for step in todo}
+            seconds, failures = run_all(todo, ended, module.params["parallel"], timeout)
+    if failures:
+        module.fail_json(msg="\n".join(failures), seconds=seconds)
+    module.exit_json(changed=bool(todo), seconds=seconds)
+
+
+if __name__ == "__main__":
+    main()
