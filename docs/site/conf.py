@@ -15,6 +15,9 @@ extensions = ["myst_parser", "sphinx_antsibull_ext"]
 include_patterns = [
     "index.md",
     "README.md",
+    "CONTRIBUTING.md",
+    "lab/README.md",
+    "lab/roles/*/README.md",
     "CHANGELOG.rst",
     "docs/*.md",
     "roles/*/README.md",
