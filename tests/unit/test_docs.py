@@ -27,7 +27,9 @@ PLATFORMS = {
     path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
     for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
 }
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md"), *ROOT.glob("lab/**/*.md")]
+)
 
 
 def script(name):
