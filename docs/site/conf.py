@@ -16,8 +16,6 @@ include_patterns = [
     "index.md",
     "README.md",
     "CONTRIBUTING.md",
-    "lab/README.md",
-    "lab/roles/*/README.md",
     "CHANGELOG.rst",
     "docs/*.md",
     "roles/*/README.md",

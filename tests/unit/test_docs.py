@@ -27,9 +27,8 @@ PLATFORMS = {
     path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
     for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
 }
-PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("roles/*/README.md"), *ROOT.glob("lab/**/*.md")]
-)
+PLACES = ("*.md", "docs/*.md", "roles/*/README.md")
+PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
 
 
 def script(name):
