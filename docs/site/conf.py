@@ -15,6 +15,7 @@ extensions = ["myst_parser", "sphinx_antsibull_ext"]
 include_patterns = [
     "index.md",
     "README.md",
+    "CONTRIBUTING.md",
     "CHANGELOG.rst",
     "docs/*.md",
     "roles/*/README.md",

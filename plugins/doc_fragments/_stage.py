@@ -77,14 +77,6 @@ notes:
   - The stages build on each other. What is not given is taken from the records of the stages before.
 """
 
-    ATTRIBUTES = r"""
-options: {}
-attributes:
-  check_mode:
-    description: Looks up what the stage would use, and says what it would make.
-    support: full
-"""
-
     THRESHOLDS = r"""
 options:
   thresholds:

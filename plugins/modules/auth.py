@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: auth
-short_description: First stage of a run, gets a token and looks at what it opens
+short_description: 'First stage of a run: gets a token and looks at what it opens'
 version_added: 0.1.0
 description:
   - Authenticates and records scope, roles, expiry and catalogue of the token, but never the token.
@@ -15,7 +15,7 @@ description:
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.stage
 options:
   services:
     description: The services that the run will use, by their type in the catalogue.
@@ -26,6 +26,14 @@ options:
     description: How long the stage may take, in seconds.
     type: float
     default: 60
+notes:
+  - The role P(stackproof.provision.auth#role) hands its variables to this module, and the playbook
+    C(stackproof.provision.verify) goes through all stages.
+seealso:
+  - module: stackproof.provision.run
+    description: Begins the run.
+  - module: stackproof.provision.image
+    description: The next stage.
 """
 
 EXAMPLES = r"""
@@ -41,24 +49,99 @@ record:
   returned: success
   type: dict
   contains:
+    stage:
+      description: Name of the stage.
+      returned: always
+      type: str
+      sample: auth
     status:
       description: One of V(ok), V(failed), V(skipped).
+      returned: always
       type: str
-      returned: always
       sample: ok
-    details:
-      description: User, project, roles, expiry, services with their versions, and the clock's difference.
-      type: dict
+    started:
+      description: When the stage began, by the control node's clock.
       returned: always
-    calls:
-      description: Every request with method, service, path, status, seconds and request id.
+      type: str
+      sample: '2026-11-21T15:27:48.837512+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:49.283536+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 0.446026
+    resources:
+      description: Empty, as this stage makes and chooses nothing.
+      returned: always
       type: list
       elements: dict
+      sample: []
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
       returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: identity
+          host: 10.71.16.12:5000
+          path: /v3/auth/tokens
+          status: 201
+          request_id: req-cca45126-30ca-4e6e-99a7-6377b3ea65a3
+          started: '2026-11-21T15:27:48.870679+00:00'
+          seconds: 0.279535
+    waits:
+      description: Empty, as this stage waits for nothing.
+      returned: always
+      type: list
+      elements: dict
+      sample: []
+    details:
+      description: User, project, roles, expiry, services with their versions, and the clock's difference.
+      returned: always
+      type: dict
+      sample:
+        user: lab
+        user_domain: Default
+        project: lab
+        project_id: 94b64eb11bf148c5b5b96b2e972f44df
+        project_domain: Default
+        roles: [member, reader]
+        issued: '2026-11-21T15:27:49+00:00'
+        expires: '2026-11-21T16:27:49+00:00'
+        region: RegionOne
+        token: fernet
+        services:
+          - service: identity
+            url: http://10.71.16.12:5000/v3/
+            version: '3.14'
+            min_microversion: null
+            max_microversion: null
+          - service: image
+            url: http://10.71.16.12:9292/v2/
+            version: '2.17'
+            min_microversion: null
+            max_microversion: null
+        clock: {offset_s: 0.343, error_s: 0.502, answers: 1, consistent: true}
 error:
-  description: What went wrong, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
   returned: failure
   type: dict
+  sample:
+    kind: catalog
+    message: >-
+      the catalogue has no service dns; it has block-storage, compute, identity, image, network, object-store,
+      placement
+    resource: dns
+    said: null
+    status: null
+    request_id: null
+    hint: 'Look at the service catalogue: openstack catalog list.'
+    details: {}
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage

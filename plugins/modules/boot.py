@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: boot
-short_description: Fifth stage of a run, boots the instance
+short_description: 'Fifth stage of a run: boots the instance'
 version_added: 0.1.0
 description:
   - Makes a server from what the earlier stages have found and made, and follows its states until it is active.
@@ -16,7 +16,7 @@ description:
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.stage
 options:
   flavor:
     description: Name or id of the flavor. By default the smallest one that fits the image is taken.
@@ -44,6 +44,14 @@ options:
     description: How long the stage may take, in seconds.
     type: float
     default: 300
+notes:
+  - The role P(stackproof.provision.boot#role) hands its variables to this module, and the playbook
+    C(stackproof.provision.verify) goes through all stages.
+seealso:
+  - module: stackproof.provision.volume
+    description: The stage before.
+  - module: stackproof.provision.metadata
+    description: The next stage.
 """
 
 EXAMPLES = r"""
@@ -60,21 +68,114 @@ record:
   returned: success
   type: dict
   contains:
-    details:
-      description: Global request id, flavor, addresses, ports, and the events that the compute service recorded.
-      type: dict
+    stage:
+      description: Name of the stage.
       returned: always
-    waits:
-      description: The states of the server (status, task and power state), with their times and how sharp these are.
+      type: str
+      sample: boot
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:59.752715+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:28:15.970756+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 16.218041
+    resources:
+      description: Flavor and server, and whether the run made them.
+      returned: always
       type: list
       elements: dict
+      sample:
+        - {kind: flavor, id: 1b2b2458-9ded-472f-8c9e-6b0787cc802e, name: probe, made: false}
+        - kind: server
+          id: 89ed9d85-f672-4d0b-887e-ac18d04bd01c
+          name: stackproof-20261121-152747-af4099-server
+          made: true
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
       returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: compute
+          host: 10.71.16.12:8774
+          path: /v2.1/servers
+          status: 202
+          request_id: req-e475d429-8a18-40aa-b111-ff5e6f958082
+          started: '2026-11-21T15:27:59.830997+00:00'
+          seconds: 0.551546
+    waits:
+      description: The states of the server (status, task and power state), with their times and how sharp these are.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - for: the server stackproof-20261121-152747-af4099-server to be active
+          started: '2026-11-21T15:28:00.383292+00:00'
+          seconds: 14.701904
+          states:
+            - state: BUILD, scheduling, no state
+              at: '2026-11-21T15:28:00.451961+00:00'
+              after_s: 0.06865
+              resolution_s: null
+            - state: ACTIVE, running
+              at: '2026-11-21T15:28:15.085218+00:00'
+              after_s: 14.701904
+              resolution_s: 0.671
+          resolution_s: 0.671
+          looks: 54
+    details:
+      description: Flavor, the global request id, addresses, ports, and the events that the compute service recorded.
+      returned: always
+      type: dict
+      sample:
+        flavor: {name: probe, ram: 128, vcpus: 1, disk: 1}
+        request_id: req-3632f33a-f427-43a3-8805-ceee7138e745
+        events:
+          - event: compute__do_build_and_run_instance
+            start_time: '2026-11-21T15:28:00.000000'
+            finish_time: '2026-11-21T15:28:15.000000'
+            result: Success
+            hostId: 4c7327a630bc8a863803ced2ab9bc9cd86be510f723915d2e021a0d6
+        server:
+          id: 89ed9d85-f672-4d0b-887e-ac18d04bd01c
+          zone: nova
+          host: null
+          host_id: 4c7327a630bc8a863803ced2ab9bc9cd86be510f723915d2e021a0d6
+          launched: '2026-11-21T15:28:14.000000'
+          ports: [8bda5adb-f27a-404d-9337-34e45d30e5d3]
+          fixed_ips: [192.168.222.54]
 error:
   description:
-    - What went wrong, on what, what the cloud said, and what to look at.
+    - The kind of the failure, what was done, on what, what the cloud said, and what to look at.
     - C(details.fault) is the server's fault.
   returned: failure
   type: dict
+  sample:
+    kind: quota
+    message: >-
+      making the server stackproof-20261121-073057-d8aefd-server: the cloud said (403): Quota exceeded for ram:
+      Requested 1048576, but already used 128 of 51200 ram (request req-37ec2681-7584-4161-a74e-3f32e33564e8)
+    resource: null
+    said: 'Quota exceeded for ram: Requested 1048576, but already used 128 of 51200 ram'
+    status: 403
+    request_id: req-37ec2681-7584-4161-a74e-3f32e33564e8
+    hint: 'Raise the project''s quota, or remove what is no longer used: openstack quota show --usage.'
+    details: {}
 """
 
 import base64

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_info
-short_description: Reads the events of a boot out of a directory of collected logs
+short_description: 'Diagnosis by logs: reads the events of a boot out of a directory of collected logs'
 version_added: 0.1.0
 description:
   - Finds the hosts in a directory of logs, and in their logs the boot of a server with all its ids.
   - What is returned of each host is what M(stackproof.provision.log_info) returns of one. No line is returned as it is.
   - No cloud and no host is asked. Compressed and rotated files are read; links are not followed.
+extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   directory:
     description:
@@ -59,10 +60,11 @@ requirements:
   - python >= 3.11
   - jmespath >= 1.0
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
+notes:
+  - The role P(stackproof.provision.diagnosis#role) and the playbook C(stackproof.provision.diagnose) use it.
+seealso:
+  - module: stackproof.provision.diagnosis
+    description: Judges what this module has read.
 """
 
 EXAMPLES = r"""

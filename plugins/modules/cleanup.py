@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cleanup
-short_description: Removes what runs have made
+short_description: 'End of a run: removes what it has made, or what other runs have left'
 version_added: 0.1.0
 description:
   - Removes what the ledger of a run names and what carries the run's mark, in reverse order, and waits until it is
@@ -18,7 +18,7 @@ description:
     no run can have written there is left, and said.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.writes
 options:
   run_dir:
     description: Directory of one run.
@@ -45,6 +45,14 @@ options:
     description: How long the removal of one run may take, in seconds.
     type: float
     default: 300
+notes:
+  - The playbook C(stackproof.provision.cleanup) removes what runs have left, and the role
+    P(stackproof.provision.cleanup#role) that of one run at its end.
+seealso:
+  - module: stackproof.provision.run
+    description: Begins a run.
+  - module: stackproof.provision.report
+    description: Ends a run.
 """
 
 EXAMPLES = r"""
@@ -61,11 +69,25 @@ EXAMPLES = r"""
 
 RETURN = r"""
 runs:
-  description: For each run its id, what was made and deleted, and what is left and why.
+  description: For each run its id, what was to be deleted, how much was made and deleted, and what is left and why.
   returned: always
   type: list
   elements: dict
-  sample: [{"run_id": "20261121-101500-3f9a1c", "made": 6, "deleted": 6, "left": [], "kept": false}]
+  sample:
+    - run_id: 20261121-065813-30e86c
+      to_delete:
+        - stackproof-20261121-065813-30e86c-network
+        - stackproof-20261121-065813-30e86c-subnet
+        - stackproof-20261121-065813-30e86c-security-group
+        - stackproof-20261121-065813-30e86c-router
+        - stackproof-20261121-065813-30e86c-router-interface
+        - stackproof-20261121-065813-30e86c-floating-ip
+        - stackproof-20261121-065813-30e86c-volume
+        - stackproof-20261121-065813-30e86c-server
+      left: []
+      kept: false
+      made: 8
+      deleted: 8
 """
 
 import contextlib

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: clock_info
-short_description: Measures how a host's clock differs from that of the control node
+short_description: 'Used by verify: measures the difference of a host''s clock'
 version_added: 0.1.0
 description:
   - Asks the host for its time several times, and takes the answer that came back soonest.
   - The host's time lies between question and answer, so half of the time between them is the error.
+extends_documentation_fragment: [stackproof.provision._attributes.reads]
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
+seealso:
+  - module: stackproof.provision.evidence
+    description: Files the difference.
 """
 
 EXAMPLES = r"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: dhcp_lease_info
-short_description: Reads what the DHCP agent and dnsmasq have of a port
+short_description: 'Asks a host: what the DHCP agent and dnsmasq have of a port'
 version_added: 0.1.0
 description:
   - Tells of a network and a MAC address the agent's files, the lease, the dnsmasq processes, and what they said.
@@ -34,6 +34,11 @@ options:
     description: Where dnsmasq's log may be, identifiers in the C(journals) and paths of C(files).
     type: dict
     default: {journals: [dnsmasq-dhcp], files: [/var/log/neutron/dnsmasq.log]}
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.instance_info
+    description: Tells the ids by the API.
 """
 
 EXAMPLES = r"""
@@ -48,36 +53,50 @@ directory:
   description: Where the agent keeps the network's files; none if this host does not serve the network.
   returned: success
   type: str
+  sample: /var/lib/neutron/dhcp/43fab180-bf69-42bf-a74e-9ed8722a60fa
 processes:
   description: The dnsmasq processes of the network, C(pid) and the C(options) about the MTU.
   returned: success
   type: list
   elements: dict
+  sample:
+    - {pid: 17698, options: ['--dhcp-option-force=option:mtu,1500']}
 hosts:
   description: The lines of the MAC address in the host file, C(mac) and C(address).
   returned: success
   type: list
   elements: dict
+  sample:
+    - {mac: 'fa:16:3e:2d:9a:e3', address: 192.168.222.230}
 leases:
   description: The lines of the MAC address in the lease file, C(mac), C(address) and the second in which it C(expires).
   returned: success
   type: list
   elements: dict
+  sample:
+    - {expires: 1795345828, mac: 'fa:16:3e:2d:9a:e3', address: 192.168.222.230}
 options:
   description: The lines of the options file.
   returned: success
   type: list
   elements: str
+  sample: ['tag:subnet-d654e239-ceea-413b-bd06-c6c2d1b45599,option:router,192.168.222.1']
 log:
-  description: What was said to the MAC address, such as C(DISCOVER) and C(ACK), and when.
+  description: The messages of dnsmasq to the MAC address, such as C(DISCOVER) and C(ACK), and when.
   returned: success
   type: list
   elements: dict
+  sample:
+    - {kind: DISCOVER, address: null, mac: 'fa:16:3e:2d:9a:e3', at: 1795258906.0, resolution_s: 1}
+    - {kind: OFFER, address: 192.168.222.230, mac: 'fa:16:3e:2d:9a:e3', at: 1795258906.0, resolution_s: 1}
+    - {kind: REQUEST, address: 192.168.222.230, mac: 'fa:16:3e:2d:9a:e3', at: 1795258906.0, resolution_s: 1}
+    - {kind: ACK, address: 192.168.222.230, mac: 'fa:16:3e:2d:9a:e3', at: 1795258906.0, resolution_s: 1}
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
+  sample: []
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import dnsmasq, host_module

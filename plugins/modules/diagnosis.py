@@ -7,12 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: diagnosis
-short_description: Judges a boot by collected logs, and files the record
+short_description: 'Diagnosis by logs: judges a boot, and files the record'
 version_added: 0.1.0
 description:
   - Follows a boot that was found in logs through the flows, and says which step and which service failed.
   - Makes a directory with C(run.json) and C(events.jsonl), as a run has one. The record has a part C(diagnosis).
   - M(stackproof.provision.report) writes the files for readers out of it.
+extends_documentation_fragment: [stackproof.provision._attributes.writes]
 options:
   bundle:
     description: What M(stackproof.provision.bundle_info) has returned.
@@ -33,10 +34,13 @@ requirements:
   - python >= 3.11
   - jmespath >= 1.0
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: In check mode nothing is written.
-    support: full
+notes:
+  - The role P(stackproof.provision.diagnosis#role) and the playbook C(stackproof.provision.diagnose) use it.
+seealso:
+  - module: stackproof.provision.bundle_info
+    description: Reads the logs.
+  - module: stackproof.provision.report
+    description: Writes the files for readers.
 """
 
 EXAMPLES = r"""
@@ -52,10 +56,31 @@ directory:
   description: Directory of the diagnosis.
   returned: success
   type: str
+  sample: /home/operator/diagnoses/20261122-195334-df2d10
 verdict:
-  description: Result, step, component, host and reason.
+  description: Result, step, component, host and reason, the evidence, and the other suspects.
   returned: success
   type: dict
+  sample:
+    result: fail
+    stage: boot
+    step: '13'
+    component: nova-compute
+    host: compute1
+    reason: >-
+      boot, step 13: nova-compute on compute1 owed what is lacking: step 13 (Subscribe new instance request) did not
+      happen. Last seen: step 12 (rpc.cast to launch instance), 3.5 s after the start. The stage said: the logs do not
+      show that Nova built the server 08892fb7-48fe-4dfb-bb03-85a445d2b1cb.
+    last_seen:
+      id: '12'
+      message: rpc.cast to launch instance
+      at: '2026-11-21T17:10:06.105000+00:00'
+      host: controller1
+    evidence: [owed what is lacking]
+    next: null
+    alternatives:
+      - {component: rabbitmq, host: null, weight: 1.0, why: [was to take what is lacking]}
+      - {component: nova-api, host: controller1, weight: 1.0, why: [owed what is lacking]}
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib

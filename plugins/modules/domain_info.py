@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: domain_info
-short_description: Reads the libvirt domain of an instance
+short_description: 'Asks a host: the libvirt domain of an instance'
 version_added: 0.1.0
 description:
   - Tells how libvirt runs an instance on a compute host, and what its process is connected to.
@@ -18,6 +18,11 @@ options:
     description: The domain's UUID, which is the server's id.
     type: str
     required: true
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.instance_info
+    description: Tells the ids by the API.
 """
 
 EXAMPLES = r"""
@@ -29,16 +34,54 @@ EXAMPLES = r"""
 RETURN = r"""
 domain:
   description:
-    - The domain with its name, virtual processors, memory, disks, interfaces and state,
-      the secrets that libvirt knows here, and its process with start and connections.
+    - The domain with its name, virtual processors, memory, disks, interfaces and state, the secrets that libvirt knows
+      here, and its process with start and connections.
     - None if libvirt has no such domain, or could not be asked, which RV(unread) tells.
   returned: success
   type: dict
+  sample:
+    uuid: 8585247f-547f-46d6-8c03-334064b2be45
+    name: instance-00000053
+    vcpus: 1
+    memory_mib: 128
+    disks:
+      - device: disk
+        type: network
+        target: vda
+        serial: null
+        protocol: rbd
+        source: vms/8585247f-547f-46d6-8c03-334064b2be45_disk
+        monitors: ['10.71.16.11:6789']
+        user: cinder
+        secret: eaac1cc8-a867-490b-aa20-dbe5e2d0c38b
+      - device: disk
+        type: network
+        target: vdb
+        serial: c08c8d35-6222-4d44-9ae8-9b014b0ac62b
+        protocol: rbd
+        source: volumes/volume-c08c8d35-6222-4d44-9ae8-9b014b0ac62b
+        monitors: ['10.71.16.11:6789']
+        user: cinder
+        secret: eaac1cc8-a867-490b-aa20-dbe5e2d0c38b
+    interfaces: [{type: ethernet, mac: 'fa:16:3e:2d:9a:e3', tap: tapbd6f4d7b-9c, bridge: null, port: null, mtu: 1500}]
+    state: {name: running, reason: unpaused}
+    secrets: [eaac1cc8-a867-490b-aa20-dbe5e2d0c38b]
+    process:
+      pid: 19440
+      started: 1795258894.88
+      connections: ['10.71.16.11:3300', '10.71.16.11:6800', '10.71.16.11:6808']
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
+  sample:
+    - what: the domain
+      kind: refused
+      command: sudo -n virsh --connect qemu:///system --readonly dumpxml 8585247f-547f-46d6-8c03-334064b2be45
+      why: >-
+        sudo refuses: sudo -n virsh --connect qemu:///system --readonly dumpxml 8585247f-547f-46d6-8c03-334064b2be45:
+        sudo: a password is required
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, libvirt

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: evidence
-short_description: Files what was read on the hosts in the record of a run
+short_description: 'Used by verify: files what was read on the hosts in the record of a run'
 version_added: 0.1.0
 description:
   - Every host that was to be read is named in the record, also one that could not be reached or read.
+extends_documentation_fragment: [stackproof.provision._attributes.writes]
 options:
   run_dir:
     description: Directory of the run.
@@ -30,10 +31,9 @@ options:
     type: dict
     default: {}
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: In check mode nothing is written.
-    support: full
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads a host.
 """
 
 EXAMPLES = r"""

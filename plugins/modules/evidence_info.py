@@ -7,13 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: evidence_info
-short_description: Reads all that a host knows of an instance
+short_description: 'Used by verify: reads all that a host knows of an instance'
 version_added: 0.1.0
 description:
   - Reads each part of the cloud that the inventory's groups say is on this host, once.
   - What each part tells is described with the modules M(stackproof.provision.domain_info),
     M(stackproof.provision.ovs_port_info), M(stackproof.provision.dhcp_lease_info),
     M(stackproof.provision.metadata_proxy_info), M(stackproof.provision.rbd_info) and M(stackproof.provision.log_info).
+extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   instance:
     description:
@@ -46,10 +47,11 @@ notes:
   - Nothing is changed on the host, and nothing but Python's standard library is needed there.
   - What only root may read is asked through C(sudo -n).
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
+seealso:
+  - module: stackproof.provision.instance_info
+    description: Tells of the instance what the hosts should show.
+  - module: stackproof.provision.evidence
+    description: Files what was read.
 """
 
 EXAMPLES = r"""

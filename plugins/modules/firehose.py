@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: firehose
-short_description: Records which messages pass through RabbitMQ
+short_description: 'Used by verify: records which messages pass through RabbitMQ'
 version_added: 0.1.0
 description:
   - Switches RabbitMQ's tracing (its firehose) on for a virtual host, and records who sends which message where.
@@ -52,6 +52,9 @@ attributes:
   check_mode:
     description: Does nothing.
     support: full
+seealso:
+  - module: stackproof.provision.flow
+    description: Takes what was recorded.
 """
 
 EXAMPLES = r"""

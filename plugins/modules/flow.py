@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: flow
-short_description: Follows a run through the steps of a flow
+short_description: 'Used by verify: follows a run through the steps of flows'
 version_added: 0.1.0
 description:
   - Puts all that is known of a run in one order of time, matches it to the steps of each flow, and files both.
   - What is known are the run's own requests, what the API and the hosts said of the instance, and what logs showed.
-extends_documentation_fragment: [stackproof.provision._flow]
+extends_documentation_fragment: [stackproof.provision._flow, stackproof.provision._attributes.writes]
 options:
   hosts:
     description: The hosts whose evidence counts. What was registered of each is taken from its variables.
@@ -24,10 +24,13 @@ options:
     type: dict
     default: {}
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: In check mode nothing is written.
-    support: full
+seealso:
+  - module: stackproof.provision.flow_info
+    description: Says what to look for.
+  - module: stackproof.provision.firehose
+    description: Records the messages on the queue.
+  - module: stackproof.provision.span_info
+    description: Reads the spans of OSProfiler.
 """
 
 EXAMPLES = r"""

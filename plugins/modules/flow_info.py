@@ -7,16 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: flow_info
-short_description: Says what to look for on the hosts to follow a run
+short_description: 'Used by verify: says what to look for on the hosts to follow a run'
 version_added: 0.1.0
 description:
   - Gathers the ids of a run out of its record, and what the flows look for in logs.
-extends_documentation_fragment: [stackproof.provision._flow]
+extends_documentation_fragment: [stackproof.provision._flow, stackproof.provision._attributes.reads]
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
+seealso:
+  - module: stackproof.provision.log_info
+    description: Looks for it in the logs of a host.
+  - module: stackproof.provision.flow
+    description: Matches what was found to the steps.
 """
 
 EXAMPLES = r"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_checks
-short_description: Checks on the hosts that they agree with the API, and files the results in the record of a run
+short_description: 'Used by verify: checks that the hosts agree with the API'
 version_added: 0.1.0
 description:
   - Runs the testinfra suite of the role P(stackproof.provision.host_checks#role) on the control node.
@@ -50,6 +50,11 @@ attributes:
   check_mode:
     description: In check mode nothing is checked.
     support: full
+seealso:
+  - module: stackproof.provision.evidence
+    description: Files what was read on the hosts.
+  - module: stackproof.provision.instance_info
+    description: Tells what the API says of the instance.
 """
 
 EXAMPLES = r"""
@@ -63,10 +68,28 @@ EXAMPLES = r"""
 
 RETURN = r"""
 checks:
-  description: Each check with C(host), C(check), C(status), C(reason) and C(seconds).
+  description:
+    - Each check with C(host), C(check), C(status), C(reason) and C(seconds).
+    - The status is C(ok), C(failed), C(not_applicable) or C(unreadable).
   returned: success
   type: list
   elements: dict
+  sample:
+    - host: compute1
+      check: The domain runs where nova says that it does, and on no other host
+      status: ok
+      reason: null
+      seconds: 0.0
+    - host: network1
+      check: One dnsmasq runs for each network of the instance
+      status: ok
+      reason: null
+      seconds: 0.0
+    - host: storage1
+      check: The root disk is a clone of the Glance image's snapshot, where Glance shows where its image lies
+      status: ok
+      reason: null
+      seconds: 0.0
 """
 
 import json

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: image
-short_description: Second stage of a run, finds or uploads the image
+short_description: 'Second stage of a run: finds or uploads the image'
 version_added: 0.1.0
 description:
   - Uses an image that the cloud has, or uploads a file as an image of this run.
@@ -15,7 +15,7 @@ description:
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.stage
 options:
   image:
     description:
@@ -51,6 +51,14 @@ options:
     description: How long the stage may take, in seconds.
     type: float
     default: 900
+notes:
+  - The role P(stackproof.provision.image#role) hands its variables to this module, and the playbook
+    C(stackproof.provision.verify) goes through all stages.
+seealso:
+  - module: stackproof.provision.auth
+    description: The stage before.
+  - module: stackproof.provision.network
+    description: The next stage.
 """
 
 EXAMPLES = r"""
@@ -72,17 +80,74 @@ record:
   returned: success
   type: dict
   contains:
-    details:
-      description: Size, formats, checksum and stores of the image, and how it was chosen.
-      type: dict
+    stage:
+      description: Name of the stage.
       returned: always
+      type: str
+      sample: image
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:50.325992+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:50.376312+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 0.05027
     resources:
-      description: The image, with RV(ignore:id), RV(ignore:name) and whether the run made it.
+      description: The image, and whether the run made it.
+      returned: always
       type: list
       elements: dict
+      sample:
+        - {kind: image, id: eb3db05b-1d3f-4163-b31d-ef1538244a5b, name: probe, made: false}
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
       returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: GET
+          service: image
+          host: 10.71.16.12:9292
+          path: /v2/images
+          status: 200
+          request_id: req-bbe535fb-f6f7-49b0-a02f-11b3a7c60864
+          started: '2026-11-21T15:27:50.359373+00:00'
+          seconds: 0.013676
+    waits:
+      description: The states of an image that was uploaded; empty for an image that the cloud had.
+      returned: always
+      type: list
+      elements: dict
+      sample: []
+    details:
+      description: Size, formats, checksum and stores of the image, and how it was chosen.
+      returned: always
+      type: dict
+      sample:
+        chosen: the smallest that can be booted
+        image:
+          size: 25165824
+          virtual_size: 25165824
+          disk_format: raw
+          container_format: bare
+          min_disk: 0
+          min_ram: 0
+          stores: [ceph]
 error:
-  description: What went wrong, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
   returned: failure
   type: dict
 """

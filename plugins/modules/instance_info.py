@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: instance_info
-short_description: Reads what the API says of an instance, as far as its hosts must agree
+short_description: 'Used by verify: reads what the API says of an instance, as far as its hosts must agree'
 version_added: 0.1.0
 description:
   - Tells of a server its ports, networks, volumes and image. Nothing is changed.
@@ -15,7 +15,7 @@ description:
   - Of a run an administrator is also told when others made instances, as what carries no id may be theirs.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.writes
 options:
   server:
     description: Id of the server. By default that of the run.
@@ -30,6 +30,9 @@ options:
     description: How long all of it may take, in seconds.
     type: float
     default: 60
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads on the hosts what they know of the instance.
 """
 
 EXAMPLES = r"""
@@ -45,14 +48,60 @@ instance:
   description: The C(server), its C(ports), C(networks), C(volumes) and C(image); none if the run has no server.
   returned: success
   type: dict
+  sample:
+    asked: '2026-11-21T11:06:56.839166+00:00'
+    server:
+      id: 8585247f-547f-46d6-8c03-334064b2be45
+      name: stackproof-20261121-110109-02c608-server
+      status: ACTIVE
+      project_id: 6ed9ac1918034fe59ee3f9dc59c324e6
+      host: compute2
+      host_id: 1038bc1892f330184b313cb73cb7d8729d61ecf4a26444251669ce5a
+      created: '2026-11-21T11:01:21Z'
+      vcpus: 1
+      memory_mib: 128
+      disk_gib: 1
+    ports:
+      - id: bd6f4d7b-9cf8-4359-8587-aae420e24aca
+        mac: fa:16:3e:2d:9a:e3
+        addresses: [192.168.222.230]
+        network: 43fab180-bf69-42bf-a74e-9ed8722a60fa
+        host: compute2
+        kind: ovs
+        status: ACTIVE
+        created: '2026-11-21T11:01:27Z'
+        updated: '2026-11-21T11:01:36Z'
+        revision: 5
+    networks:
+      - id: 43fab180-bf69-42bf-a74e-9ed8722a60fa
+        mtu: 1500
+        subnets:
+          - id: d654e239-ceea-413b-bd06-c6c2d1b45599
+            version: 4
+            cidr: 192.168.222.0/24
+            gateway: 192.168.222.1
+            dhcp: true
+            routes: []
+        dhcp_ports: [dhcp79ac16b7-042f-5762-9c87-2b0b99a9dacb-43fab180-bf69-42bf-a74e-9ed8722a60fa]
+        distributed: false
+        routers: []
+    volumes: [c08c8d35-6222-4d44-9ae8-9b014b0ac62b]
+    image:
+      id: c3510181-0439-45e7-9bf9-3834d50ac9cb
+      direct_url: rbd://eaac1cc8-a867-490b-aa20-dbe5e2d0c38b/images/c3510181-0439-45e7-9bf9-3834d50ac9cb/snap
+      stores: ceph
+    allocations: null
+    claimed_on: []
 to_read:
   description: Whether the hosts have anything to say, which is so of a run that has an instance or has failed.
   returned: success
   type: bool
+  sample: true
 broken:
-  description: Whether a stage of the run has failed, so that its user waits for who broke it.
+  description: Whether a stage of the run has failed, so that its user waits for the reason.
   returned: success
   type: bool
+  sample: false
 """
 
 import functools

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_info
-short_description: Reads the events of a run out of a host's logs
+short_description: 'Asks a host: the events of a run in its logs'
 version_added: 0.1.0
 description:
   - Reads the log files and journals of the services that are on this host, by the ids of a run.
@@ -33,6 +33,11 @@ options:
     default: 0
 extends_documentation_fragment:
   - stackproof.provision._host
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.flow_info
+    description: Makes O(wanted) for a run.
 """
 
 EXAMPLES = r"""
@@ -52,21 +57,35 @@ events:
     - They are thousands, and Ansible looks at each value of a structure, which takes longer than to read the logs.
   returned: success
   type: str
+  sample: >-
+    [{"at": 1795275840.25, "keys": {"request": ["req-a2cf2953-1cad-448f-8990-3fb911eca0ab",
+    "req-50d0ac4d-f782-4c73-a6cc-061e2cb2dc78"], "server": ["5ad4aca3-f346-4e25-8d7d-c6a37e159215"]}, "kind": "line",
+    "level": "debug", "resolution_s": 0.001, "said": ["Starting instance\\.\\.\\."], "service": "nova-compute",
+    "window": []}]
 sources:
   description: Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) not.
   returned: success
   type: list
   elements: dict
+  sample:
+    - first: 1795271940.486
+      from: /var/log/neutron/neutron-openvswitch-agent.log
+      service: neutron-l2-agent
+      whole: true
+      why: null
+    - {first: 1795271944.155, from: /var/log/nova/nova-compute.log, service: nova-compute, whole: true, why: null}
 addresses:
   description: The host's own addresses, by which other services know it.
   returned: success
   type: list
   elements: str
+  sample: [10.71.16.14]
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
+  sample: []
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, log_files

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metadata
-short_description: Sixth stage of a run, asks the guest what it has read
+short_description: 'Sixth stage of a run: asks the guest what it has read'
 version_added: 0.1.0
 description:
   - Reads the console until the guest has shown that it read the server's metadata and its user data.
@@ -16,7 +16,7 @@ description:
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.stage
 options:
   guest:
     description:
@@ -33,6 +33,16 @@ options:
     description: How long the stage may take, in seconds.
     type: float
     default: 300
+notes:
+  - The role P(stackproof.provision.metadata#role) hands its variables to this module, and the playbook
+    C(stackproof.provision.verify) goes through all stages.
+seealso:
+  - module: stackproof.provision.boot
+    description: The stage before.
+  - module: stackproof.provision.report
+    description: Ends the run.
+  - module: stackproof.provision.cleanup
+    description: Removes what the stages have made.
 """
 
 EXAMPLES = r"""
@@ -48,17 +58,113 @@ record:
   returned: success
   type: dict
   contains:
+    stage:
+      description: Name of the stage.
+      returned: always
+      type: str
+      sample: metadata
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:28:18.618378+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:28:26.857479+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 8.239095
+    resources:
+      description: Empty, as this stage makes and chooses nothing.
+      returned: always
+      type: list
+      elements: dict
+      sample: []
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: compute
+          host: 10.71.16.12:8774
+          path: /v2.1/servers/89ed9d85-f672-4d0b-887e-ac18d04bd01c/action
+          status: 200
+          request_id: req-b9fa338b-718e-4b41-a3ee-90fd47a3f238
+          started: '2026-11-21T15:28:18.661316+00:00'
+          seconds: 0.574317
+    waits:
+      description: The steps of the guest as its console showed them, and the answers to ping and TCP.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - for: the guest to show that it read metadata and user data
+          started: '2026-11-21T15:28:18.660382+00:00'
+          seconds: 8.18265
+          states: [{state: both read, at: '2026-11-21T15:28:26.843062+00:00', after_s: 8.18265, resolution_s: 1.358}]
+          resolution_s: 1.358
+          looks: 10
     details:
       description: The guest's steps with its own times, and how it was reached.
-      type: dict
       returned: always
+      type: dict
+      sample:
+        guest:
+          lines: 10
+          steps:
+            - {step: kernel, uptime: 3.6}
+            - {step: dhcp_start, uptime: 3.87}
+            - {step: disks, uptime: 4.39}
+            - {step: lease, uptime: 4.44, address: 192.168.222.54, server: 192.168.222.2}
+            - step: metadata
+              uptime: 5.77
+              attempts: 1
+              http_status: 200
+              name: stackproof-20261121-152747-af4099-server
+            - {step: user_data, uptime: 6.87, http_status: 200}
+            - {step: user_data_exit, uptime: 8.1}
+            - {step: ready, uptime: 8.1}
+          lease: 192.168.222.54
+          metadata: true
+          user_data: true
+          own: {uptime: 7.95, user_data: 0b4ac3142912f393b17da5176d7a7919, metadata: 491e610c26857496d98ac232622159a6}
+          last_asks: true
+          uuid: 89ed9d85-f672-4d0b-887e-ac18d04bd01c
+          meta: 491e610c26857496d98ac232622159a6
+        lease_is_port_address: true
+        reached:
+          address: 10.71.17.82
+          ping: {status: answered, said: echo reply, seconds: 0.006343}
+          tcp: {status: answered, said: port 80 is open, seconds: 0.006055}
 error:
   description:
-    - What went wrong, on what, what the cloud said, and what to look at; C(kind) is one of V(no_console), V(no_lease),
-      V(no_metadata), V(wrong_metadata), V(no_user_data), V(no_proof) and V(unreachable), or of those that all stages
-      have.
+    - What was done, on what, and what to look at.
+    - C(kind) is one of V(no_console), V(no_lease), V(no_metadata), V(wrong_metadata), V(no_user_data), V(no_proof) and
+      V(unreachable), or of those that all stages have.
   returned: failure
   type: dict
+  sample:
+    kind: no_lease
+    message: 'the server stackproof-20261121-171658-3a3251-server: the guest asked for a lease and got none'
+    resource: stackproof-20261121-171658-3a3251-server
+    said: null
+    status: null
+    request_id: null
+    hint: >-
+      Look at the port's binding, at the DHCP agent of the network and its dnsmasq, and at the way between compute
+      host and network host.
+    details: {}
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, reach

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metadata_proxy_info
-short_description: Reads what a metadata proxy has done for an address
+short_description: 'Asks a host: what a metadata proxy has done for an address'
 version_added: 0.1.0
 description:
   - Tells whether the proxy of a network or a router runs here, and which requests of an address it has passed on.
@@ -32,6 +32,11 @@ options:
       - C({owner}) stands for the network or the router.
     type: dict
     default: {journals: ["haproxy-metadata-proxy-{owner}"], files: []}
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.instance_info
+    description: Tells the ids by the API.
 """
 
 EXAMPLES = r"""
@@ -43,16 +48,35 @@ EXAMPLES = r"""
 
 RETURN = r"""
 proxies:
-  description:
-    - For each owner the numbers of its processes, and the requests with time, path and status.
+  description: For each owner the numbers of its processes, and the requests with time, path and status.
   returned: success
   type: list
   elements: dict
+  sample:
+    - owner: 43fab180-bf69-42bf-a74e-9ed8722a60fa
+      processes: [17605]
+      requests:
+        - at: 1795258907.55561
+          resolution_s: 1.0e-06
+          status: 200
+          path: /openstack/latest/meta_data.json
+          seconds: 0.566
+        - at: 1795258908.149814
+          resolution_s: 1.0e-06
+          status: 200
+          path: /openstack/latest/user_data
+          seconds: 0.511
+        - at: 1795258908.749246
+          resolution_s: 1.0e-06
+          status: 200
+          path: /openstack/latest/meta_data.json
+          seconds: 0.516
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
+  sample: []
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, metadata_proxy

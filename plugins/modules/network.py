@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: network
-short_description: Third stage of a run, makes or finds the network
+short_description: 'Third stage of a run: makes or finds the network'
 version_added: 0.1.0
 description:
   - Makes a network with a subnet, or uses one that the cloud has, and a security group with rules.
@@ -16,7 +16,7 @@ description:
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.stage
 options:
   network:
     description: Name or id of a network to use. By default one is made.
@@ -66,6 +66,14 @@ options:
     description: How long the stage may take, in seconds.
     type: float
     default: 120
+notes:
+  - The role P(stackproof.provision.network#role) hands its variables to this module, and the playbook
+    C(stackproof.provision.verify) goes through all stages.
+seealso:
+  - module: stackproof.provision.image
+    description: The stage before.
+  - module: stackproof.provision.volume
+    description: The next stage.
 """
 
 EXAMPLES = r"""
@@ -87,17 +95,75 @@ record:
   returned: success
   type: dict
   contains:
-    details:
-      description: Who makes the port, why there is no security group if there is none, and the address outside.
-      type: dict
+    stage:
+      description: Name of the stage.
       returned: always
+      type: str
+      sample: network
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:51.302362+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:55.948116+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 4.645755
     resources:
-      description: Network, subnet, security group and so on, with id, name and whether the run made it.
+      description: Network, subnet, security group and so on, and whether the run made them.
+      returned: always
       type: list
       elements: dict
+      sample:
+        - {kind: external_network, id: dca85dd0-f52d-41f1-a5a9-87c03ab12877, name: public, made: false}
+        - kind: network
+          id: d4217a13-8228-47c4-9ea6-86b1771cb7e7
+          name: stackproof-20261121-152747-af4099-network
+          made: true
+        - kind: subnet
+          id: c32fa7cf-d4f4-444d-bf64-c5bb7505b92d
+          name: stackproof-20261121-152747-af4099-subnet
+          made: true
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
       returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: network
+          host: 10.71.16.12:9696
+          path: /v2.0/networks
+          status: 201
+          request_id: req-bb6b9fb2-4857-4305-8bef-df21523b70e8
+          started: '2026-11-21T15:27:51.382693+00:00'
+          seconds: 0.175376
+    waits:
+      description: Empty, as this stage waits for nothing.
+      returned: always
+      type: list
+      elements: dict
+      sample: []
+    details:
+      description: The maker of the port, why there is no security group if there is none, and the address outside.
+      returned: always
+      type: dict
+      sample:
+        port: nova
+        floating_ip: 10.71.17.82
 error:
-  description: What went wrong, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
   returned: failure
   type: dict
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovs_port_info
-short_description: Reads what Open vSwitch and the kernel have of a port
+short_description: 'Asks a host: a port in Open vSwitch and the kernel'
 version_added: 0.1.0
 description:
   - Tells of a Neutron port its interface, bridge, tag, link and flows on this host.
@@ -17,6 +17,11 @@ options:
     description: Id of the Neutron port.
     type: str
     required: true
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.instance_info
+    description: Tells the ids by the API.
 """
 
 EXAMPLES = r"""
@@ -33,11 +38,25 @@ interface:
     - None if this host has none for the port, or could not be asked, which RV(unread) tells.
   returned: success
   type: dict
+  sample:
+    name: tapbd6f4d7b-9c
+    ofport: 27
+    error: null
+    port: bd6f4d7b-9cf8-4359-8587-aae420e24aca
+    mac: fa:16:3e:2d:9a:e3
+    server: 8585247f-547f-46d6-8c03-334064b2be45
+    by_ovn: false
+    others: []
+    bridge: br-int
+    tag: 41
+    link: {mtu: 1500, up: true}
+    flows: {count: 16, oldest_s: 335.353, youngest_s: 335.352}
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
+  sample: []
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, ovs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Looks before a sweep whether the cloud is well, and on which hosts it provisions
+short_description: 'Before many runs: looks whether the cloud is well, and on which hosts it provisions'
 version_added: 0.1.0
 description:
   - Services of nova and cinder and agents of neutron must be alive, every endpoint of the catalogue must answer, and
@@ -15,7 +15,7 @@ description:
   - What is not well is a check that says so, and no failure of the module.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.reads
 options:
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, where those of O(cloud) do not do.
@@ -59,6 +59,11 @@ options:
     description: How long all of it may take, in seconds.
     type: float
     default: 180
+notes:
+  - The playbook C(stackproof.provision.acceptance) begins with it.
+seealso:
+  - module: stackproof.provision.sweep
+    description: Begins the sweep with what this module has found.
 """
 
 EXAMPLES = r"""
@@ -77,11 +82,28 @@ checks:
   returned: success
   type: list
   elements: dict
+  sample:
+    - name: nova-scheduler on controller1 is alive
+      status: ok
+      reason: nova-scheduler on controller1 was last heard of 10 s ago
+      host: controller1
+      component: nova
+    - name: neutron-dhcp-agent on network1 is alive
+      status: ok
+      reason: neutron-dhcp-agent on network1 was last heard of 21 s ago
+      host: network1
+      component: neutron
+    - name: the quota of ram is enough
+      status: ok
+      reason: 'ram: 256 needed at the same time, 51200 of 51200 left'
+      host: null
+      component: nova
 hosts:
   description: The hosts with a service nova-compute that no operator has disabled.
   returned: success
   type: list
   elements: str
+  sample: [compute1, compute2]
 left_out:
   description: The other compute hosts, each with its C(host) and the C(reason).
   returned: success

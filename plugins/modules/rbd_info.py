@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rbd_info
-short_description: Reads RBD images, and the health of their cluster
+short_description: 'Asks a host: RBD images, and the health of their cluster'
 version_added: 0.1.0
 description:
   - Tells of images what they stand on, who has them open, and where their header lies.
@@ -24,6 +24,11 @@ options:
     type: list
     elements: str
     default: [admin, cinder, nova, openstack]
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.instance_info
+    description: Tells the ids by the API.
 """
 
 EXAMPLES = r"""
@@ -37,14 +42,20 @@ user:
   description: The Ceph user that was taken, none if there is no keyring.
   returned: success
   type: str
+  sample: admin
 health:
-  description: C(status) of the cluster, and the C(checks) that are not well, by name. Muted ones are left out.
+  description: C(status) of the cluster, and the C(checks) that are not well, by name. Muted checks are left out.
   returned: success
   type: dict
+  sample:
+    status: HEALTH_OK
+    checks: {}
 osds:
   description: Whether each OSD is up, by its number.
   returned: success
   type: dict
+  sample:
+    '0': true
 images:
   description:
     - Each image with its parent, features, size, snapshots, the addresses of its watchers, and the placement group
@@ -53,15 +64,29 @@ images:
   returned: success
   type: list
   elements: dict
+  sample:
+    - pool: vms
+      name: 8585247f-547f-46d6-8c03-334064b2be45_disk
+      exists: true
+      size: 1073741824
+      features: [layering, exclusive-lock, object-map, fast-diff, deep-flatten]
+      created: Sat Nov 21 11:01:31 2026
+      parent: images/c3510181-0439-45e7-9bf9-3834d50ac9cb@snap
+      watchers: [10.71.16.15]
+      snapshots: []
+      header: {object: rbd_header.241ad7f09e7f, pg: '3.0', acting: [0]}
   contains:
     exists:
       description: Whether there is such an image.
+      returned: always
       type: bool
+      sample: true
 unread:
   description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
+  sample: []
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import ceph, host_module

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report
-short_description: Ends a run with its verdict, and renders its record
+short_description: 'End of a run: its verdict, and its files for readers'
 version_added: 0.1.0
 description:
   - Judges the run, applies limits, compares with earlier runs, and writes C(junit.xml) and C(metrics.prom).
@@ -15,7 +15,7 @@ description:
   - A finished run keeps its verdict, and is only rendered again.
 extends_documentation_fragment:
   - stackproof.provision._stage.thresholds
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.writes
 options:
   run_dir:
     description: Directory of the run.
@@ -55,6 +55,14 @@ requirements:
   - jmespath >= 1.0
   - jinja2 >= 3.1, for the page
 author: stackproof contributors (@stackproof)
+notes:
+  - The role P(stackproof.provision.report#role) has the template of the page. The playbook
+    C(stackproof.provision.report) writes the files of a finished run again.
+seealso:
+  - module: stackproof.provision.run
+    description: Begins a run.
+  - module: stackproof.provision.cleanup
+    description: Removes what the run has made, before its end.
 """
 
 EXAMPLES = r"""
@@ -69,18 +77,52 @@ EXAMPLES = r"""
 
 RETURN = r"""
 page:
-  description: Where the page is, if there is one.
+  description: Path of the page, if there is one.
   returned: success
   type: str
+  sample: /home/operator/runs/20261121-065105-bdb5f5/report.html
 verdict:
-  description: Result, stage and reason.
+  description: Result, stage and reason; of a failure also step, component, host, evidence and what to do next.
   returned: always
   type: dict
+  sample:
+    result: pass
+    stage: null
+    step: null
+    component: null
+    host: null
+    reason: 'The cloud provisions an instance: active after 13.6 s, and the guest has its metadata.'
+    last_seen: null
+    evidence: []
+    next: null
+    alternatives: []
 summary:
   description: Lines for a reader.
   returned: always
   type: list
   elements: str
+  sample:
+    - ''
+    - Run 20261121-065105-bdb5f5 on lab
+    - ''
+    - '  stage      result   seconds'
+    - '  auth       ok           0.4   +0.1 s to the median of 2, p95 0.3'
+    - '  image      ok           0.0   -0.0 s to the median of 2, p95 0.0'
+    - '  network    ok           0.4   -0.0 s to the median of 2, p95 0.5'
+    - '  volume     ok           0.4   -0.1 s to the median of 2, p95 0.5'
+    - '  boot       ok          13.9   +0.3 s to the median of 2, p95 13.8'
+    - '  metadata   ok           4.7   -0.0 s to the median of 2, p95 4.7'
+    - ''
+    - '  slowest requests'
+    - '     0.53   metadata: POST /v2.1/servers/61799abb-a812-4d08-917c-b88e67d8a081/action'
+    - '     0.52   metadata: POST /v2.1/servers/61799abb-a812-4d08-917c-b88e67d8a081/action'
+    - '     0.52   metadata: POST /v2.1/servers/61799abb-a812-4d08-917c-b88e67d8a081/action'
+    - ''
+    - '  made 5, deleted 5, left 0'
+    - ''
+    - '  PASS: The cloud provisions an instance: active after 13.6 s, and the guest has its metadata.'
+    - '  files: /home/operator/runs/20261121-065105-bdb5f5'
+    - ''
 """
 
 import json

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run
-short_description: Begins a run, or takes up one that was begun
+short_description: 'Begin of a run: makes its directory and its record, and watches it'
 version_added: 0.1.0
 description:
   - Makes the directory of a run with its record C(run.json) and its ledger. Nothing is asked of the cloud.
@@ -16,7 +16,7 @@ description:
 extends_documentation_fragment:
   - stackproof.provision._stage.thresholds
   - stackproof.provision._stage.cloud
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.writes
 options:
   runs:
     description: Folder of all runs.
@@ -53,6 +53,15 @@ options:
   _controller:
     description: The process whose end the watch waits for. The collection sets it by itself.
     type: int
+notes:
+  - The playbooks C(stackproof.provision.verify) and C(stackproof.provision.acceptance) begin with it.
+seealso:
+  - module: stackproof.provision.auth
+    description: The first stage.
+  - module: stackproof.provision.cleanup
+    description: Removes what the run has made.
+  - module: stackproof.provision.report
+    description: Ends the run.
 """
 
 EXAMPLES = r"""
@@ -68,19 +77,22 @@ run_id:
   description: Name of the run.
   returned: success
   type: str
-  sample: 20261121-101500-3f9a1c
+  sample: 20261121-065813-30e86c
 directory:
   description: Directory of the run.
   returned: success
   type: str
+  sample: /home/operator/runs/20261121-065813-30e86c
 watched:
   description: Whether a process watches the run. It needs Linux, and that the module runs where the playbook does.
   returned: success
   type: bool
+  sample: true
 finished:
   description: Whether the run has ended before. Its records stay, so there is no need to read the hosts once more.
   returned: success
   type: bool
+  sample: false
 """
 
 import os

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: span_info
-short_description: Reads the spans of a trace that OSProfiler has kept
+short_description: 'Used by verify: reads the spans of a trace that OSProfiler has kept'
 version_added: 0.1.0
 description:
   - Reads the spans of a trace from where the services of this host put them, with the host's own C(osprofiler).
   - What is returned of a span is who, where, when and how long; of a request its method and path, of a call its name,
     and of a statement to a database its verb and its table. Arguments and values are not returned.
+extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   trace:
     description: Id of the trace, as the stage boot has it in its details.
@@ -25,10 +26,9 @@ options:
 notes:
   - Nothing is changed on the host. The file is readable by root only, so C(become) is needed.
 author: stackproof contributors (@stackproof)
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
+seealso:
+  - module: stackproof.provision.flow
+    description: Takes the spans.
 """
 
 EXAMPLES = r"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep
-short_description: Begins a sweep of many runs, or ends it with a verdict on the whole
+short_description: 'Many runs: begins a sweep, or ends it with a verdict on the whole'
 version_added: 0.1.0
 description:
   - A sweep is a run on every compute host, with every value of something, or both. The runs are done by others.
@@ -16,7 +16,7 @@ description:
     C(sweep.html).
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.writes
 options:
   state:
     description: Whether the sweep is begun or ended.
@@ -68,6 +68,13 @@ options:
     description: Whether the module fails unless the verdict is a pass.
     type: bool
     default: true
+notes:
+  - The playbook C(stackproof.provision.acceptance) does the runs between begin and end.
+seealso:
+  - module: stackproof.provision.preflight
+    description: Looks at the cloud before a sweep.
+  - module: stackproof.provision.sweep_turn
+    description: Bounds how many targets go on at the same time.
 """
 
 EXAMPLES = r"""
@@ -91,19 +98,32 @@ sweep_id:
   description: Name of the sweep.
   returned: success
   type: str
+  sample: 20261122-195326-49a722
 directory:
   description: Directory of the sweep.
   returned: success
   type: str
+  sample: /home/operator/runs/sweep-20261122-195326-49a722
 targets:
   description: Each target with its C(name), C(key), C(run_id), C(host), C(network), C(volume_type) and C(zone).
   returned: success
   type: list
   elements: dict
+  sample:
+    - {name: c1, key: c1, run_id: 20261122-195326-49a722-c1, host: c1, network: null, volume_type: null, zone: null}
+    - {name: c2, key: c2, run_id: 20261122-195326-49a722-c2, host: c2, network: null, volume_type: null, zone: null}
 verdict:
   description: The C(result), the C(reason), and the C(hosts) that are not well.
   returned: when O(state=finished)
   type: dict
+  sample:
+    result: fail
+    reason: >-
+      1 of 2 targets did not pass. c2: boot: making the server stackproof-20261121-065322-ce7f74-server: the cloud
+      said (403): Policy doesn't allow compute:servers:create:requested_destination to be performed (request
+      req-65f692c2-20f2-43a4-b8df-ab9e905dace8). The user's role in this project does not allow this: look at its
+      roles and at the service's policy.
+    hosts: [c2]
 summary:
   description: Lines for a reader.
   returned: when O(state=finished)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep_turn
-short_description: Lets no more than so many targets of a sweep go on at the same time
+short_description: 'Used by acceptance: lets no more than so many targets go on at the same time'
 version_added: 0.1.0
 description:
   - With O(state=taken) it waits until one of the turns is free, and takes it. With O(state=returned) the turn is free
@@ -37,6 +37,9 @@ attributes:
   check_mode:
     description: In check mode there are no turns.
     support: full
+seealso:
+  - module: stackproof.provision.sweep
+    description: Says which targets there are.
 """
 
 EXAMPLES = r"""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: volume
-short_description: Fourth stage of a run, makes the volume
+short_description: 'Fourth stage of a run: makes the volume'
 version_added: 0.1.0
 description:
   - Makes a volume, empty or from the run's image, and waits until it is available.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
-  - stackproof.provision._stage.attributes
+  - stackproof.provision._attributes.stage
 options:
   source:
     description:
@@ -37,6 +37,14 @@ options:
     description: How long the stage may take, in seconds.
     type: float
     default: 300
+notes:
+  - The role P(stackproof.provision.volume#role) hands its variables to this module, and the playbook
+    C(stackproof.provision.verify) goes through all stages.
+seealso:
+  - module: stackproof.provision.network
+    description: The stage before.
+  - module: stackproof.provision.boot
+    description: The next stage.
 """
 
 EXAMPLES = r"""
@@ -53,19 +61,88 @@ record:
   returned: success
   type: dict
   contains:
-    details:
-      description: Size, type and zone of the volume.
-      type: dict
+    stage:
+      description: Name of the stage.
       returned: always
-    waits:
-      description: The states that the volume passed, with their times and how sharp these are.
+      type: str
+      sample: volume
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:57.718918+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-21T15:27:58.305208+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 0.586281
+    resources:
+      description: The volume.
+      returned: always
       type: list
       elements: dict
+      sample:
+        - kind: volume
+          id: cf716623-1ad9-40b5-a897-87f26eeb7b79
+          name: stackproof-20261121-152747-af4099-volume
+          made: true
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
       returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: block-storage
+          host: 10.71.16.12:8776
+          path: /v3/94b64eb11bf148c5b5b96b2e972f44df/volumes
+          status: 202
+          request_id: req-5385d15f-aaf4-462d-ba3b-709ca50c3d64
+          started: '2026-11-21T15:27:57.818932+00:00'
+          seconds: 0.191582
+    waits:
+      description: The states that the volume passed, with their times and how sharp these are.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - for: the volume stackproof-20261121-152747-af4099-volume to be available
+          started: '2026-11-21T15:27:58.013140+00:00'
+          seconds: 0.290963
+          states:
+            - {state: creating, at: '2026-11-21T15:27:58.095819+00:00', after_s: 0.082656, resolution_s: null}
+            - {state: available, at: '2026-11-21T15:27:58.304131+00:00', after_s: 0.290963, resolution_s: 0.291}
+          resolution_s: 0.291
+          looks: 2
+    details:
+      description: Size, type and zone of the volume.
+      returned: always
+      type: dict
+      sample:
+        volume: {size_gib: 1, type: ceph, zone: nova, bootable: false}
 error:
-  description: What went wrong, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
   returned: failure
   type: dict
+  sample:
+    kind: not_found
+    message: the cloud has no volume type nope; it has __DEFAULT__, ceph
+    resource: nope
+    said: null
+    status: null
+    request_id: null
+    hint: Look at the name or id, and whether this project may see it.
+    details: {}
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage

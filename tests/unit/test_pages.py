@@ -1,0 +1,113 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""README finds every page, and what README, CONTRIBUTING and the page on asking a host show is so."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import yaml
+from tree import ROOT
+
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+FLOWS = (ROOT / "docs/flows.md").read_text()
+ASK = (ROOT / "docs/ask-a-host.md").read_text()
+ASKED = ("domain_info", "ovs_port_info", "rbd_info", "dhcp_lease_info", "metadata_proxy_info", "log_info")
+
+
+def block_of(module, name):
+    source = (ROOT / f"plugins/modules/{module}.py").read_text()
+    return yaml.safe_load(re.search(rf'^{name} = r"""\n(.*?)"""', source, re.MULTILINE | re.DOTALL)[1])
+
+
+def options_of(module):
+    """The options of a module, those of the fragments of hosts and of the way to the cloud among them."""
+    fragments = (ROOT / "plugins/doc_fragments/_host.py").read_text() + (
+        ROOT / "plugins/doc_fragments/_stage.py"
+    ).read_text()
+    return {*block_of(module, "DOCUMENTATION")["options"], *re.findall(r"^  (\w+):$", fragments, re.MULTILINE)}
+
+
+def part_of(module):
+    """The section of a module on the page."""
+    return re.search(rf"^## {module}\n(.*?)(?=^## |\Z)", ASK, re.MULTILINE | re.DOTALL)[1]
+
+
+# README
+
+
+def test_readme_is_short():
+    assert README.count("\n") <= 140
+
+
+def test_readme_lists_every_page():
+    listed = set(re.findall(r"\]\(([\w./-]+)\)", README.partition("## All pages")[2].partition("\n## ")[0]))
+    pages = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")}
+    assert listed == pages | {"CONTRIBUTING.md", "CHANGELOG.rst", "lab/README.md"}
+
+
+def test_the_numbers_of_readme_are_those_of_the_table():
+    rows = dict(re.findall(r"^\| (tier \d[^|]*?) \| (\d+) \|", FLOWS, re.MULTILINE))
+    plain, info = re.search(r"Of the 58 steps .* a plain user sees (\d+), and logs at INFO show (\d+)", README).groups()
+    assert (plain, info) == (rows["tier 0"], rows["tier 2, logs at INFO"])
+
+
+# CONTRIBUTING
+
+
+def test_every_target_of_make_is_explained():
+    targets = set(re.findall(r"^([a-z0-9.-]+):.*?## ", (ROOT / "Makefile").read_text(), re.MULTILINE)) - {"help"}
+    explained = set(re.findall(r"^\| `([a-z0-9.-]+)` \|", CONTRIBUTING, re.MULTILINE))
+    assert targets - explained == set()
+
+
+# Ask a host by hand
+
+
+def test_the_modules_of_the_page_are_those_that_no_role_needs():
+    assert re.findall(r"^\| \[(\w+)\]", ASK, re.MULTILINE) == list(ASKED)
+
+
+@pytest.mark.parametrize(("module", "arguments"), re.findall(r"-m stackproof\.provision\.(\w+) \\\n +-a '(.*)'", ASK))
+def test_a_command_has_options_that_the_module_has(module, arguments):
+    given = [argument.partition("=")[0] for argument in arguments.split()]
+    needed = {name for name, option in block_of(module, "DOCUMENTATION")["options"].items() if option.get("required")}
+    assert needed <= set(given) <= options_of(module)
+
+
+def test_each_module_has_an_example():
+    assert set(ASKED) - set(re.findall(r"stackproof\.provision\.(\w+)", ASK)) == set()
+
+
+@pytest.mark.parametrize("module", ASKED[:-1])
+def test_what_a_module_returned_has_what_it_documents(module):
+    returned = json.loads(re.search(r"^```json\n(.*?)^```", part_of(module), re.MULTILINE | re.DOTALL)[1])
+    assert set(returned) == {"changed", *block_of(module, "RETURN")}
+    assert returned["unread"] == []
+
+
+def test_the_playbook_asks_what_the_module_takes():
+    play = yaml.safe_load(re.search(r"^```yaml\n(.*?)^```", part_of("log_info"), re.MULTILINE | re.DOTALL)[1])
+    given = play[0]["tasks"][0]["stackproof.provision.log_info"]
+    assert set(given) <= options_of("log_info")
+    assert set(given["wanted"]) == {"keys", "phrases", "windows", "since", "began", "until"}
+    (phrase,) = given["wanted"]["phrases"]
+    (event,) = json.loads(re.search(r"^```json\n(.*?)^```", part_of("log_info"), re.MULTILINE | re.DOTALL)[1])
+    assert set(re.compile(phrase["says"]).groupindex) <= set(event)
+    assert event["said"] == [phrase["says"]]
+
+
+# READMEs of roles
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("roles/*/README.md")), ids=lambda path: path.parent.name)
+def test_an_example_of_a_role_has_variables_that_the_role_has(path):
+    specs = yaml.safe_load((path.parent / "meta/argument_specs.yml").read_text())["argument_specs"]
+    known = {name for spec in specs.values() for name in spec["options"]}
+    for block in re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
+        assert yaml.safe_load(block)
+        assert set(re.findall(r"^ +(stackproof_\w+):", block, re.MULTILINE)) <= known
