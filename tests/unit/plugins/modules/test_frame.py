@@ -14,7 +14,9 @@ from ansible_collections.stackproof.provision.plugins.modules import cleanup
 from tree import FLOWS, ROOT
 
 PLUGINS = "ansible_collections.stackproof.provision.plugins"
-ROUTED = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
+ROUTING = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
+# What works on the control node; what has moved away is only led on.
+ROUTED = [name for name, route in ROUTING.items() if "action_plugin" in route]
 FLOW = str(FLOWS / "ops_guide.yml")
 AT = {"run_dir": "/nowhere"}
 # Options of a module, and what in it is broken; of all others the run's directory is opened by the frame of stages.
