@@ -91,7 +91,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_host, bundle_read, related
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 
 
 def read(params):
@@ -138,11 +138,8 @@ def main():
     )
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
-    try:
+    with failing(module, f"reading the logs in {module.params['directory']}"):
         found = read(module.params)
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"reading the logs in {module.params['directory']}")
-        module.fail_json(msg=f"{error['message'].rstrip('.')}. {error['hint']}".strip())
     for doubt in found["doubts"]:
         module.warn(doubt)
     module.exit_json(changed=False, bundle=found)

@@ -75,12 +75,12 @@ from datetime import datetime, timedelta, timezone
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, finish, watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence, trace_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -169,12 +169,9 @@ def main():
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if module.check_mode and module.params["run_dir"] and not os.path.exists(module.params["run_dir"]):
         module.exit_json(changed=False, runs=[])
-    lines, problems = [], []
-    try:
+    lines, problems, trace = [], [], None
+    with failing(module, "choosing the runs"):
         runs = chosen(module.params, problems)
-    except (StageError, OSError) as exc:
-        error = explain(exc, "choosing the runs")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     for run in runs:
         try:
             line = clean_one(run, module.params, module.check_mode)
@@ -182,10 +179,11 @@ def main():
             lines.append(line)
         except Exception as exc:  # one run that cannot be cleaned up does not keep the others from it
             error = explain(exc, f"cleaning up the run {run.id}")
-            problems.append(f"{error['message']}. {error['hint']}")
+            problems.append(sentence(error))
+            trace = trace_of(error) or trace
     result = {"changed": any(line["to_delete"] and not line["kept"] for line in lines), "runs": lines}
     if problems:
-        module.fail_json(msg="Not all could be removed: " + "; ".join(problems), **result)
+        module.fail_json(msg="Not all could be removed: " + "; ".join(problems), exception=trace, **result)
     module.exit_json(**result)
 
 

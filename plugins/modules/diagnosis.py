@@ -61,7 +61,7 @@ verdict:
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
@@ -90,11 +90,8 @@ def main():
     )
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
-    try:
+    with failing(module, f"filing the diagnosis in {module.params['diagnoses']}"):
         result = file(module.params, module.check_mode)
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"filing the diagnosis in {module.params['diagnoses']}")
-        module.fail_json(msg=f"{error['message'].rstrip('.')}. {error['hint']}".strip())
     module.exit_json(**result)
 
 

@@ -46,7 +46,7 @@ hosts:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 
@@ -91,8 +91,8 @@ def main():
         supports_check_mode=True,
     )
     directory = module.params["run_dir"]
-    hosts = [as_record(name, found) for name, found in sorted(module.params["hosts"].items())]
-    try:
+    with failing(module, f"filing the evidence in {directory}"):
+        hosts = [as_record(name, found) for name, found in sorted(module.params["hosts"].items())]
         if not module.check_mode:
             run = Run(directory)
             with run.alone():
@@ -100,9 +100,6 @@ def main():
                 asked = (run.record["instance"] or {}).get("asked") or now()
                 run.record["evidence"] = {"started": asked, "finished": now()}
                 run.save()
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"filing the evidence in {directory}")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     for one in hosts:
         if one["reason"]:
             how = "was not read wholly" if one["status"] == "read" else f"is {one['status']}"

@@ -76,10 +76,16 @@ import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import file_checks, unreadable
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    explain,
+    failing,
+    sentence,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import timeout_of
 
+DOING = "checking the hosts"
 TIMED_OUT = 124
 RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they passed
 
@@ -123,9 +129,7 @@ def results_or_why_not(module):
     try:
         return suite_results(module)
     except (StageError, OSError) as exc:
-        error = explain(exc, "checking the hosts")
-        why = f"{error['message']}. {error['hint']}".strip()
-        return [unreadable("The hosts were checked", why)]
+        return [unreadable("The hosts were checked", sentence(explain(exc, DOING)))]
 
 
 def main():
@@ -144,16 +148,13 @@ def main():
     params = module.params
     if module.check_mode:
         module.exit_json(changed=False, checks=[])
-    try:
+    with failing(module, DOING):
         run = Run(params["run_dir"])
         if params["phase"] == "removed" and run.record["kept"]:
             module.exit_json(changed=False, checks=[])
         checks = results_or_why_not(module)
         with run.alone():
             file_checks(run, checks)
-    except (StageError, OSError) as exc:
-        error = explain(exc, "checking the hosts")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     for one in checks:
         if one["status"] in ("failed", "unreadable"):
             module.warn(f"{one['host'] or 'the inventory'}: {one['status']}: {one['reason']}")

@@ -67,12 +67,18 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import STRANGE, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    STRANGE,
+    StageError,
+    failing,
+    sentence,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, failed_stage
 
 # What is asked of a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
 PATIENCE = 5
+DOING = "asking what the hosts should show"
 
 
 def has_failed(run):
@@ -135,16 +141,15 @@ def ask_or_warn(module, ask):
     try:
         return ask()
     except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
-        module.warn(why_not(exc))
+        module.warn(sentence(explained(exc, DOING)))
         return None
 
 
-def why_not(exc):
-    doing = "asking what the hosts should show"
+def explained(exc, doing):
+    """A failure as an error; what cannot be understood of an answer is no defect of ours."""
     if isinstance(exc, STRANGE) and not isinstance(exc, (*CLOUD_ERRORS, OSError)):
-        return f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}"
-    error = explain(exc, doing)
-    return f"{error['message']}. {error['hint']}".strip()
+        return StageError("strange", f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}").record
+    return explain(exc, doing)
 
 
 def look_or_file_why_not(askers, module, run):
@@ -154,7 +159,7 @@ def look_or_file_why_not(askers, module, run):
     except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
         if run is None or module.check_mode:
             raise
-        reason = why_not(exc)
+        reason = sentence(explained(exc, DOING))
         with run.alone():
             checks.file_checks(run, [checks.unreadable("The API was asked what the hosts should show", reason)])
         module.warn(reason)
@@ -176,7 +181,7 @@ def main():
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params
-    try:
+    with failing(module, DOING, explained):
         run = Run(params["run_dir"]) if params["run_dir"] else None
         askers = Askers(params, run)
         # A cloud that lets its users wait is best told by its agents: they come first.
@@ -189,9 +194,7 @@ def main():
                 run.record["agents"] = agents
                 run.record["other_boots"] = others
                 run.save()
-    except (*CLOUD_ERRORS, *STRANGE, StageError, OSError) as exc:
-        module.fail_json(msg=why_not(exc))
-    broken = has_failed(run)
+        broken = has_failed(run)
     module.exit_json(changed=False, instance=instance, to_read=bool(instance) or broken, broken=broken)
 
 

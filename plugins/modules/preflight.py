@@ -91,8 +91,7 @@ left_out:
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, sweep
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look
 
@@ -117,14 +116,11 @@ def main():
     )
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
-    try:
+    with failing(module, "looking before the sweep"):
         sweep.check_values(module.params["values"])
         look = Look(module.params)
         checks = look.all()
-    except (*CLOUD_ERRORS, StageError, OSError) as exc:
-        error = explain(exc, "looking before the sweep")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}".strip())
-    hosts, left_out = preflight.compute_hosts(look.services)
+        hosts, left_out = preflight.compute_hosts(look.services)
     module.exit_json(changed=False, checks=checks, hosts=hosts, left_out=left_out)
 
 

@@ -84,7 +84,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
 
@@ -131,7 +131,7 @@ def main():
         module.fail_json(msg=missing_required_lib("jinja2"))
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])
-    try:
+    with failing(module, f"writing the report into {params['run_dir']}"):
         run = Run(params["run_dir"])
         if not params["end"]:
             check_finished(run)
@@ -141,17 +141,14 @@ def main():
                 if changed:
                     finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
                 finish.render(run, params["template"], params["history"])
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"writing the report into {params['run_dir']}")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
-    result = {
-        "changed": changed,
-        "verdict": run.record["verdict"],
-        "summary": text.summary(run.record, run.directory),
-        "page": run.path(text.PAGE) if os.path.exists(run.path(text.PAGE)) else None,
-    }
-    if params["otlp_endpoint"] and not module.check_mode:
-        send(module, run.record, params["otlp_endpoint"])
+        result = {
+            "changed": changed,
+            "verdict": run.record["verdict"],
+            "summary": text.summary(run.record, run.directory),
+            "page": run.path(text.PAGE) if os.path.exists(run.path(text.PAGE)) else None,
+        }
+        if params["otlp_endpoint"] and not module.check_mode:
+            send(module, run.record, params["otlp_endpoint"])
     if params["enforce"] and not module.check_mode and run.record["verdict"]["result"] != "pass":
         module.fail_json(msg=run.record["verdict"]["reason"], **result)
     module.exit_json(**result)

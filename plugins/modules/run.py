@@ -91,7 +91,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._end import w
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id
 
 
@@ -117,7 +117,7 @@ def main():
         module.fail_json(msg=missing_required_lib("jmespath"))
     run_id = params["run_id"] or new_run_id()
     given = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
-    try:
+    with failing(module, f"beginning the run {run_id} in {params['runs']}"):
         params["timeouts"] = {
             name: waiting.timeout_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
         }
@@ -134,9 +134,6 @@ def main():
             raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
         wanted = params["watch"] and params["_controller"] and not finished
         watched = bool(wanted) and watchdog.watch(run, params, params["_controller"])
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"beginning the run {run_id} in {params['runs']}")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     module.exit_json(changed=new, run_id=run.id, directory=run.directory, watched=watched, finished=finished)
 
 

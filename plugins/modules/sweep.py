@@ -113,7 +113,7 @@ summary:
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._report import page
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, sweep
 
@@ -146,7 +146,7 @@ def main():
     if params["templates"] and not page.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     changed, result = True, {}
-    try:
+    with failing(module, f"writing the record of the sweep in {params['runs']}"):
         if params["state"] == "begun":
             record, directory = files.begin(params, module.check_mode)
         elif module.check_mode:
@@ -155,9 +155,6 @@ def main():
             record, directory, changed = files.end(params)
             summary = render.summary(record, directory)
             result = {"verdict": record["verdict"], "summary": summary}
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"writing the record of the sweep in {params['runs']}")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     targets = [{name: one[name] for name in HAS} for one in record["targets"]]
     result.update(changed=changed, sweep_id=record["sweep_id"], directory=directory, targets=targets)
     if params["state"] == "finished" and params["enforce"] and record["verdict"]["result"] != "pass":

@@ -24,6 +24,7 @@ import traceback
 
 from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 
 # Ansible's first process loads this file, so that all its forks have the SDK from the beginning.
 importlib.import_module("ansible_collections.stackproof.provision.plugins.module_utils._act.stage")
@@ -76,8 +77,8 @@ def work(module, args, output):
             except SystemExit:
                 pass  # how a module ends
             except BaseException as exc:
-                failed = {"failed": True, "msg": f"{module}: {exc!r}", "exception": traceback.format_exc()}
-                print(json.dumps(failed))
+                said = errors.sentence(errors.explain(exc, module))
+                print(json.dumps({"failed": True, "msg": said, "exception": traceback.format_exc()}))
     finally:
         os._exit(0)
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-import traceback
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from .._cloud import connection, session, token_cache
-from .._cloud.errors import CLOUD_ERRORS, explain
+from .._cloud.errors import CLOUD_ERRORS, explain, failing
 from .._record import ledger, waiting
 from .._record.clock import Stopwatch, now
-from .._record.errors import Interrupted, StageError
+from .._record.errors import Interrupted, StageError, sentence, trace_of
 from .._record.run import Run
 
 # How often to look, once a second, whether a create took effect whose answer never came
@@ -160,7 +159,7 @@ def perform(stage, act):
         record = stage.as_record("skipped" if skipped else "ok")
     except (Exception, Interrupted) as exc:
         record = stage.as_record("failed", explain(exc, stage.doing))
-        trace = traceback.format_exc() if record["error"]["kind"] == "internal" else None
+        trace = trace_of(record["error"])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if not stage.check:
@@ -170,11 +169,6 @@ def perform(stage, act):
             record = {**record, "status": "failed", "error": explain(exc, "writing run.json")}
         stage.say(f"{record['status']} after {record['duration_s']:.1f} s")
     return record, trace
-
-
-def sentence(record):
-    error = record["error"]
-    return f"{record['stage']}: {error['message'].rstrip('.')}. {error['hint']}".strip()
 
 
 def run_stage(name, act, options, timeout, **rules):
@@ -192,20 +186,17 @@ def run_stage(name, act, options, timeout, **rules):
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     trace = None
-    try:
+    with failing(module, f"{name}: opening {module.params['run_dir']}"):
         run = Run.imagined(module.params["run_dir"]) if module.check_mode else Run(module.params["run_dir"])
         stage = Stage(name, run, module.params, module.check_mode)
         with contextlib.nullcontext() if module.check_mode else run.alone():
             record = finished_record(run, name)
             if record is None:
                 record, trace = perform(stage, act)
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"opening {module.params['run_dir']}")
-        module.fail_json(msg=f"{name}: {error['message']}. {error['hint']}")
     if record["status"] == "failed":
         # The whole record is in run.json: here it would bury the message.
-        more = {"exception": trace} if trace else {}
-        module.fail_json(msg=sentence(record), changed=stage.changed, error=record["error"], **more)
+        message = f"{name}: {sentence(record['error'])}"
+        module.fail_json(msg=message, exception=trace, changed=stage.changed, error=record["error"])
     module.exit_json(changed=stage.changed, record=record)
 
 

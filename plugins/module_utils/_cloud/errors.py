@@ -88,3 +88,8 @@ def explain(exc, doing):
         # A plain exception of keystoneauth's, for a missing password
         return StageError("config", f"{doing}: {exc}").record
     return errors.explain(exc, doing)
+
+
+def failing(module, doing):
+    """The frame of a module that asks the cloud."""
+    return errors.failing(module, doing, explain)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .._record.errors import failing
 from .host import PATIENCE, Host
 
 PREFIXES = {"prefixes": {"type": "dict", "default": {}}}
@@ -24,7 +25,8 @@ def main(options, read, prefixes_of=lambda params: params["prefixes"]):
             return 127, "", f"{words[0]}: {exc.strerror}"
 
     host = Host(execute, prefixes_of(module.params), module.params.get("patience") or PATIENCE)
-    facts = read(host, module.params)
+    with failing(module, "reading this host"):
+        facts = read(host, module.params)
     for one in [*host.unread, *(facts.get("logs") or {}).get("unread", [])]:
         module.warn(f"{one['what']}: {one['why']}")
     module.exit_json(changed=False, unread=host.unread, **facts)

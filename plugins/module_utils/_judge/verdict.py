@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from .._record.clock import seconds_of
+from .._record.errors import sentence
 from .._record.run import STAGES, failed_stage
 from .culprit import finding
 
@@ -97,7 +98,7 @@ def failure(record, stage):
     error, found = stage["error"], finding(record)
     said = f"{error['message'].rstrip('.')}."
     if found is None or found["said"] is None:
-        reason = f"{stage['stage']}: {said} {error['hint']}".strip()
+        reason = f"{stage['stage']}: {sentence(error)}"
         return {**verdict("fail", stage["stage"], reason), **rest_of(found)}
     where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
     parts = [f"{where}: {found['said']}.", last_seen(found["last_seen"], record), f"The stage said: {said}"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from .._record import run
-from .._record.errors import StageError, explain
+from .._record.errors import failing
 from . import flow
 
 
@@ -26,10 +26,7 @@ def main(options, act):
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     directory = module.params["run_dir"]
-    try:
+    with failing(module, f"following the run in {directory}"):
         flows = [flow.load(path) for path in module.params["flows"]]
         result = act(run.Run(directory), flows, module)
-    except (StageError, OSError) as exc:
-        error = explain(exc, f"following the run in {directory}")
-        module.fail_json(msg=f"{error['message']}. {error['hint']}")
     module.exit_json(**result)

@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import traceback
+
 HINTS = {
     "unauthorized": "Look at user, password, project and domains in clouds.yaml.",
     "forbidden": "The user's role in this project does not allow this: look at its roles and at the service's policy.",
@@ -23,7 +26,8 @@ HINTS = {
     "files": "Look at the free space and the permissions of this folder.",
     "no_run": "Give a directory that this version has written: the folder of runs has one for each run.",
     "interrupted": "Run the cleanup playbook for this run if anything is left.",
-    "internal": "This is a defect of stackproof.provision: please report it with the output of -vvv.",
+    "internal": "This is a defect of stackproof.provision: please report it, with the output of "
+    "ANSIBLE_DISPLAY_TRACEBACK=error ansible-playbook.",
 }
 
 
@@ -61,15 +65,35 @@ class Interrupted(BaseException):
 
 
 def explain(exc, doing):
-    """A failure as the record's error, said as one sentence about what was being done. _cloud_errors knows more."""
+    """A failure as the record's error, said as one sentence about what was being done. _cloud.errors knows more."""
     if isinstance(exc, StageError):
         return exc.record
     if isinstance(exc, DeadlinePassed):
         message = f"no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
         return StageError("deadline", message).record
-    if isinstance(exc, Interrupted):
-        return StageError("interrupted", f"{doing}: interrupted by {exc}").record
+    if isinstance(exc, (Interrupted, KeyboardInterrupt)):
+        return StageError("interrupted", f"{doing}: interrupted by {str(exc) or 'SIGINT'}").record
     if isinstance(exc, OSError):
         where = f": {exc.filename}" if exc.filename else ""
         return StageError("files", f"{doing}: {exc.strerror or exc}{where}").record
     return StageError("internal", f"{doing}: {type(exc).__name__}: {exc}").record
+
+
+def sentence(error):
+    """A record's error as it is said to somebody: what failed, and what to look at."""
+    return f"{error['message'].rstrip('.')}. {error['hint']}".strip()
+
+
+def trace_of(error):
+    """The traceback of the exception at hand, where it is a defect of ours. Ansible shows it if asked to."""
+    return traceback.format_exc() if error["kind"] == "internal" else None
+
+
+@contextlib.contextmanager
+def failing(module, doing, explain=explain):
+    """Have a module fail with one sentence about whatever goes wrong meanwhile, be it foreseen or a defect of ours."""
+    try:
+        yield
+    except Exception as exc:
+        error = explain(exc, doing)
+        module.fail_json(msg=sentence(error), exception=trace_of(error))

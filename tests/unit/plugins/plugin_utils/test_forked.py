@@ -66,8 +66,20 @@ def test_an_error_that_nobody_caught_is_a_result(module_of):
         raise ValueError("ö" * 3)
 
     result = module_of(broken).result()
-    assert (result["failed"], result["msg"]) == (True, f"{RUN}: ValueError('ööö')")
+    assert result["failed"] is True
+    assert result["msg"].startswith(
+        f"{RUN}: ValueError: ööö. This is a defect of stackproof.provision: please report it"
+    )
     assert "in broken" in result["exception"]
+
+
+def test_a_module_that_somebody_interrupts_is_no_defect(module_of):
+    def interrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    result = module_of(interrupted).result()
+    assert (result["failed"], result["msg"].partition(". ")[0]) == (True, f"{RUN}: interrupted by SIGINT")
 
 
 @pytest.mark.parametrize("before", ["", '{"changed": tr'])

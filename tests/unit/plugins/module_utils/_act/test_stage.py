@@ -207,7 +207,6 @@ def test_a_stage_that_fails_says_what_it_was_doing(cloud, run, stage):
     )
     assert record["error"]["hint"]
     assert on_disk(run) == record
-    assert stage_module.sentence(record) == f"network: {record['error']['message']}. {record['error']['hint']}"
 
 
 def test_a_stage_that_is_at_work_says_that_it_was_begun(run, stage):
@@ -360,11 +359,6 @@ def test_only_an_interrupted_stage_is_taken_up_again(record, finished):
     assert stage_module.finished_record(run, "boot") == (record if finished else None)
     run.record["finished"] = "2026-11-21T08:00:00.000000+00:00"
     assert stage_module.finished_record(run, "boot") == record
-
-
-def test_an_error_without_a_hint_is_a_sentence_all_the_same():
-    record = {"stage": "boot", "error": {**StageError("odd", "it broke").record, "hint": ""}}
-    assert stage_module.sentence(record) == "boot: it broke."
 
 
 def test_a_wait_outlives_looks_without_an_answer(stage):

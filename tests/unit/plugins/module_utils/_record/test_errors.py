@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import errno
 
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import errors as cloud_errors
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors, waiting
+from keystoneauth1 import exceptions as keystone
 
 
 def test_a_failure_of_files_names_the_file():
@@ -31,5 +34,55 @@ def test_a_failure_that_knows_its_words_keeps_them():
     assert error["details"] == {"fault": {"code": 500}}
 
 
+def test_an_error_without_a_hint_is_a_sentence_all_the_same():
+    assert errors.sentence(errors.StageError("odd", "it broke").record) == "it broke."
+
+
 def test_every_hint_is_a_sentence():
     assert all(hint[0].isupper() and hint[-1] in ".v" for hint in errors.HINTS.values())
+
+
+class Failed(Exception):
+    pass
+
+
+class Module:
+    """A module whose failure a test can look at."""
+
+    def fail_json(self, **said):
+        self.said = said
+        raise Failed
+
+
+@pytest.mark.parametrize(
+    ("exc", "words"),
+    [
+        (errors.StageError("conflict", "two work on it.", hint="Wait."), "two work on it. Wait."),
+        (errors.StageError("strange", "an odd answer"), "an odd answer."),
+        (OSError(errno.ENOSPC, "No space left on device", "a"), "filing it: No space left on device: a. Look at the"),
+        (KeyError("clock"), "filing it: KeyError: 'clock'. This is a defect of stackproof.provision: please report"),
+    ],
+    ids=["foreseen", "without a hint", "files", "a defect"],
+)
+def test_whatever_goes_wrong_in_a_module_is_one_sentence_and_a_hint(exc, words):
+    module = Module()
+    with pytest.raises(Failed), errors.failing(module, "filing it"):
+        raise exc
+    assert module.said["msg"].startswith(words)
+    assert (module.said["exception"] is not None) == isinstance(exc, KeyError)
+
+
+def test_a_module_that_asks_the_cloud_tells_its_words():
+    module, exc = Module(), keystone.ConnectFailure("refused")
+    with pytest.raises(Failed), cloud_errors.failing(module, "asking"):
+        raise exc
+    assert module.said["msg"].startswith("asking: the client said: refused. Look whether the service runs")
+    with pytest.raises(Failed), errors.failing(module, "asking"):
+        raise exc
+    assert "ConnectFailure: refused. This is a defect" in module.said["msg"]
+
+
+@pytest.mark.parametrize("way_out", [SystemExit, KeyboardInterrupt, errors.Interrupted])
+def test_a_module_that_ends_or_is_interrupted_has_not_failed(way_out):
+    with pytest.raises(way_out), errors.failing(Module(), "filing it"):
+        raise way_out
