@@ -17,7 +17,7 @@ description:
 options:
   instance:
     description:
-      - The instance, as M(stackproof.provision.instance_info) returns it.
+      - The instance, as M(stackproof.provision.instance) returns it.
       - Without it the host says how itself, its services and Ceph are.
     type: dict
   parts:
