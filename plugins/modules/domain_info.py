@@ -21,7 +21,7 @@ options:
 seealso:
   - module: stackproof.provision.evidence_info
     description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
-  - module: stackproof.provision.instance_info
+  - module: stackproof.provision.instance
     description: Tells the ids by the API.
 """
 

@@ -18,7 +18,7 @@ extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   instance:
     description:
-      - The instance, as M(stackproof.provision.instance_info) returns it.
+      - The instance, as M(stackproof.provision.instance) returns it.
       - Without it the host says how itself, its services and Ceph are.
     type: dict
   parts:
@@ -48,7 +48,7 @@ notes:
   - What only root may read is asked through C(sudo -n).
 author: stackproof contributors (@stackproof)
 seealso:
-  - module: stackproof.provision.instance_info
+  - module: stackproof.provision.instance
     description: Tells of the instance what the hosts should show.
   - module: stackproof.provision.evidence
     description: Files what was read.

@@ -53,7 +53,7 @@ attributes:
 seealso:
   - module: stackproof.provision.evidence
     description: Files what was read on the hosts.
-  - module: stackproof.provision.instance_info
+  - module: stackproof.provision.instance
     description: Tells what the API says of the instance.
 """
 

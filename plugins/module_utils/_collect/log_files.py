@@ -15,6 +15,7 @@ from .._record.shapes import read_event
 from . import log_formats
 from .host import UnreadError, addresses_of
 from .log_lines import text_of, zone_of
+from .phrases import Pattern
 
 # More lines of one file than this are not ours alone, or the file is a flood.
 MOST = 20000
@@ -218,7 +219,7 @@ class Scan:
         self.known = re.compile(rf"(?<![0-9A-Za-z])(?:{either})(?![0-9A-Za-z])") if keys else None
         self.phrases = {}
         for phrase in wanted["phrases"]:
-            self.phrases.setdefault(phrase["service"], []).append((phrase["says"], re.compile(phrase["says"])))
+            self.phrases.setdefault(phrase["service"], []).append((phrase["says"], Pattern(phrase["says"])))
         self.windows = {}
         for window in wanted["windows"]:
             self.windows.setdefault(window["service"], []).append(window["text"])
@@ -334,10 +335,10 @@ class Scan:
         """The phrases that a line says, and the values that they name, if these can be no secret."""
         said, fields = [], {}
         for name, pattern in self.phrases.get(service, ()):
-            match = pattern.search(text)
-            if match:
+            values = pattern.search(text)
+            if values is not None:
                 said.append(name)
-                fields.update({k: v for k, v in match.groupdict().items() if v and SAFE.match(v)})
+                fields.update({k: v for k, v in values.items() if v and SAFE.match(v)})
         return said, fields
 
     def message(self, service, parsed):

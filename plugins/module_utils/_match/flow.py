@@ -20,6 +20,7 @@ try:
 except ImportError:
     HAS_LIBRARIES = False
 
+from .._collect.phrases import Pattern
 from .._collect.sources import SOURCES
 from .._record.errors import StageError
 from .._record.levels import LEVELS
@@ -220,7 +221,7 @@ def check_step(path, where, step, flow, ids):
 def check_expression(path, where, text):
     """Whether an expression is understood; what it finds in an event is another matter."""
     try:
-        flow_limits.check_length("an expression", text, flow_limits.LONGEST_EXPRESSION)
+        flow_limits.check_expression(text)
         jmespath.compile(filled(text, defaultdict(lambda: "x"))).search({})
     except JMESPathTypeError:
         pass  # an event may have what nothing has not
@@ -246,9 +247,8 @@ def check_rule(path, where, rule, ids):
         raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are no steps")
     check_expression(path, where, rule.get("where", "@"))
     try:
-        flow_limits.check_pattern(rule.get("says", ""))
-        re.compile(rule.get("says", ""))
-    except (TypeError, ValueError, RecursionError, re.error) as exc:
+        Pattern(rule.get("says", ""))
+    except (TypeError, StageError) as exc:
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 

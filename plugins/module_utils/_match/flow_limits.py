@@ -11,20 +11,11 @@ try:
 except ImportError:
     yaml = None
 
-try:
-    from re import _parser as parser
-except ImportError:  # before Python 3.11
-    import sre_parse as parser
-
-# Characters of a file, of an expression, and of a pattern; the largest of the collection's own has 54 thousand.
-LONGEST_FILE, LONGEST_EXPRESSION, LONGEST_PATTERN = 1 << 20, 2000, 500
+# Characters of a file and of an expression; the largest of the collection's own has 54 thousand.
+LONGEST_FILE, LONGEST_EXPRESSION = 1 << 20, 2000
 MOST_STEPS, MOST_VALUES = 1000, 100000
 # What lies in something that lies in something
 DEEPEST = 20
-# A repeat of more than so many times is one without an end, and of these a pattern has so many at most.
-MANY, MOST_REPEATS = 10, 4
-REFERENCE = -1
-REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
 def read(path):
@@ -64,39 +55,6 @@ def check_shape(text, loader):
             raise ValueError(f"line {line}: more than {MOST_VALUES} values, with what aliases stand for")
 
 
-def check_length(what, text, longest):
-    if len(text) > longest:
-        raise ValueError(f"{what} of {len(text)} characters, and {longest} are the most")
-
-
-def check_pattern(text):
-    """Refuse what Python's re may take forever for: a repeat in a repeat, or very many of them."""
-    check_length("a pattern", text, LONGEST_PATTERN)
-    repeats = list(repeats_in(parser.parse(text)))
-    if REFERENCE in repeats:
-        raise ValueError("a pattern that refers to its own groups, which may take forever")
-    if max(repeats, default=0) > 1:
-        raise ValueError("a pattern with a repeat in a repeat, which may take forever")
-    if len(repeats) > MOST_REPEATS:
-        raise ValueError(f"a pattern with {len(repeats)} repeats without an end, and {MOST_REPEATS} are the most")
-
-
-def repeats_in(parsed, depth=0):
-    """Of each repeat without an end how deep it lies in others, from 1 on; of what refers to a group, REFERENCE."""
-    for operation, argument in parsed:
-        name = str(operation)
-        if name.startswith("GROUPREF"):
-            yield REFERENCE
-        inner = depth + (name in REPEATS and argument[1] > MANY)
-        if inner > depth:
-            yield inner
-        for part in parts_of(argument):
-            yield from repeats_in(part, inner)
-
-
-def parts_of(argument):
-    if isinstance(argument, parser.SubPattern):
-        return [argument]
-    if isinstance(argument, (list, tuple)):
-        return [part for one in argument for part in parts_of(one)]
-    return []
+def check_expression(text):
+    if len(text) > LONGEST_EXPRESSION:
+        raise ValueError(f"an expression of {len(text)} characters, and {LONGEST_EXPRESSION} are the most")

@@ -14,9 +14,8 @@ from ansible_collections.stackproof.provision.plugins.modules import cleanup
 from tree import FLOWS, ROOT
 
 PLUGINS = "ansible_collections.stackproof.provision.plugins"
-ROUTING = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
-# What works on the control node; what has moved away is only led on.
-ROUTED = [name for name, route in ROUTING.items() if "action_plugin" in route]
+ROUTES = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
+ROUTED = [name for name, route in ROUTES.items() if "action_plugin" in route]
 FLOW = str(FLOWS / "ops_guide.yml")
 AT = {"run_dir": "/nowhere"}
 # Options of a module, and what in it is broken; of all others the run's directory is opened by the frame of stages.
@@ -31,7 +30,7 @@ BROKEN = {
     "host_checks": (
         {**AT, "suite": "/nowhere", "inventory": ["a"], "hosts": ["a"]}, "modules.host_checks", "results_or_why_not"
     ),
-    "instance_info": ({"cloud": "small", "server": "a"}, "modules.instance_info", "look_or_file_why_not"),
+    "instance": ({"cloud": "small", "server": "a"}, "modules.instance", "look_or_file_why_not"),
     "preflight": ({"cloud": "small"}, "modules.preflight", "Look"),
     "report": (AT, "modules.report", "Run"),
     "run": ({"cloud": "small", "runs": "/nowhere"}, "modules.run", "begin"),

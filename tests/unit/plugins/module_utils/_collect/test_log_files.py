@@ -395,7 +395,7 @@ def test_a_method_is_named_a_line_before_by_the_same_process_for_the_same_reques
 
 def test_values_of_a_line_are_taken_only_where_they_can_be_no_secret_and_never_replace_what_is_known(logs):
     logs.wanted["phrases"] = [
-        {"service": "nova-compute", "says": r"Took (?P<seconds>\S+) s of (?P<host>\S+) at (?P<at>\d+) (?P<key>.*)$"}
+        {"service": "nova-compute", "says": r"Took (?P<seconds>\S+) s of (?P<host>\S+) at (?P<at>\d+) (?P<key>[^|]*)$"}
     ]
     logs.write([EARLIER, line(10, "Took 3.5 s of another at 5 a secret, with blanks")])
     (one,) = logs.read()["events"]

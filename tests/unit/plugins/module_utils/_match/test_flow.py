@@ -229,33 +229,15 @@ def test_an_alias_is_as_good_as_what_it_stands_for(load):
     assert [step["id"] for step in load(text)["steps"]] == ["1", "2"]
 
 
-@pytest.mark.parametrize(
-    ("says", "said"),
-    [
-        ("(a+)+$", "a pattern with a repeat in a repeat, which may take forever"),
-        ("(a|a)*(?:(?=(b*))c)*", "a repeat in a repeat"),
-        ("(?:x{1,40}){1,40}", "a repeat in a repeat"),
-        ("((?:ab)*?c)*+", "a repeat in a repeat"),
-        ("(a*)(?P=name)", "unknown group name"),
-        (r"(a*)b\1", "a pattern that refers to its own groups"),
-        ("(a)?(?(1)b|c)", "a pattern that refers to its own groups"),
-        (".*a.*b.*c.*d.*", "a pattern with 5 repeats without an end, and 4 are the most"),
-        ("a" * 501, "a pattern of 501 characters, and 500 are the most"),
-        ("(" * 249 + ")" * 249, None),
-    ],
-)
-def test_a_pattern_that_may_take_forever_is_refused(load, says, said):
-    if said is None:
-        assert load(steps=rule(says=says))
-        return
+@pytest.mark.parametrize("says", ["(a+)+$", "(" * 249 + ")" * 249, r"(?P<x>a)\1", "[a", "a" * 501])
+def test_a_pattern_that_is_not_of_the_plain_kind_is_refused_with_its_place(load, says):
     with pytest.raises(flow_module.FlowError) as caught:
         load(steps=rule(says=says))
-    assert "step 1 has a rule that is not understood" in str(caught.value)
-    assert said in str(caught.value)
+    assert "step 1 has a rule that is not understood: the pattern " in str(caught.value)
 
 
-@pytest.mark.parametrize("says", ["a{1,9}(b|c)+", r"Took (?P<seconds>[\d.]+) .*x.*", "(a{2}b)+", "(?i)attempt \\d+"])
-def test_an_ordinary_pattern_is_taken(load, says):
+@pytest.mark.parametrize("says", ["a{9}|b|c", r"Took (?P<seconds>[\d.]+) .*x.*", r"Attempt \d+"])
+def test_a_pattern_of_the_plain_kind_is_taken(load, says):
     assert load(steps=rule(says=says))
 
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.modules import instance_info as module
+from ansible_collections.stackproof.provision.plugins.modules import instance as module
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_any_server_can_be_asked_for(call, known, api):
 
 def test_the_server_of_a_run_is_filed_in_its_record(call, booted, known):
     result = call(module, cloud="small", run_dir=booted.directory)
-    assert result["instance"]["server"]["id"] == known
+    assert (result["changed"], result["instance"]["server"]["id"]) == (True, known)
     assert record(booted)["instance"] == result["instance"]
 
 

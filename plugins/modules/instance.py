@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: instance_info
-short_description: 'Used by verify: reads what the API says of an instance, as far as its hosts must agree'
+module: instance
+short_description: 'Used by verify: files what the API says of an instance, as far as its hosts must agree'
 version_added: 0.1.0
 description:
-  - Tells of a server its ports, networks, volumes and image. Nothing is changed.
+  - Tells of a server its ports, networks, volumes and image, as far as its hosts must agree. Nothing is changed on the
+    cloud.
   - Of a run that has failed it also tells an administrator which of the cloud's services and agents are not heard.
   - Of a run an administrator is also told when others made instances, as what carries no id may be theirs.
 extends_documentation_fragment:
@@ -21,7 +22,7 @@ options:
     description: Id of the server. By default that of the run.
     type: str
   run_dir:
-    description: Directory of a run; what was found is also written into its record.
+    description: Directory of a run; what was found is also written into its record, which counts as a change.
     type: path
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to learn the hosts by name.
@@ -37,7 +38,7 @@ seealso:
 
 EXAMPLES = r"""
 - name: Ask what the hosts should show of a server
-  stackproof.provision.instance_info:
+  stackproof.provision.instance:
     cloud: mycloud
     server: 4798a21e-4aff-4a2f-9b6e-325ca47ee2d3
   register: looked
@@ -244,7 +245,7 @@ def main():
                 run.record["other_boots"] = others
                 run.save()
         broken = has_failed(run)
-    module.exit_json(changed=False, instance=instance, to_read=bool(instance) or broken, broken=broken)
+    module.exit_json(changed=bool(run), instance=instance, to_read=bool(instance) or broken, broken=broken)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.action import run as plugin
+from ansible_collections.stackproof.provision.plugins.action import local as plugin
 from tree import RECORDED
 
 PASSED = RECORDED / "runs" / "20261121-065105-bdb5f5"
