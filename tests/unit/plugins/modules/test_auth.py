@@ -131,7 +131,7 @@ def test_check_mode_asks_and_writes_nothing(go, cloud, run):
 def test_a_folder_that_is_no_run_is_said(go, tmp_path):
     result = go("auth", run_dir=str(tmp_path))
     assert result["failed"] is True
-    assert "is no run's directory" in result["msg"]
+    assert "is not the directory of a run" in result["msg"]
 
 
 def test_a_run_that_another_process_works_on_is_refused(go, run, cloud):

@@ -241,7 +241,7 @@ def test_a_server_that_is_never_active_ends_with_the_stage(error, go, cloud):
     cloud.states["servers"] = [BUILD[1]]
     found = error("boot", timeout=0.1)
     assert found["kind"] == "deadline"
-    assert "at last it was BUILD, spawning, no state" in found["message"]
+    assert "the last state was BUILD, spawning, no state" in found["message"]
     assert go.record("boot")["details"]["events"]
     assert go.record("boot")["waits"][0]["timed_out"] is True
 

@@ -167,9 +167,7 @@ def test_a_record_in_a_directory_of_another_name_is_not_believed(call, cloud, le
     """The directory's name says whose mark is looked for: a short one would be that of many."""
     run = left_run("run-1")
     os.rename(run.directory, runs / name)
-    assert "is called as no run, or has the record of another one: run-1" in refused(
-        call, cloud, run_module.Run(runs / name)
-    )
+    assert "does not have the name of its run, run-1" in refused(call, cloud, run_module.Run(runs / name))
 
 
 @pytest.mark.parametrize("name", ["run.json", "ledger.jsonl"])
@@ -178,7 +176,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(call, cloud, left_run, na
     os.unlink(run.path(name))
     os.symlink(other.path(name), run.path(name))
     result = call(module, run_dir=run.directory)
-    assert f"{run.path(name)} is no file of a run's own, but a link or something else" in result["msg"]
+    assert f"{run.path(name)} is not a regular file, so it is not a run's own" in result["msg"]
     assert cloud.requests == []
 
 
@@ -268,7 +266,7 @@ def test_a_run_that_somebody_works_on_is_not_cleaned(call, cloud, left_run):
     ("options", "words"),
     [
         ({"runs": "/nonexistent/runs"}, "there is no folder /nonexistent/runs. Give a directory"),
-        ({"run_dir": "/nonexistent/run"}, "is no run's directory"),
+        ({"run_dir": "/nonexistent/run"}, "is not the directory of a run"),
         ({"runs": "/tmp", "older_than": "12"}, "'12' is no age"),
         ({"runs": "/tmp", "older_than": "1y"}, "'1y' is no age"),
         ({"runs": "/tmp", "older_than": "999999999999w"}, "'999999999999w' is no age"),

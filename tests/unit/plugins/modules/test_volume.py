@@ -103,7 +103,7 @@ def test_a_volume_that_never_comes_ends_with_the_stage(error, cloud):
     cloud.states["volumes"] = ["creating"]
     found = error("volume", timeout=0.1)
     assert found["kind"] == "deadline"
-    assert "at last it was creating" in found["message"]
+    assert "the last state was creating" in found["message"]
 
 
 def test_a_quota_that_is_used_up(error, cloud):

@@ -305,7 +305,7 @@ def test_a_stage_ends_at_its_deadline(run, stage):
     assert 0.1 <= time.monotonic() - began < 5
     assert record["error"]["kind"] == "deadline"
     assert record["waits"][0]["timed_out"] is True
-    assert "at last it was not yet" in record["error"]["message"]
+    assert "the last state was not yet" in record["error"]["message"]
     assert on_disk(run) == record
 
 

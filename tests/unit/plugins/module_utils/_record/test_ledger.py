@@ -44,14 +44,14 @@ def test_a_ledger_that_is_a_link_is_neither_read_nor_written(path, tmp_path):
     path.symlink_to(tmp_path / "other")
     with pytest.raises(OSError, match="symbolic link"):
         ledger.write(ledger_module.BEGUN, "network", "n")
-    with pytest.raises(StageError, match="is no file of a run's own"):
+    with pytest.raises(StageError, match="is not a regular file, so it is not a run's own"):
         ledger_module.Ledger(path)
     assert (tmp_path / "other").read_text() == ""
 
 
 def test_a_ledger_that_is_no_file_is_not_waited_for(path):
     os.mkfifo(path)
-    with pytest.raises(StageError, match="is no file of a run's own"):
+    with pytest.raises(StageError, match="is not a regular file, so it is not a run's own"):
         ledger_module.Ledger(path)
 
 
@@ -60,7 +60,7 @@ def test_a_ledger_without_measure_is_refused(path, monkeypatch):
     path.write_text("x" * 1000)
     assert ledger_module.Ledger(path).entries == {}
     path.write_text("x" * 1001)
-    with pytest.raises(StageError, match="is longer than 1000 characters, and so not a run's own"):
+    with pytest.raises(StageError, match="is longer than 1000 characters, so it is not a run's own"):
         ledger_module.Ledger(path)
 
 

@@ -66,7 +66,7 @@ def test_a_new_id_is_one_tells_its_time_and_meets_no_other():
     before = datetime.now(UTC).replace(microsecond=0)
     ids = [run_module.new_run_id() for _number in range(50)]
     assert len(set(ids)) == 50
-    assert all(run_module.RUN_ID.fullmatch(one) and run_module.BY_CHANCE.fullmatch(one) for one in ids)
+    assert all(run_module.RUN_ID.fullmatch(one) and run_module.GENERATED_ID.fullmatch(one) for one in ids)
     assert before <= datetime.strptime(ids[0][:15] + "Z", "%Y%m%d-%H%M%S%z") <= datetime.now(UTC)
 
 
@@ -117,7 +117,7 @@ def test_a_begin_that_broke_off_is_taken_up(tmp_path):
     "name", ["", "ab", "a" * 41, "Run-1", "-ab", "a_b", "a b", "../etc", "a/b", "abc\n", "äbc", ".abc", "latest.."]
 )
 def test_what_is_no_id_makes_no_directory(tmp_path, name):
-    with pytest.raises(StageError, match="is no run id"):
+    with pytest.raises(StageError, match="is not a run id"):
         run_module.begin(str(tmp_path / "runs"), name, "lab")
     assert not (tmp_path / "runs").exists()
 
@@ -178,10 +178,10 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(run, monkeypatc
         ("", "cannot be read"),
         ("{", "cannot be read"),
         ('{"schema": "stackproof.run/1"', "cannot be read"),
-        ("[]", "is not of the schema stackproof.run/1"),
-        ("null", "is not of the schema stackproof.run/1"),
-        ("{}", "is not of the schema stackproof.run/1, but None"),
-        ('{"schema": "stackproof.run/2"}', "is not of the schema stackproof.run/1, but stackproof.run/2"),
+        ("[]", "is None, not stackproof.run/1"),
+        ("null", "is None, not stackproof.run/1"),
+        ("{}", "is None, not stackproof.run/1"),
+        ('{"schema": "stackproof.run/2"}', "is stackproof.run/2, not stackproof.run/1"),
         ("\udcff", "cannot be read"),
         ("[" * 200000, "cannot be read"),
     ],
@@ -212,7 +212,7 @@ def test_a_link_in_a_run_is_not_written_through(run, tmp_path, name):
 
 
 def test_a_folder_without_a_record_is_no_run(tmp_path):
-    with pytest.raises(StageError, match="is no run's directory"):
+    with pytest.raises(StageError, match="is not the directory of a run"):
         run_module.Run(tmp_path)
 
 
