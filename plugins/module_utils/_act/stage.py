@@ -119,7 +119,7 @@ class Stage:
         return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, period)
 
     def as_record(self, status, error=None):
-        session.name_services(self.calls, connection.endpoints_known(self._cloud) if self._cloud else [])
+        session.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
         return shapes.stage(
             self.name,
             status,
