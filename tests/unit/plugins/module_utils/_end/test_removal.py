@@ -146,12 +146,12 @@ def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove)
         ("network", "production", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
         ("network", "production", None, f"it does not carry the mark {MARK}, so it is not deleted"),
         ("network", "stackproof-run-12-network", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
-        ("network", f"{MARK}-network", "../routers/known", "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", "known?x=1", "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", "known/x", "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", 5, "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", ["known"], "its id has the form of none, so it is not deleted"),
-        ("router_interface", f"{MARK}-router-interface", "known", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", "../routers/known", "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", "known?x=1", "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", "known/x", "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", 5, "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", ["known"], "its id has a wrong form, so it is not deleted"),
+        ("router_interface", f"{MARK}-router-interface", "known", "its id has a wrong form, so it is not deleted"),
         ("project", f"{MARK}-project", "known", "no run makes anything of this kind, so it is not deleted"),
         (5, f"{MARK}-server", "known", "no run makes anything of this kind, so it is not deleted"),
         ("network", 5, "known", f"it does not carry the mark {MARK}, so it is not deleted"),
@@ -207,7 +207,7 @@ def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had
 def test_in_another_region_nothing_is_done(cloud, run, had, remove):
     had("network")
     run.record["stages"] = [{"stage": "auth", "details": {"region": "RegionTwo"}, "resources": []}]
-    with pytest.raises(StageError, match="was made in the region RegionTwo, these credentials are for RegionOne"):
+    with pytest.raises(StageError, match="was made in the region RegionTwo, but these credentials are for RegionOne"):
         remove()
     assert len(cloud.all("networks")) == 1
 
@@ -570,5 +570,7 @@ def test_a_damaged_line_of_the_ledger_is_said_and_keeps_nothing_else(cloud, run,
     (left,) = remove()
     assert (left["kind"], left["id"]) == ("damaged line", None)
     assert left["name"] == f"line 3 of {run.path('ledger.jsonl')}"
-    assert left["why"] == f"it cannot be read: look on the cloud for what is called {MARK}-..., then remove the line"
+    assert (
+        left["why"] == f"it cannot be read: look on the cloud for names that begin with {MARK}-, then remove the line"
+    )
     assert cloud.all("networks") == []
