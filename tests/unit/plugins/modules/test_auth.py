@@ -163,7 +163,7 @@ def test_the_sdk_is_asked_for_block_storage_by_its_own_name(name):
 
 
 def test_a_service_that_the_sdk_does_not_know_is_said():
-    with pytest.raises(StageError, match="the SDK knows no service backup-of-mine"):
+    with pytest.raises(StageError, match="the SDK does not know the service backup-of-mine"):
         module.proxy_of(SimpleNamespace(), "backup-of-mine")
 
 

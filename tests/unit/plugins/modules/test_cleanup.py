@@ -202,7 +202,9 @@ def test_what_stays_fails_the_module_with_the_reason(call, cloud, left_run):
     cloud.all("networks")[0].update(name="production", description="")
     result = call(module, run_dir=run.directory)
     assert result["failed"] is True
-    assert result["msg"].startswith("Not all could be removed: network stackproof-run-1-network: it does not carry the")
+    assert result["msg"].startswith(
+        "Not everything could be removed: network stackproof-run-1-network: it does not carry the"
+    )
     assert (result["runs"][0]["made"], result["runs"][0]["deleted"]) == (1, 0)
     assert record(run)["leftovers"] == result["runs"][0]["left"]
 
@@ -267,9 +269,9 @@ def test_a_run_that_somebody_works_on_is_not_cleaned(call, cloud, left_run):
     [
         ({"runs": "/nonexistent/runs"}, "there is no folder /nonexistent/runs. Give a directory"),
         ({"run_dir": "/nonexistent/run"}, "is not the directory of a run"),
-        ({"runs": "/tmp", "older_than": "12"}, "'12' is no age"),
-        ({"runs": "/tmp", "older_than": "1y"}, "'1y' is no age"),
-        ({"runs": "/tmp", "older_than": "999999999999w"}, "'999999999999w' is no age"),
+        ({"runs": "/tmp", "older_than": "12"}, "'12' is not an age"),
+        ({"runs": "/tmp", "older_than": "1y"}, "'1y' is not an age"),
+        ({"runs": "/tmp", "older_than": "999999999999w"}, "'999999999999w' is not an age"),
         ({}, "one of the following is required"),
         ({"run_dir": "/x", "runs": "/y"}, "mutually exclusive"),
     ],

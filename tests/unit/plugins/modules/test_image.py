@@ -222,7 +222,7 @@ def test_an_upload_can_be_sent_again():
 def test_an_upload_is_counted_and_summed_up():
     data, said = b"0123456789" * 1000, []
     upload = module.Upload(io.BytesIO(data), len(data), said.append)
-    upload._said -= 1
+    upload._last_report -= 1
     chunks = [upload.read(4000), upload.read(4000), upload.read(-1), upload.read(4000)]
     assert b"".join(chunks) == data
     assert (len(upload), upload.sha512) == (len(data), hashlib.sha512(data).hexdigest())
