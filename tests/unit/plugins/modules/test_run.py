@@ -23,14 +23,14 @@ def runs(tmp_path):
 @pytest.fixture
 def watched(monkeypatch):
     """The runs that got a watch, with the process that is watched."""
-    found = []
+    watches = []
 
     def watch(run, params, process):
-        found.append((run.id, params, process))
+        watches.append((run.id, params, process))
         return True
 
     monkeypatch.setattr(module.watchdog, "watch", watch)
-    return found
+    return watches
 
 
 def test_a_run_gets_a_directory_and_an_id(call, runs):
