@@ -149,12 +149,12 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
-# Cinder is found under either name.
+# Clouds have Cinder under any of these names.
 OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
 
 
 def scope_of(access):
-    """What the token says of itself, without the token."""
+    """The facts about the token, without the token itself."""
     return {
         "user": access.username,
         "user_domain": access.user_domain_name,
@@ -168,7 +168,7 @@ def scope_of(access):
 
 
 def check_catalogue(access, wanted, interface):
-    """The wanted services must be there, and at the interface that will be used."""
+    """Refuse a catalogue without the wanted services, or without the interface that will be used."""
     offered = {entry["type"]: entry["endpoints"] for entry in access.service_catalog.catalog}
     for service in wanted:
         endpoints = next((offered[name] for name in OTHER_NAMES.get(service, (service,)) if name in offered), None)
@@ -176,13 +176,13 @@ def check_catalogue(access, wanted, interface):
             message = f"the catalogue has no service {service}; it has {', '.join(sorted(offered)) or 'none'}"
             raise StageError("catalog", message, resource=service)
         if not any(endpoint["interface"] == interface for endpoint in endpoints):
-            there = ", ".join(sorted({endpoint["interface"] for endpoint in endpoints}))
-            message = f"the service {service} has no {interface} endpoint; it has {there or 'none'}"
+            others = ", ".join(sorted({endpoint["interface"] for endpoint in endpoints}))
+            message = f"the service {service} has no {interface} endpoint; it has {others or 'none'}"
             raise StageError("catalog", message, resource=service)
 
 
 def check_answered(service, calls):
-    """The client takes a version out of the address where nobody answers, which proves nothing."""
+    """Refuse a service without an answer: the client then takes a version from the URL, which proves nothing."""
     if calls and not any(call["status"] and call["status"] < 500 for call in calls):
         last = calls[-1]
         why = f"the answer was {last['status']}" if last["status"] else last.get("error")
@@ -195,12 +195,12 @@ def proxy_of(cloud, service):
     proxy = getattr(cloud, name, None)
     if proxy is None:
         hint = "Leave it out of stackproof_services: openstacksdk cannot ask it."
-        raise StageError("invalid", f"the SDK knows no service {service}", resource=service, hint=hint)
+        raise StageError("invalid", f"the SDK does not know the service {service}", resource=service, hint=hint)
     return proxy
 
 
 def version_of(stage, service):
-    """What a service's version document says."""
+    """The versions in a service's version document."""
     before = len(stage.calls)
     try:
         proxy = proxy_of(stage.cloud, service)
@@ -211,25 +211,27 @@ def version_of(stage, service):
     check_answered(service, stage.calls[before:])
     if data is None:
         message = f"the service {service} at {proxy.get_endpoint()} has no version document that can be read"
-        raise StageError(
-            "catalog", message, resource=service, hint="Look whether the service runs behind this address."
-        )
-    dotted = [
-        ".".join(map(str, version)) if version else None for version in (data.min_microversion, data.max_microversion)
-    ]
+        hint = "Check whether the service runs behind this address."
+        raise StageError("catalog", message, resource=service, hint=hint)
     return {
         "service": service,
         "url": data.url,
-        "version": ".".join(map(str, data.api_version)) if data.api_version else None,
-        "min_microversion": dotted[0],
-        "max_microversion": dotted[1],
+        "version": dotted(data.api_version),
+        "min_microversion": dotted(data.min_microversion),
+        "max_microversion": dotted(data.max_microversion),
     }
 
 
+def dotted(version):
+    return ".".join(map(str, version)) if version else None
+
+
 def kind_of(token):
-    """How a token is made, by how it begins. What makes it itself is stored nowhere."""
-    # A Fernet token begins with its version, 0x80, and the first bytes of a time that has four bytes to spare.
-    return "fernet" if token.startswith("gAAAA") else "jws" if token.startswith("eyJ") else "unknown"
+    """The kind of a token, by its first characters. The token itself is stored nowhere."""
+    # A Fernet token begins with its version, 0x80, and a time of eight bytes, of which the first four are 0.
+    if token.startswith("gAAAA"):
+        return "fernet"
+    return "jws" if token.startswith("eyJ") else "unknown"
 
 
 def act(stage):
@@ -238,7 +240,7 @@ def act(stage):
     access = cloud.session.auth.get_access(cloud.session)
     stage.details.update(scope_of(access), region=cloud.config.get_region_name())
     if not access.project_id:
-        raise StageError("config", "the token is for no project", hint="Name a project in clouds.yaml.")
+        raise StageError("config", "the token has no project", hint="Name a project in clouds.yaml.")
     stage.details["token"] = kind_of(access.auth_token)
     check_catalogue(access, wanted, cloud.config.get_interface() or "public")
     stage.details["services"] = services = []

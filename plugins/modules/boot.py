@@ -200,7 +200,7 @@ EVENTS_SINCE = "2.62"
 
 
 def choose_flavor(flavors, image):
-    """The smallest flavor that fits the image: the same one each time."""
+    """The smallest flavor that fits the image, and the same one each time."""
     gib = -(-(image.get("virtual_size") or image.get("size") or 0) // (1 << 30))
     ram, disk = image.get("min_ram", 0), max(image.get("min_disk", 0), gib)
     # A disk of 0 means as large as the image.
@@ -218,7 +218,7 @@ def find_flavor(stage, name):
         return choose_flavor(stage.cloud.compute.flavors(), image)
     flavor = stage.cloud.compute.find_flavor(name)
     if flavor is None:
-        names = ", ".join(sorted(found.name for found in stage.cloud.compute.flavors())) or "none"
+        names = ", ".join(sorted(flavor.name for flavor in stage.cloud.compute.flavors())) or "none"
         raise StageError("not_found", f"the cloud has no flavor {name}; it has {names}", resource=name)
     return flavor
 
@@ -227,7 +227,7 @@ def server_body(run, flavor, name, params, nonces):
     """The request that makes the server."""
     image, network, port = run.resource("image"), run.resource("network"), run.resource("port")
     volume, group = run.resource("volume"), run.resource("security_group")
-    missing = [kind for kind, found in (("image", image), ("network", network)) if not found]
+    missing = [kind for kind, resource in (("image", image), ("network", network)) if not resource]
     if missing:
         message = f"there is no {' and no '.join(missing)} yet"
         raise StageError("invalid", message, hint="Run the earlier stages of this run first.")
@@ -257,19 +257,18 @@ def server_body(run, flavor, name, params, nonces):
 
 
 def disk(identity, source, index):
-    ours = source == "volume"  # it is the run's ledger that knows when a volume goes
-    destination = "volume" if ours else "local"
+    is_volume = source == "volume"
     return {
         "uuid": identity,
         "source_type": source,
-        "destination_type": destination,
+        "destination_type": "volume" if is_volume else "local",
         "boot_index": index,
-        "delete_on_termination": not ours,
+        "delete_on_termination": not is_volume,  # the run's cleanup deletes its volume
     }
 
 
 def state_of(server):
-    """One short text for status, task and power state."""
+    """Status, task and power state as one short text."""
     task, power = server.get("OS-EXT-STS:task_state"), server.get("OS-EXT-STS:power_state")
     return ", ".join(part for part in (server["status"], task, POWER.get(power, f"power {power}")) if part)
 
@@ -279,17 +278,19 @@ def read_server(nova, identity):
 
 
 def events_of(nova, identity, request_id):
-    """What the compute service recorded of the creation, as far as it shows that to this user."""
+    """The compute service's events of the creation, as far as it shows them to this user."""
     try:
         answer = nova.get(f"/servers/{identity}/os-instance-actions/{request_id}", microversion=EVENTS_SINCE)
-        events = answer.json()["instanceAction"].get("events") or [] if answer.status_code == 200 else []
+        if answer.status_code != 200:
+            return []
+        events = answer.json()["instanceAction"].get("events") or []
     except (*CLOUD_ERRORS, ValueError, KeyError):
         return []
     return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events]
 
 
 def finished_events(nova, identity, request_id):
-    """The events, with their ends: these are written a moment after the state that they led to."""
+    """The events with their ends. The compute service writes an end a moment after the state that it led to."""
     for _look in range(EVENT_LOOKS):
         events = events_of(nova, identity, request_id)
         if all(event.get("finish_time") for event in events):
@@ -302,13 +303,13 @@ def look_at(stage, nova, identity, name):
     server = read_server(nova, identity)
     if server["status"] == "ERROR":
         fault = server.get("fault") or {}
-        said = fault.get("message") or "no fault is given"
+        fault_message = fault.get("message") or "no fault is given"
         request = stage.details["request_id"]
         raise StageError(
             "build_failed",
-            f"the server {name} is in the state ERROR, the cloud said: {said}",
+            f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
             resource=name,
-            said=said,
+            said=fault_message,
             request_id=request,
             hint=f"Look for {request} in the logs of nova-conductor, nova-scheduler and nova-compute.",
             fault=fault,
@@ -319,78 +320,99 @@ def look_at(stage, nova, identity, name):
 def attach_volume(stage, nova, server_id, volume):
     cinder = stage.cloud.block_storage
     stage.begin(f"attaching the volume {volume['name']}")
-    attached = any(
-        one["id"] == volume["id"] for one in read_server(nova, server_id)["os-extended-volumes:volumes_attached"]
-    )
-    if not attached:
+    attached = read_server(nova, server_id)["os-extended-volumes:volumes_attached"]
+    if volume["id"] not in [attached_volume["id"] for attached_volume in attached]:
         body = {"volumeAttachment": {"volumeId": volume["id"]}}
         answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
 
     def look():
-        found = cinder.get_volume(volume["id"])
-        if found.status.startswith("error") or found.status == "available":
+        current = cinder.get_volume(volume["id"])
+        if current.status.startswith("error") or current.status == "available":
             # Nova reserves the volume before it answers: available means that it gave up.
-            message = f"the volume {volume['name']} is {found.status}, not attached"
+            message = f"the volume {volume['name']} is {current.status}, not attached"
             hint = "Look for the volume's id in the logs of nova-compute and cinder-volume."
             raise StageError("service", message, resource=volume["name"], hint=hint)
-        return found.status == "in-use", found.status, found
+        return current.status == "in-use", current.status, current
 
     stage.wait(f"the volume {volume['name']} to be in use", look)
 
 
-def act(stage):
-    params, run, name = stage.params, stage.run, f"{stage.run.mark}-server"
-    nova = stage.cloud.compute
-    stage.begin("looking for the flavor")
-    flavor = stage.use("flavor", find_flavor(stage, params["flavor"]))
-    stage.details["flavor"] = {"name": flavor.name, "ram": flavor.ram, "vcpus": flavor.vcpus, "disk": flavor.disk}
-    if stage.check:
-        stage.changed = True
-        return
-    nonces = guest.nonces(run.id, run.record["started"])
-    stage.details["request_id"] = request_id = f"req-{uuid.uuid4()}"
-    body = server_body(run, flavor, name, params, nonces)
-
-    def found(server):
-        return SimpleNamespace(id=server["id"], name=name)
+def make_server(stage, nova, flavor):
+    run, name = stage.run, f"{stage.run.mark}-server"
+    stage.details["request_id"] = f"req-{uuid.uuid4()}"
+    body = server_body(run, flavor, name, stage.params, guest.nonces(run.id, run.record["started"]))
 
     def make():
-        options = {"microversion": HOST_SINCE} if params["host"] else {}
-        headers = {"X-OpenStack-Request-ID": request_id}
-        if params["profiler_key"]:
-            stage.details["trace"] = str(uuid.uuid4())
-            headers.update(osprofiler.headers(params["profiler_key"], stage.details["trace"]))
-        return found(answer_of(nova.post("/servers", json={"server": body}, headers=headers, **options))["server"])
+        options = {"microversion": HOST_SINCE} if stage.params["host"] else {}
+        answer = nova.post("/servers", json={"server": body}, headers=headers_of(stage), **options)
+        return SimpleNamespace(id=answer_of(answer)["server"]["id"], name=name)
 
     def find():
         # A listing by name matches patterns, so the name is compared again.
         servers = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
-        return next((found(server) for server in servers if server["name"] == name), None)
+        return next((SimpleNamespace(id=server["id"], name=name) for server in servers if server["name"] == name), None)
 
-    server = stage.create("server", name, make, find)
+    return stage.create("server", name, make, find)
+
+
+def headers_of(stage):
+    """The headers by which the request is known in the logs, and by OSProfiler if there is a key."""
+    headers, key = {"X-OpenStack-Request-ID": stage.details["request_id"]}, stage.params["profiler_key"]
+    if key:
+        stage.details["trace"] = str(uuid.uuid4())
+        headers.update(osprofiler.headers(key, stage.details["trace"]))
+    return headers
+
+
+def follow(stage, nova, server):
+    """Wait until the server is active. The compute service's events are recorded, however the wait ends."""
     # The answer names the request as the server's own records know it.
     local_id = next((call.get("request_id") for call in reversed(stage.calls) if call["method"] == "POST"), None)
     try:
-        ready = stage.wait(f"the server {name} to be active", lambda: look_at(stage, nova, server.id, name))
+        return stage.wait(
+            f"the server {server.name} to be active", lambda: look_at(stage, nova, server.id, server.name)
+        )
     finally:
         stage.details["events"] = finished_events(nova, server.id, local_id)
-    # A cloud that ignores the filter lists the ports of others, too.
-    ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
-    stage.details["server"] = {
-        "id": server.id,
-        "zone": ready.get("OS-EXT-AZ:availability_zone"),
-        "host": ready.get("OS-EXT-SRV-ATTR:host"),
-        "host_id": ready.get("hostId"),
-        "launched": ready.get("OS-SRV-USG:launched_at"),
+
+
+def describe(server, ports):
+    """The server's place and addresses, as the record has them."""
+    return {
+        "id": server["id"],
+        "zone": server.get("OS-EXT-AZ:availability_zone"),
+        "host": server.get("OS-EXT-SRV-ATTR:host"),
+        "host_id": server.get("hostId"),
+        "launched": server.get("OS-SRV-USG:launched_at"),
         "ports": [port.id for port in ports],
         "fixed_ips": [address["ip_address"] for port in ports for address in port.fixed_ips],
     }
-    volume, address = run.resource("volume"), run.resource("floating_ip")
-    if volume and params["attach"] == "after":
+
+
+def connect(stage, nova, server, ports):
+    """Give the server the run's volume, if it comes after the boot, and the run's floating IP."""
+    volume, address = stage.run.resource("volume"), stage.run.resource("floating_ip")
+    if volume and stage.params["attach"] == "after":
         attach_volume(stage, nova, server.id, volume)
     if address:
         stage.begin("giving the floating IP to the server")
         stage.cloud.network.update_ip(address["id"], port_id=ports[0].id)
+
+
+def act(stage):
+    nova = stage.cloud.compute
+    stage.begin("looking for the flavor")
+    flavor = stage.use("flavor", find_flavor(stage, stage.params["flavor"]))
+    stage.details["flavor"] = {"name": flavor.name, "ram": flavor.ram, "vcpus": flavor.vcpus, "disk": flavor.disk}
+    if stage.check:
+        stage.changed = True
+        return
+    server = make_server(stage, nova, flavor)
+    active_server = follow(stage, nova, server)
+    # A cloud that ignores the filter lists the ports of others, too.
+    ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
+    stage.details["server"] = describe(active_server, ports)
+    connect(stage, nova, server, ports)
 
 
 def main():

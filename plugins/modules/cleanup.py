@@ -14,8 +14,8 @@ description:
     gone.
   - Finds also what a killed run has made, even where the answer to the request never came.
   - Says what stays, and why. Never deletes anything else.
-  - Refuses a run of another user's, and one whose directory is not called as its record says. What a ledger names and
-    no run can have written there is left, and said.
+  - Refuses a run of another user, and one whose directory does not have the name that its record says. A line that no
+    run can have written into the ledger is reported, and nothing that it names is deleted.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
@@ -109,19 +109,19 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 
 def limit_of(age):
-    """The time before which a run must have begun; None for any, as a clock may have been set back since."""
+    """The time before which a run must have begun. None means any time, as a clock may have been set back since."""
     if not age:
         return None
-    parts = re.fullmatch(r"(\d+)([smhdw])", age)
+    match = re.fullmatch(r"(\d+)([smhdw])", age)
     with contextlib.suppress(OverflowError):
-        if parts:
-            return datetime.now(timezone.utc) - timedelta(**{UNITS[parts[2]]: int(parts[1])})
+        if match:
+            return datetime.now(timezone.utc) - timedelta(**{UNITS[match[2]]: int(match[1])})
     hint = "Give a number and one of s, m, h, d, w."
-    raise StageError("invalid", f"{age!r} is no age", resource=age, hint=hint)
+    raise StageError("invalid", f"{age!r} is not an age", resource=age, hint=hint)
 
 
-def chosen(params, problems):
-    """The runs that are meant. A single run may be one that goes on: it is this playbook's own."""
+def chosen_runs(params, problems):
+    """The runs to clean up. Only a single one may still go on: it is this playbook's own."""
     if params["run_dir"]:
         return [Run(params["run_dir"])]
     before = limit_of(params["older_than"])
@@ -134,23 +134,23 @@ def chosen(params, problems):
             old = before is None or parse(run.record["started"]) <= before
             if old and not watchdog.is_watched(run):
                 runs.append(run)
-        except Exception as exc:  # it does not keep the others from being cleaned up
+        except Exception as exc:  # the other runs are cleaned up all the same
             problems.append(explain(exc, f"reading {directory}")["message"])
     return runs
 
 
-def there(run):
-    """Names of what the ledger has and has not seen go."""
+def names_left(run):
+    """The names of the resources that the ledger has and that may still exist."""
     return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
 
 
-def clean_one(run, params, check):
+def clean_run(run, params, check):
     if params["end"]:
-        check_own(run)  # the playbook that began a run knows that it is its own
+        check_own(run)  # the playbook that began a run knows its own
         if watchdog.is_watched(run):
             hint = "Wait until it ends, or interrupt it."
             raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
-    before = there(run)
+    before = names_left(run)
     line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
     if params["keep"] == "always" or (params["keep"] == "on_failure" and verdict.has_failed(run.record)):
         line["kept"] = bool(before)
@@ -159,9 +159,10 @@ def clean_one(run, params, check):
                 clean.keep(run)
         return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
     if before and not check:
-        # A run knows its cloud; another one may be named, with other names in clouds.yaml.
-        known = run.record["cloud"] if re.fullmatch(r"[\w.-]+", run.record["cloud"]) else None
-        cloud = params["cloud"] or (None if known == "environment" else known)
+        # The run's record names its cloud, but the user may name it otherwise in clouds.yaml now.
+        recorded = run.record["cloud"]
+        is_name = recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
+        cloud = params["cloud"] or (recorded if is_name else None)
         with run.alone():
             clean.clean(run, {**params, "cloud": cloud})
         line["left"] = run.record["leftovers"]
@@ -193,19 +194,19 @@ def main():
         module.exit_json(changed=False, runs=[])
     lines, problems, trace = [], [], None
     with failing(module, "choosing the runs"):
-        runs = chosen(module.params, problems)
+        runs = chosen_runs(module.params, problems)
     for run in runs:
         try:
-            line = clean_one(run, module.params, module.check_mode)
-            problems += [f"{one['kind'].replace('_', ' ')} {one['name']}: {one['why']}" for one in line["left"]]
+            line = clean_run(run, module.params, module.check_mode)
+            problems += [f"{left['kind'].replace('_', ' ')} {left['name']}: {left['why']}" for left in line["left"]]
             lines.append(line)
-        except Exception as exc:  # one run that cannot be cleaned up does not keep the others from it
+        except Exception as exc:  # the other runs are cleaned up all the same
             error = explain(exc, f"cleaning up the run {run.id}")
             problems.append(sentence(error))
             trace = trace_of(error) or trace
     result = {"changed": any(line["to_delete"] and not line["kept"] for line in lines), "runs": lines}
     if problems:
-        module.fail_json(msg="Not all could be removed: " + "; ".join(problems), exception=trace, **result)
+        module.fail_json(msg="Not everything could be removed: " + "; ".join(problems), exception=trace, **result)
     module.exit_json(**result)
 
 

@@ -175,12 +175,13 @@ CHUNK = 1 << 20
 
 
 class Upload:
-    """A file that is read once: sent, counted and summed up on the way."""
+    """A file that is read once: the size and sha512 of what is sent are taken on the way."""
 
     def __init__(self, stream, size, say):
         self.stream, self.size, self.say = stream, size, say
-        self.sent, self.sha512, self._said = 0, None, time.monotonic()
+        self.sent, self.sha512 = 0, None
         self._hash = hashlib.sha512()
+        self._last_report = time.monotonic()
 
     def __len__(self):
         return self.size
@@ -189,19 +190,19 @@ class Upload:
         chunk = self.stream.read(wanted if wanted and wanted > 0 else CHUNK)
         if not chunk:
             self.sha512 = self._hash.hexdigest()
-            # If the token has expired by now, the client gets a new one and sends it all again.
+            # If the token has expired by now, the client gets a new one and sends the file again.
             self.stream.seek(0)
             self.sent, self._hash = 0, hashlib.sha512()
         self.sent += len(chunk)
         self._hash.update(chunk)
-        if time.monotonic() - self._said > 0.5:
-            self._said = time.monotonic()
+        if time.monotonic() - self._last_report > 0.5:
+            self._last_report = time.monotonic()
             self.say(f"uploading: {self.sent >> 20} of {self.size >> 20} MiB, {100 * self.sent // max(1, self.size)} %")
         return chunk
 
 
 def choose(images):
-    """The smallest image that can be booted: the same one each time."""
+    """The smallest image that can be booted, and the same one each time."""
     # Another run's upload is smaller than most, and soon gone.
     others = [image for image in images if not (image.name or "").startswith("stackproof-")]
     bootable = [image for image in others if image.disk_format not in NOT_BOOTABLE and image.size]
@@ -224,7 +225,7 @@ def find(stage, name):
 
 
 def check_store(stage, store):
-    """A store must be one of the cloud's; a cloud with one store has no list of them."""
+    """Refuse a store that the cloud does not have. A cloud with a single store has no list of stores."""
     stage.begin("reading the image stores")
     answer = stage.cloud.image.get("/info/stores")
     stores = [entry["id"] for entry in answer.json().get("stores", [])] if answer.status_code == 200 else []
@@ -241,8 +242,27 @@ def upload(stage, path):
         check_store(stage, params["store"])
     if stage.check:
         return None
-    image_api = stage.cloud.image
-    body = {
+    image_api, body = stage.cloud.image, image_body(stage, name, path)
+
+    def make():
+        return SimpleNamespace(id=answer_of(image_api.post("/images", json=body))["id"], name=name)
+
+    image = stage.create("image", name, make, lambda: image_api.find_image(name))
+    stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
+    sha512 = send(stage, image.id, path, size)
+    active_image = stage.wait(f"the image {name} to be active", lambda: look_at(image_api, image.id, name))
+    differences = compare(active_image, size, sha512)
+    if differences:
+        hint = "The cloud does not hold what was sent: look at the store's health."
+        raise StageError("conflict", f"the image {name} differs from {path}: {differences}", resource=name, hint=hint)
+    stage.details["verified"] = ["size", "sha512"] if active_image.hash_algo == "sha512" else ["size"]
+    return active_image
+
+
+def image_body(stage, name, path):
+    """The request that makes the image."""
+    params = stage.params
+    return {
         **params["properties"],
         "name": name,
         "disk_format": params["disk_format"] or FORMATS.get(os.path.splitext(path)[1].lower(), "raw"),
@@ -253,37 +273,30 @@ def upload(stage, path):
         "stackproof_run": stage.run.id,
     }
 
-    def make():
-        return SimpleNamespace(id=answer_of(image_api.post("/images", json=body))["id"], name=name)
 
-    image = stage.create("image", name, make, lambda: image_api.find_image(name))
-    stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
+def send(stage, image_id, path, size):
+    """Upload a file. Returns the sha512 of what was sent."""
     headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
-    if params["store"]:
-        headers["X-Image-Meta-Store"] = params["store"]
+    if stage.params["store"]:
+        headers["X-Image-Meta-Store"] = stage.params["store"]
     with open(path, "rb") as stream:
-        sent = Upload(stream, size, stage.say)
+        data = Upload(stream, size, stage.say)
         # The answer comes when the store has everything, so the limit is the stage's own.
-        answer_of(image_api.put(f"/images/{image.id}/file", data=sent, headers=headers, timeout=params["timeout"]))
+        limit = stage.params["timeout"]
+        answer_of(stage.cloud.image.put(f"/images/{image_id}/file", data=data, headers=headers, timeout=limit))
+    return data.sha512
 
-    def look():
-        found = image_api.get_image(image.id)
-        if found.status in ("killed", "deleted", "deactivated"):
-            hint = "Look for the image's id in the log of glance-api."
-            raise StageError("service", f"the image {name} became {found.status}", resource=name, hint=hint)
-        return found.status == "active", found.status, found
 
-    image = stage.wait(f"the image {name} to be active", look)
-    differences = compare(image, size, sent.sha512)
-    if differences:
-        hint = "The cloud does not hold what was sent: look at the store's health."
-        raise StageError("conflict", f"the image {name} differs from {path}: {differences}", resource=name, hint=hint)
-    stage.details["verified"] = ["size", "sha512"] if image.hash_algo == "sha512" else ["size"]
-    return image
+def look_at(image_api, image_id, name):
+    image = image_api.get_image(image_id)
+    if image.status in ("killed", "deleted", "deactivated"):
+        hint = "Look for the image's id in the log of glance-api."
+        raise StageError("service", f"the image {name} became {image.status}", resource=name, hint=hint)
+    return image.status == "active", image.status, image
 
 
 def compare(image, size, sha512):
-    """In words, where the cloud's image differs from the file."""
+    """The differences between the cloud's image and the file, in words."""
     differences = []
     if image.size != size:
         differences.append(f"{image.size} bytes instead of {size}")
@@ -307,7 +320,7 @@ def act(stage):
         stage.begin("choosing an image")
         stage.details["chosen"] = "the smallest that can be booted"
         image = stage.use("image", choose(stage.cloud.image.images(status="active")))
-    # An image with nothing but what Glance itself knows has no properties at all.
+    # An image without further properties has None in their place.
     stores = (image.properties or {}).get("stores")
     stage.details["image"] = {
         "size": image.size,

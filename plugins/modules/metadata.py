@@ -167,12 +167,14 @@ error:
     details: {}
 """
 
+import functools
+
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 
-# A console is read by the compute host for us, which costs more than a look at a state.
+# The compute host reads a console for us, which costs more than a look at a state.
 CONSOLE_PERIOD = 0.5
 
 
@@ -184,7 +186,7 @@ def read_console(nova, server_id):
 
 
 def follow_guest(stage, server, nonces):
-    """Wait for the guest's proof. What it showed is in the details, whatever the end."""
+    """Wait for the guest's proof. The details have what it showed, however the wait ends."""
     nova = stage.cloud.compute
 
     def look():
@@ -206,20 +208,21 @@ def finding(seen, server, nonces):
 
 
 def reach_guest(stage, address, port):
-    """Ping and TCP from here; what this machine may not send is said, not guessed."""
+    """Try ping and TCP from here. The details say so if this machine may not send one of them."""
     stage.begin(f"reaching the guest at {address}")
     reached = stage.details["reached"] = {"address": address}
-    for way, attempt in (("ping", lambda: reach.ping(address)), ("tcp", lambda: reach.tcp(address, port))):
+    attempts = {"ping": lambda: reach.ping(address), "tcp": lambda: reach.tcp(address, port)}
+    for way, attempt in attempts.items():
         try:
-            stage.wait(f"an answer of {address} by {way}", lambda act=attempt, to=way: answered(reached, to, act()))
+            stage.wait(f"an answer of {address} by {way}", functools.partial(look_by, way, attempt, reached))
         except DeadlinePassed:
             message = f"the guest is up, but {address} does not answer {way}"
             hint = "Look at the security group, the router's gateway and the L3 agent, and this machine's way there."
             raise StageError("unreachable", message, resource=address, hint=hint) from None
 
 
-def answered(reached, way, outcome):
-    reached[way] = outcome
+def look_by(way, attempt, reached):
+    reached[way] = outcome = attempt()
     return outcome["status"] != "silent", outcome["said"], outcome
 
 

@@ -183,7 +183,7 @@ def find_network(stage, name):
 
 
 def find_external(stage, name):
-    """The external network of the floating IP: the named one, or the only one."""
+    """The external network of the floating IP: that of the given name, or the only one."""
     if name:
         network = find_network(stage, name)
         if not network.is_router_external:
@@ -201,8 +201,8 @@ def find_external(stage, name):
     raise StageError("not_found", "a floating IP is asked for, but this project sees no external network", hint=hint)
 
 
-def made_here(stage, kind, listing, make):
-    """Make a resource with this run's mark; listing finds it again by its name."""
+def make_marked(stage, kind, listing, make):
+    """Make a resource with this run's mark. listing finds it again by its name."""
     name = f"{stage.run.mark}-{kind.replace('_', '-')}"
     return stage.create(
         kind, name, lambda: make(name=name, description=stage.run.mark), lambda: next(iter(listing(name=name)), None)
@@ -211,31 +211,32 @@ def made_here(stage, kind, listing, make):
 
 def make_network(stage, params):
     neutron = stage.cloud.network
-    network = made_here(stage, "network", neutron.networks, neutron.create_network)
+    network = make_marked(stage, "network", neutron.networks, neutron.create_network)
 
     def make_subnet(**marks):
         ranges = {"network_id": network.id, "ip_version": 4, "cidr": params["cidr"]}
         return neutron.create_subnet(dns_nameservers=params["dns_nameservers"], **ranges, **marks)
 
-    return network, made_here(stage, "subnet", neutron.subnets, make_subnet)
+    return network, make_marked(stage, "subnet", neutron.subnets, make_subnet)
 
 
 def has_port_security(stage, network):
-    """Whether a network has port security. A cloud that knows no such thing has security groups all the same."""
+    """Whether a network has port security. A cloud without this extension has security groups all the same."""
     if network.is_port_security_enabled:
         return True
-    # The SDK says no as well where the cloud says nothing.
-    shown = answer_of(stage.cloud.network.get(f"/networks/{network.id}"))["network"]
-    return shown.get("port_security_enabled") is not False
+    # The SDK says no, too, if the cloud says nothing.
+    body = answer_of(stage.cloud.network.get(f"/networks/{network.id}"))["network"]
+    return body.get("port_security_enabled") is not False
 
 
 def make_security_group(stage, rules):
     neutron = stage.cloud.network
-    group = made_here(stage, "security_group", neutron.security_groups, neutron.create_security_group)
-    there = {(rule.protocol, rule.port_range_min) for rule in neutron.security_group_rules(security_group_id=group.id)}
+    group = make_marked(stage, "security_group", neutron.security_groups, neutron.create_security_group)
+    existing = neutron.security_group_rules(security_group_id=group.id)
+    openings = {(rule.protocol, rule.port_range_min) for rule in existing}
     for rule in rules:
-        if (rule["protocol"], rule["port"]) not in there:
-            # A rule goes with its group, and has no name to be found by.
+        if (rule["protocol"], rule["port"]) not in openings:
+            # A rule is deleted with its group, and has no name to find it by.
             neutron.create_security_group_rule(
                 security_group_id=group.id,
                 direction="ingress",
@@ -247,21 +248,21 @@ def make_security_group(stage, rules):
     return group
 
 
-def make_way_out(stage, external, subnet):
+def make_router(stage, external, subnet):
     """A router between the subnet and the external network."""
     neutron = stage.cloud.network
-    router = made_here(
+    router = make_marked(
         stage,
         "router",
         neutron.routers,
         lambda **marks: neutron.create_router(external_gateway_info={"network_id": external.id}, **marks),
     )
 
-    # Not a resource of its own for Neutron, but something that stands in the way of every deletion.
+    # Neutron has no resource for an interface, but deletes neither router nor subnet before it is removed.
     def find_interface():
         ports = [port for port in neutron.ports(device_id=router.id) if port.device_id == router.id]
-        found = any(address["subnet_id"] == subnet.id for port in ports for address in port.fixed_ips)
-        return interface if found else None
+        attached = any(address["subnet_id"] == subnet.id for port in ports for address in port.fixed_ips)
+        return interface if attached else None
 
     def add_interface():
         neutron.add_interface_to_router(router, subnet_id=subnet.id)
@@ -291,7 +292,7 @@ def allocate_address(stage, external):
 def make_port(stage, network, group):
     neutron = stage.cloud.network
     groups = {"security_group_ids": [group.id]} if group else {}
-    port = made_here(
+    port = make_marked(
         stage, "port", neutron.ports, lambda **marks: neutron.create_port(network_id=network.id, **groups, **marks)
     )
     stage.details["fixed_ips"] = [address["ip_address"] for address in port.fixed_ips]
@@ -302,7 +303,7 @@ def act(stage):
     external = network = None
     stage.details["port"] = params["port"]
     if ":" in params["cidr"]:
-        message = f"{params['cidr']} is no IPv4 range: what the guest has to prove goes over IPv4"
+        message = f"{params['cidr']} is not an IPv4 range, and the guest's proof goes over IPv4"
         raise StageError("invalid", message, resource=params["cidr"])
     if params["floating_ip"]:
         stage.begin("looking for the external network")
@@ -311,7 +312,7 @@ def act(stage):
         stage.begin(f"looking for the network {params['network']}")
         network = stage.use("network", find_network(stage, params["network"]))
     if stage.check:
-        # Only asks, so that a wrong password or a missing service shows.
+        # Sends a request, so that a wrong password or a missing service shows.
         stage.changed = bool(stage.cloud.network.get_endpoint())
         return
     subnet = None
@@ -325,7 +326,7 @@ def act(stage):
         stage.say(f"no security group is made: {stage.details['no_security_group']}")
     if external is not None:
         if subnet is not None:
-            make_way_out(stage, external, subnet)
+            make_router(stage, external, subnet)
         allocate_address(stage, external)
     if params["port"] == "precreated":
         make_port(stage, network, group)

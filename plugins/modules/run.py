@@ -128,10 +128,10 @@ def main():
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
     run_id = params["run_id"] or new_run_id()
-    given = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
+    timeouts = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
     with failing(module, f"beginning the run {run_id} in {params['runs']}"):
         params["timeouts"] = {
-            name: waiting.timeout_of(seconds, f"the timeout of {name}") for name, seconds in given.items()
+            name: waiting.timeout_of(seconds, f"the timeout of {name}") for name, seconds in timeouts.items()
         }
         thresholds.check_expressions(params["thresholds"])
         for path in params["flows"]:

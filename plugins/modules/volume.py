@@ -151,36 +151,28 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 
 
 def messages_about(cinder, volume_id):
-    """What Cinder tells a user about a volume that failed; clouds before Pike have no such messages."""
+    """Cinder's messages to the user about a volume that failed. Clouds before Pike have no such messages."""
     try:
         answer = cinder.get("/messages", params={"resource_uuid": volume_id}, microversion="3.5")
-        found = answer.json().get("messages", []) if answer.status_code == 200 else []
+        messages = answer.json().get("messages", []) if answer.status_code == 200 else []
     except (*CLOUD_ERRORS, ValueError):
         return []
-    return [message["user_message"] for message in found if message.get("resource_uuid") == volume_id]
+    return [message["user_message"] for message in messages if message.get("resource_uuid") == volume_id]
 
 
 def check_type(stage, name):
     if stage.cloud.block_storage.find_type(name) is None:
-        names = ", ".join(sorted(found.name for found in stage.cloud.block_storage.types())) or "none"
+        names = ", ".join(sorted(volume_type.name for volume_type in stage.cloud.block_storage.types())) or "none"
         raise StageError("not_found", f"the cloud has no volume type {name}; it has {names}", resource=name)
 
 
-def act(stage):
-    params, name = stage.params, f"{stage.run.mark}-volume"
-    if params["source"] == "none":
-        stage.details["reason"] = "no volume is asked for"
-        return "skipped"
-    image = stage.run.resource("image") if params["source"] == "image" else None
-    if params["source"] == "image" and image is None and not stage.check:
-        raise StageError("invalid", "there is no image yet to make a volume from", hint="Run the stage image first.")
-    cinder = stage.cloud.block_storage
-    if params["volume_type"]:
-        stage.begin(f"looking for the volume type {params['volume_type']}")
-        check_type(stage, params["volume_type"])
-    if stage.check:
-        stage.changed = True
-        return None
+def make_volume(stage, name, image):
+    params, cinder = stage.params, stage.cloud.block_storage
+    choices = {
+        "volume_type": params["volume_type"],
+        "availability_zone": params["availability_zone"],
+        "image_id": image["id"] if image else None,
+    }
 
     def make():
         return cinder.create_volume(
@@ -188,23 +180,39 @@ def act(stage):
             size=params["size"],
             description=stage.run.mark,
             metadata={"stackproof_run": stage.run.id},
-            **({"volume_type": params["volume_type"]} if params["volume_type"] else {}),
-            **({"availability_zone": params["availability_zone"]} if params["availability_zone"] else {}),
-            **({"image_id": image["id"]} if image else {}),
+            **{option: value for option, value in choices.items() if value},
         )
 
-    volume = stage.create("volume", name, make, lambda: next(iter(cinder.volumes(name=name)), None))
+    return stage.create("volume", name, make, lambda: next(iter(cinder.volumes(name=name)), None))
 
-    def look():
-        found = cinder.get_volume(volume.id)
-        if found.status.startswith("error"):
-            said = "; ".join(messages_about(cinder, volume.id)) or "nothing more"
-            message = f"the volume {name} became {found.status}; the cloud said: {said}"
-            hint = f"Look for the id {volume.id} in the logs of cinder-scheduler and cinder-volume."
-            raise StageError("service", message, resource=name, said=said, hint=hint)
-        return found.status == "available", found.status, found
 
-    volume = stage.wait(f"the volume {name} to be available", look)
+def look_at(cinder, volume_id, name):
+    volume = cinder.get_volume(volume_id)
+    if volume.status.startswith("error"):
+        messages = "; ".join(messages_about(cinder, volume_id)) or "nothing more"
+        message = f"the volume {name} became {volume.status}; the cloud said: {messages}"
+        hint = f"Look for the id {volume_id} in the logs of cinder-scheduler and cinder-volume."
+        raise StageError("service", message, resource=name, said=messages, hint=hint)
+    return volume.status == "available", volume.status, volume
+
+
+def act(stage):
+    params = stage.params
+    if params["source"] == "none":
+        stage.details["reason"] = "no volume is asked for"
+        return "skipped"
+    image = stage.run.resource("image") if params["source"] == "image" else None
+    if params["source"] == "image" and image is None and not stage.check:
+        raise StageError("invalid", "there is no image yet to make a volume from", hint="Run the stage image first.")
+    cinder, name = stage.cloud.block_storage, f"{stage.run.mark}-volume"
+    if params["volume_type"]:
+        stage.begin(f"looking for the volume type {params['volume_type']}")
+        check_type(stage, params["volume_type"])
+    if stage.check:
+        stage.changed = True
+        return None
+    volume_id = make_volume(stage, name, image).id
+    volume = stage.wait(f"the volume {name} to be available", lambda: look_at(cinder, volume_id, name))
     stage.details["volume"] = {
         "size_gib": volume.size,
         "type": volume.volume_type,

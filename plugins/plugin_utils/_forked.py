@@ -6,7 +6,7 @@
 
 Ansible packs a module with all that it imports, starts an interpreter, and has it unpack and import all of that: a
 second or so for each. A fork of a process that has the SDK loaded needs none of it. It is a process of its own all the
-same, so that a module may change signals, may be killed, and leaves nothing behind.
+same: a module may change its signals, may be killed, and leaves nothing behind.
 
 PRIVATE to the collection: no promise is made to other users of this file.
 """
@@ -26,14 +26,14 @@ from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 
-# Ansible's first process loads this file, so that all its forks have the SDK from the beginning.
+# Ansible's first process loads this file, so all its forks have the SDK from the beginning.
 importlib.import_module("ansible_collections.stackproof.provision.plugins.module_utils._act.stage")
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 
 
 class Forked:
-    """A module at work. Its result is waited for once."""
+    """A module at work. Its result is to be taken once."""
 
     def __init__(self, module, args):
         self._module = module
@@ -47,27 +47,27 @@ class Forked:
     def result(self):
         try:
             with self._output:
-                said = self._output.read()
-        except BaseException:  # the task's own time is over, say
+                output = self._output.read()
+        except BaseException:  # for example, the task's own time is over
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process, signal.SIGTERM)
             raise
         finally:
             code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
         try:
-            return json.loads(said, cls=get_module_decoder(PROFILE, Direction.MODULE_TO_CONTROLLER))
+            return json.loads(output, cls=get_module_decoder(PROFILE, Direction.MODULE_TO_CONTROLLER))
         except ValueError:
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "ended without a result"
             return {"failed": True, "msg": f"the process of {self._module} {how}"}
 
 
 def work(module, args, output):
-    """Be the process of a module: what it prints goes to the output. Never returns."""
+    """Run a module in this process, with its output into a pipe. Never returns."""
     try:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        logging.root.handlers.clear()  # what the SDK logs is not meant for Ansible's log
+        logging.root.handlers.clear()  # the SDK's lines do not belong into Ansible's log
         os.dup2(output, 1)
         os.close(output)
         with os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape") as sys.stdout:
@@ -77,8 +77,8 @@ def work(module, args, output):
             except SystemExit:
                 pass  # how a module ends
             except BaseException as exc:
-                said = errors.sentence(errors.explain(exc, module))
-                print(json.dumps({"failed": True, "msg": said, "exception": traceback.format_exc()}))
+                message = errors.sentence(errors.explain(exc, module))
+                print(json.dumps({"failed": True, "msg": message, "exception": traceback.format_exc()}))
     finally:
         os._exit(0)
 

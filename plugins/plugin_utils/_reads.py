@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gathers what the tasks of a playbook have registered of the hosts that they asked.
+"""Gathers the results that the tasks of a playbook have registered for their hosts.
 
 PRIVATE to the collection: no promise is made to other users of this file.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 
-# How a pattern of hosts says that there are none
+# The pattern of hosts that matches none
 NOBODY = "!all"
 CLOCK, READ, BEFORE = "stackproof_clock", "stackproof_evidence", "stackproof_ceph_before"
 
@@ -22,13 +22,13 @@ def registered(task_vars, hosts, name):
         return {}
     turns = (task_vars.get(name) or {}).get("results")
     if turns is not None:
-        found = {turn["item"]: turn for turn in turns}
-        return {host: found.get(host) for host in hosts}
+        by_host = {turn["item"]: turn for turn in turns}
+        return {host: by_host.get(host) for host in hosts}
     return {host: task_vars["hostvars"][host].get(name) for host in hosts}
 
 
 def of_hosts(task_vars, hosts):
-    """What there is to file of each host."""
+    """The results to file of each host."""
     clocks, reads, before = (registered(task_vars, hosts, name) for name in (CLOCK, READ, BEFORE))
     return {
         host: {
@@ -42,13 +42,13 @@ def of_hosts(task_vars, hosts):
 
 
 def for_record(read):
-    """The result of a host without what becomes events: that is a lot, and is filed elsewhere."""
+    """The result of a host without the parts that become events: these are large, and filed elsewhere."""
     elsewhere = {source.returned for source in SOURCES.values() if source.variable}
     return read and {name: value for name, value in read.items() if name not in elsewhere}
 
 
 def of_sources(task_vars, hosts):
-    """What there is of each source, by host."""
+    """The results of each source, by host."""
     return {
         name: {host: source.result(read) for host, read in registered(task_vars, hosts, source.variable).items()}
         for name, source in SOURCES.items()
@@ -56,5 +56,5 @@ def of_sources(task_vars, hosts):
     }
 
 
-# Modules whose option reads is filled in by the hosts that they name
+# The modules whose option reads is filled in from the hosts that they name
 READS_OF = {"evidence": of_hosts, "flow": of_sources}

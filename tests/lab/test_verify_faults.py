@@ -64,7 +64,7 @@ def assert_failed(outcome, stage, kind, *words):
 @pytest.mark.parametrize(
     "variables, stage, kind, words",
     [
-        ({"cloud": "nowhere"}, "auth", "config", "known are: lab, lab-admin, lab-ldap"),
+        ({"cloud": "nowhere"}, "auth", "config", "known clouds: lab, lab-admin, lab-ldap"),
         ({"services": ["identity", "dns"]}, "auth", "catalog", "the catalogue has no service dns; it has"),
         ({"image": "nope"}, "image", "not_found", "the cloud has no image nope"),
         ({"network": "nope"}, "network", "not_found", "the cloud has no network nope"),
@@ -84,7 +84,7 @@ def test_what_does_not_exist_is_named_with_what_there_is(runs, variables, stage,
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"run_id": "A"}, "'A' is no run id"),
+        ({"run_id": "A"}, "'A' is not a run id"),
         ({"thresholds": [{"name": "x", "query": "a[", "max": 1}]}, "the threshold x has no valid query"),
         ({"thresholds": [{"name": "x", "query": "a"}]}, "the threshold x has neither max nor min"),
         ({"keep": "sometimes"}, "value of keep must be one of: never, on_failure, always"),
@@ -286,7 +286,7 @@ def test_metadata_that_is_not_the_servers_own(runs):
 
 def test_a_deadline_says_what_was_waited_for_and_how_far_it_came(runs):
     outcome = verify(runs, volume="none", boot_timeout=3)
-    assert_failed(outcome, "boot", "deadline", "to be active", "at last it was BUILD")
+    assert_failed(outcome, "boot", "deadline", "to be active", "the last state was BUILD")
     assert outcome.stage("boot")["waits"][0]["timed_out"] is True
 
 

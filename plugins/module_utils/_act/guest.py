@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a guest is given to prove, and what its console shows of it."""
+"""The proof that a guest is asked for, and the signs of it on its console."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 
-# It runs on whatever the image has: a shell and sed, and curl or wget.
+# It needs only a shell and sed, and curl or wget.
 USER_DATA = """#!/bin/sh
 # Made by stackproof.provision: shows on the console what this guest has read.
 url=http://169.254.169.254/openstack/latest/meta_data.json
@@ -21,8 +21,8 @@ nonce=$(value stackproof_nonce)
 echo "stackproof-guest: {\\"uptime\\": $up, \\"user_data\\": \\"@NONCE@\\", \\"metadata\\": \\"$nonce\\"}"
 """
 
-# What consoles say of a guest's way to its metadata, as (step, pattern). The lines of the lab's probe guest are tested
-# with it; those of busybox' udhcpc (as in cirros), dhclient and cloud-init follow what these programs print.
+# Lines on consoles about a guest's way to its metadata, as (step, pattern). Those of the lab's probe guest are tested
+# with that guest; those of busybox' udhcpc (as in cirros), dhclient and cloud-init follow the output of these programs.
 PATTERNS = [
     (step, re.compile(pattern))
     for step, pattern in (
@@ -54,7 +54,7 @@ PROBE_FIELDS = (
     "serial",
 )
 HINTS = {
-    "no_console": "Look whether the compute host keeps consoles, whether the image boots at all, and whether it has a"
+    "no_console": "Check whether the compute host keeps consoles, whether the image boots at all, and whether it has a"
     " console on its serial port.",
     "no_lease": "Look at the port's binding, at the DHCP agent of the network and its dnsmasq, and at the way between"
     " compute host and network host.",
@@ -70,10 +70,10 @@ HINTS = {
 
 
 def nonces(run_id, started):
-    """Two words of this run that no other run has; the same ones whenever a stage of the run asks."""
+    """Two words that no other run has. Every stage of the run gets the same ones."""
     return {
-        what: hashlib.sha256(f"{what} {run_id} {started}".encode()).hexdigest()[:32]
-        for what in ("metadata", "user_data")
+        name: hashlib.sha256(f"{name} {run_id} {started}".encode()).hexdigest()[:32]
+        for name in ("metadata", "user_data")
     }
 
 
@@ -82,22 +82,22 @@ def user_data(nonce):
 
 
 def read(console, wanted):
-    """What a console shows: the guest's steps, and whether the nonces were in what it read."""
+    """The guest's steps on a console, and whether it shows that the guest has read the nonces."""
     lines = console.splitlines()
     seen = {"lines": len(lines), "steps": [], "lease": None, "metadata": False, "user_data": False, "own": None}
     for line in lines:
         read_step(line, seen)
-        for what, pattern in PATTERNS:
-            found = pattern.search(line)
-            if found:
-                value = found.groupdict().get("value")
-                seen["lease" if what == "lease" else "last_" + what] = value or True
+        for step, pattern in PATTERNS:
+            match = pattern.search(line)
+            if match:
+                key = "lease" if step == "lease" else f"last_{step}"
+                seen[key] = match.groupdict().get("value") or True
         read_proof(line, seen, wanted)
     return seen
 
 
 def read_step(line, seen):
-    """The lab's probe guest says each of its steps, with its own time."""
+    """Add the step that a line of the lab's probe guest shows, with the guest's own time."""
     try:
         record = json.loads(PROBE.search(line)[1])
         step = {name: record[name] for name in PROBE_FIELDS if name in record}
@@ -109,7 +109,7 @@ def read_step(line, seen):
 
 
 def read_proof(line, seen, wanted):
-    """The script in the user data shows both; the probe guest shows the metadata by itself."""
+    """Note the nonces that a line shows: the user data's script shows both, the probe guest that of the metadata."""
     try:
         own = json.loads(OWN.search(line)[1])
         seen["own"] = {name: own.get(name) for name in ("uptime", "user_data", "metadata")}
@@ -125,7 +125,7 @@ def is_proved(seen):
 
 
 def is_wrong(seen, server_id, wanted):
-    """Whether the guest was given somebody else's metadata: there is no use in waiting for better."""
+    """Whether the guest was given the metadata of another server. Then it is useless to wait longer."""
     if seen["metadata"]:
         return False
     other = seen.get("uuid") not in (None, server_id)
@@ -133,24 +133,20 @@ def is_wrong(seen, server_id, wanted):
 
 
 def progress(seen):
-    """How far the guest has come, in a few words."""
+    """The progress of the guest, in a few words."""
     if seen["user_data"] and seen["metadata"]:
         return "both read"
     if seen["metadata"]:
         return "metadata read"
     if seen["lease"]:
         return f"lease of {seen['lease']}" if isinstance(seen["lease"], str) else "lease"
-    return (
-        seen["steps"][-1]["step"]
-        if seen["steps"]
-        else f"{seen['lines']} lines on the console"
-        if seen["lines"]
-        else "no console output"
-    )
+    if seen["steps"]:
+        return seen["steps"][-1]["step"]
+    return f"{seen['lines']} lines on the console" if seen["lines"] else "no console output"
 
 
 def finding(seen, server_id, wanted):
-    """What is missing, as (kind, message, hint): the first thing that did not happen."""
+    """The first thing that did not happen, as (kind, message, hint)."""
     if not seen["lines"]:
         kind, message = "no_console", "its console shows nothing"
     elif is_wrong(seen, server_id, wanted):
@@ -159,7 +155,7 @@ def finding(seen, server_id, wanted):
     elif seen["user_data"] and not (seen["own"] or {}).get("metadata"):
         kind, message = "no_metadata", "the guest runs its user data, perhaps from a config drive, but gets no metadata"
     elif seen["user_data"]:
-        # The user data came by the same way, so the service answers: what it says lacks this run's word.
+        # The user data came the same way, so the service answers, but its metadata lacks this run's nonce.
         kind, message = "wrong_metadata", "the guest read its user data, but no metadata of this run"
     elif seen["metadata"]:
         reason = seen.get("last_no_user_data")
@@ -171,7 +167,7 @@ def finding(seen, server_id, wanted):
     elif seen.get("last_no_lease") or seen.get("last_asks"):
         kind, message = "no_lease", "the guest asked for a lease and got none"
     else:
-        kind, message = "no_proof", f"its console has {seen['lines']} lines, and none tells of a lease or of metadata"
+        kind, message = "no_proof", f"its console has {seen['lines']} lines, and none is about a lease or metadata"
     return kind, message, HINTS[kind]
 
 
@@ -180,5 +176,5 @@ def because(reason):
 
 
 def lease_matches(seen, fixed_ips):
-    """Whether the lease is the port's address; None if the console tells no lease."""
+    """Whether the lease is the port's address, or None if the console does not show which lease it is."""
     return seen["lease"] in fixed_ips if isinstance(seen["lease"], str) else None

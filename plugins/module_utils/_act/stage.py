@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all stages share: options, the connection, making things once, waiting, and the stage record."""
+"""The frame of all stages: options, the connection, making things once, waiting, and the stage record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._record.clock import Stopwatch, now
 from .._record.errors import Interrupted, StageError, sentence, trace_of
 from .._record.run import Run
 
-# How often to look, once a second, whether a create took effect whose answer never came
+# How many seconds to look for a resource whose creation was not answered
 LOOKS_AFTER_BREAK, LOOKS_AFTER_TIMEOUT = 6, 60
 
 
@@ -27,15 +27,19 @@ class Stage:
     """One stage at work. Its calls, waits, resources and details become the record."""
 
     def __init__(self, name, run, params, check=False):
-        self.name, self.run, self.params, self.check = name, run, params, check
-        self.calls, self.samples, self.waits, self.resources, self.details = [], [], [], [], {}
+        self.name = name
+        self.run = run
+        self.params = params
+        self.check = check
+        self.calls, self.samples = [], []
+        self.waits, self.resources, self.details = [], [], {}
         self.doing, self.changed = "starting", False
         self.deadline = waiting.Deadline(params["timeout"])
         self._watch, self._cloud = Stopwatch(), None
 
     @property
     def cloud(self):
-        """The connection, made at its first use: a stage with nothing to do asks nobody."""
+        """The connection, made at its first use: a stage with nothing to do sends no request."""
         if self._cloud is None:
             self._cloud = connection.connect(self.params, self.calls, self.samples, self.deadline)
             if self.name != "auth":
@@ -55,18 +59,18 @@ class Stage:
             self.say(doing)
 
     def use(self, kind, resource, made=False):
-        """Write down a resource that this run works with."""
-        if not any(one["kind"] == kind and one["id"] == resource.id for one in self.resources):
+        """Record a resource that this run works with."""
+        if not any(used["kind"] == kind and used["id"] == resource.id for used in self.resources):
             self.resources.append({"kind": kind, "id": resource.id, "name": resource.name, "made": made})
         return resource
 
     def create(self, kind, name, make, find):
-        """Make a resource exactly once per run and name; find returns it if it exists already, else None."""
+        """Make a resource exactly once per run and name. find returns it if it exists already, else None."""
         self.begin(f"making the {kind.replace('_', ' ')} {name}")
-        known = self.run.ledger.find(kind, name)
-        resource = find() if known or self.run.has_chosen_id else None
-        if resource is not None and not known:
-            raise taken(kind, name)
+        entry = self.run.ledger.find(kind, name)
+        resource = find() if entry or self.run.has_chosen_id else None
+        if resource is not None and not entry:
+            raise name_conflict(kind, name)
         if resource is None:
             self.run.ledger.write(ledger.BEGUN, kind, name)
             resource = self._make(kind, name, make, find)
@@ -79,12 +83,12 @@ class Stage:
             return make()
         except CLOUD_ERRORS as exc:
             if not session.is_unanswered(exc):
-                # After an error of the service itself, cleanup will look whether something came of it.
+                # After an error of the service, the resource may exist all the same: cleanup looks for it.
                 if (session.status_of(exc) or 500) < 500:
                     self.run.ledger.write(ledger.REFUSED, kind, name)
                 raise
             self.run.ledger.write(ledger.LOST, kind, name)
-            # A service that hangs may still come to it; one that broke off does so at once or never.
+            # A service that hangs may still make it. One that broke off did so at once, or never will.
             hangs = isinstance(exc, session.ConnectTimeout) or session.status_of(exc) == session.GATEWAY_TIMEOUT
             resource = self._find_lost(name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK)
             if resource is None and hangs:
@@ -92,7 +96,7 @@ class Stage:
         return resource or make()
 
     def _find_lost(self, name, find, looks):
-        """Whether a create took effect whose answer never came: look before doing it a second time."""
+        """The resource whose creation was not answered, if it exists: look before making a second one."""
         for _look in range(looks):
             if self.deadline.left() <= 0:
                 break
@@ -104,7 +108,7 @@ class Stage:
         return None
 
     def wait(self, what, look, period=waiting.PERIOD):
-        """Look until it is done. A look without an answer is a state of its own, until the deadline."""
+        """Look until it is done. Until the deadline, a look without an answer is a state as well."""
 
         def patient_look():
             try:
@@ -119,7 +123,7 @@ class Stage:
         return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, period)
 
     def as_record(self, status, error=None):
-        session.name_services(self.calls, connection.endpoints_known(self._cloud) if self._cloud else [])
+        session.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
         return shapes.stage(
             self.name,
             status,
@@ -134,7 +138,7 @@ class Stage:
         )
 
 
-def taken(kind, name):
+def name_conflict(kind, name):
     message = f"the {kind.replace('_', ' ')} {name} is on the cloud already, and this run did not make it"
     hint = "Choose another run_id: this one was used before, perhaps from another machine."
     return StageError("conflict", message, resource=name, hint=hint)
@@ -145,14 +149,14 @@ def interrupt(number, _frame):
 
 
 def perform(stage, act):
-    """Run a stage to its record, whatever happens. Returns the record and a traceback where we did not expect it."""
+    """Run a stage to its record, whatever happens. Returns the record, and a traceback if a defect of ours ended it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
     trace = None
     try:
         if not stage.check:
-            # Should the process die, this is what the record says.
-            unfinished = StageError("interrupted", f"the stage {stage.name} was begun and did not come to its end")
+            # The record says this if the process dies.
+            unfinished = StageError("interrupted", f"the stage {stage.name} began and did not come to its end")
             stage.run.put_stage(stage.as_record("failed", unfinished.record))
         skipped = act(stage)
         stage.keep_token()
@@ -172,7 +176,7 @@ def perform(stage, act):
 
 
 def run_stage(name, act, options, timeout, **rules):
-    """The whole of a stage's module."""
+    """The main function of a stage's module."""
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
@@ -201,9 +205,9 @@ def run_stage(name, act, options, timeout, **rules):
 
 
 def finished_record(run, name):
-    """The record that a first call of this stage left; an interrupted one may be taken up again."""
+    """The record of an earlier call of this stage, or None. An interrupted stage may run again."""
     record = run.stage(name)
-    again = (
-        run.record["finished"] is None and record is not None and (record["error"] or {}).get("kind") == "interrupted"
-    )
-    return None if again else record
+    if record is None or run.record["finished"] is not None:
+        return record
+    interrupted = (record["error"] or {}).get("kind") == "interrupted"
+    return None if interrupted else record

@@ -42,7 +42,7 @@ CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": 
 
 
 def cloud_name(params):
-    """What a record calls the cloud."""
+    """The name of the cloud in a record."""
     cloud, auth = params.get("_cloud") or params.get("cloud"), params.get("auth") or {}
     if isinstance(cloud, dict):
         auth, cloud = cloud.get("auth") or {}, cloud.get("profile")
@@ -52,35 +52,37 @@ def cloud_name(params):
 
 def configure(params, session_constructor):
     """The cloud's configuration, out of clouds.yaml, the environment and the module's options."""
-    given = {name: params.get(name) for name in CLOUD_OPTIONS if name not in ("cloud", "_cloud", "api_timeout")}
-    given = {CONFIG_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+    options = {name: params.get(name) for name in CLOUD_OPTIONS if name not in ("cloud", "_cloud", "api_timeout")}
+    options = {CONFIG_NAMES.get(name, name): value for name, value in options.items() if value is not None}
     cloud = params.get("_cloud") or params.get("cloud")
     if isinstance(cloud, dict):
-        if given:
-            names = ", ".join(sorted(given))
-            raise StageError("config", f"cloud is a dictionary, so it must hold {names} too: give them there")
-        given, cloud = dict(cloud), None
+        if options:
+            names = ", ".join(sorted(options))
+            raise StageError("config", f"cloud is a dictionary: put {names} into it instead of beside it")
+        options, cloud = dict(cloud), None
     try:
         config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
-    except (yaml.YAMLError, OSError) as exc:  # older versions of the SDK end there
+    except (yaml.YAMLError, OSError) as exc:  # older versions of the SDK raise these
         raise StageError("config", f"{why_no_clouds()}: {' '.join(str(exc).split())}", resource=cloud) from None
     try:
-        return config.get_one(cloud=cloud, **given)
+        return config.get_one(cloud=cloud, **options)
     except (sdk.ConfigException, ValueError) as exc:
-        known = sorted(name for name in config.get_cloud_names() if name) if config.config_filename else []
+        names = sorted(name for name in config.get_cloud_names() if name) if config.config_filename else []
         where = config.config_filename or why_no_clouds()
         message = f"the cloud {cloud or 'of the environment'} cannot be used: {str(exc).rstrip('.')}"
-        message += f"; known are: {', '.join(known) or 'none'} ({where})"
+        message += f"; known clouds: {', '.join(names) or 'none'} ({where})"
         raise StageError("config", message, resource=cloud) from None
 
 
 def why_no_clouds():
-    """The SDK passes over a file that it cannot parse."""
+    """Why the SDK has no list of clouds: it ignores a file that it cannot parse."""
     places = [os.environ.get("OS_CLIENT_CONFIG_FILE"), *openstack.config.loader.CONFIG_FILES]
     there = [path for path in places if path and os.path.exists(path)]
     if not there:
         return "no clouds.yaml was found"
-    return f"{there[0]} " + ("is no YAML" if os.access(there[0], os.R_OK) else "may not be read by this user")
+    if not os.access(there[0], os.R_OK):
+        return f"this user may not read {there[0]}"
+    return f"{there[0]} is not valid YAML"
 
 
 def connect(params, calls, samples, deadline):
@@ -91,19 +93,19 @@ def connect(params, calls, samples, deadline):
     return openstack.connection.Connection(config=configure(params, constructor))
 
 
-def endpoints_known(cloud):
-    """(service, URL) of the catalogue, as far as a token has been got; nothing is asked."""
+def known_endpoints(cloud):
+    """The (service, URL) pairs of the catalogue if there is a token already. Sends no request."""
     access = getattr(cloud.session.auth, "auth_ref", None)
     catalogue = access.service_catalog.catalog if access else []
     return [(entry["type"], endpoint["url"]) for entry in catalogue for endpoint in entry["endpoints"]]
 
 
 def answer_of(response):
-    """The body of an answer, as data; an answer that is an error is raised as one."""
+    """The body of an answer as data. Raises the error that an answer reports."""
     sdk.raise_from_response(response)
     try:
         return response.json() if response.content else None
     except ValueError:
-        message = f"the answer to {response.request.method} {response.url} is no JSON"
-        hint = "Look at what answers there: it may be a proxy or a load balancer in the place of the service."
+        message = f"the answer to {response.request.method} {response.url} is not JSON"
+        hint = "Find out what answers there: it may be a proxy or a load balancer instead of the service."
         raise StageError("service", message, said=response.text[:200], hint=hint) from None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A session that writes down every request, and repeats those that may be repeated."""
+"""A session that records every request, and repeats those that may be repeated."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ GATEWAY_TIMEOUT = 504
 GATEWAY = (502, 503, GATEWAY_TIMEOUT)
 PAUSES = (0.25, 1, 2)
 LAST = 1
-# What makes something is given more time: a safe request is simply sent again, this one has to be looked for.
+# A request that makes something gets more time: it is not simply sent again as a safe one is.
 PATIENCE = 4
 service_called = contextvars.ContextVar("service_called", default=None)
 
 
 def path_of(url):
-    """The path of a URL: without the host, and without a query, which may hold a signature."""
+    """The path of a URL, without the host and the query, which may hold a signature."""
     return urlsplit(url).path or "/"
 
 
 def host_of(url):
-    """Address and port of a URL, without a user and a password that may stand before them."""
+    """Address and port of a URL, without user and password."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
@@ -52,29 +52,29 @@ def within(seconds, action):
     """The result of an action, if it ends in time.
 
     The time limit of a request bounds each read. A service that sends its answer byte by byte renews it with each byte,
-    so the whole is bounded from outside: whoever still waits then is left behind, and ends with the process.
+    so the whole is bounded from outside. A thread that still waits then is left behind, and ends with the process.
     """
-    ended = []
+    outcomes = []
 
     def work():
         try:
-            ended.append((action(), None))
+            outcomes.append((action(), None))
         except BaseException as exc:
-            ended.append((None, exc))
+            outcomes.append((None, exc))
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
-    if not ended:
+    if not outcomes:
         raise requests.exceptions.ReadTimeout(f"the answer was not whole after {seconds:.0f} s")
-    result, error = ended[0]
+    result, error = outcomes[0]
     if error is not None:
         raise error
     return result
 
 
 class Transport(BaseTransport):
-    """The layer below retries and renewed tokens: each request that leaves is one line in calls."""
+    """The layer below retries and renewed tokens: each request that is sent is one line in calls."""
 
     def __init__(self, calls, samples, deadline):
         super().__init__()
@@ -115,13 +115,13 @@ class RecordedSession(BaseSession):
         token = service_called.set(service or service_called.get())
         # The SDK would repeat any request once, whether or not it may have taken effect.
         options.update(connect_retries=0, status_code_retries=0)
-        # What changes nothing may say so, and what need not be asked again.
+        # A caller may decide this itself, for example for a POST that changes nothing.
         safe = options.pop("repeat", method in SAFE or url.endswith("/auth/tokens"))
         limit = options.pop("timeout", None) or self.api_timeout * (1 if safe else PATIENCE)
         try:
-            for pause in (*PAUSES, None) if safe else (None,):
+            for pause in [*PAUSES, None] if safe else [None]:
                 try:
-                    # A hanging service must not outlive the deadline; at the deadline one last second is granted.
+                    # A hanging service must not outlive the deadline. At the deadline it gets one last second.
                     options["timeout"] = max(LAST, min(limit, self.deadline.left()))
                     answer = super().request(url, method, **options)
                     if answer.status_code not in GATEWAY or pause is None:
@@ -137,18 +137,18 @@ class RecordedSession(BaseSession):
 
 
 def is_unanswered(exc):
-    """Whether a request that failed so may have taken effect all the same."""
+    """Whether a request that failed with this error may have taken effect."""
     # An answer that was cut off is an UnknownConnectionError.
     return isinstance(exc, (ConnectFailure, ConnectTimeout, UnknownConnectionError)) or status_of(exc) in GATEWAY
 
 
 def status_of(exc):
-    """The HTTP status that an error stands for: keystoneauth and the SDK name it differently."""
+    """The HTTP status of an error: keystoneauth and the SDK name it differently."""
     return getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
 
 
 def name_services(calls, endpoints):
-    """Say of each call which service it went to, where only the address tells: the endpoint most alike, if any is.
+    """Name the service of each call that has none: that of the endpoint whose URL is most like the call's.
 
     endpoints is a list of (service, URL). Services behind one address differ by their paths.
     """

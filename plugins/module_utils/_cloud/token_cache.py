@@ -5,7 +5,7 @@
 """Keeps a run's token for the next stage, so that a run authenticates once, as any client would.
 
 The token lies in the memory of the process that watches the run, in a file without a name: it never reaches a disk, and
-is gone with that process. Only the same user can open it, who can read clouds.yaml as well. Where there is no such
+is gone with that process. Only the same user can open it, and that user can read clouds.yaml as well. Without such a
 process, every stage authenticates by itself.
 """
 
@@ -18,24 +18,24 @@ import os
 
 def make():
     """A file in the memory of this process, and the path by which others open it."""
-    number = os.memfd_create("stackproof", os.MFD_CLOEXEC)
-    return f"/proc/{os.getpid()}/fd/{number}"
+    descriptor = os.memfd_create("stackproof", os.MFD_CLOEXEC)
+    return f"/proc/{os.getpid()}/fd/{descriptor}"
 
 
 def is_ours(path):
-    """The process may be gone, and its number another's by now; root could open what another user has made."""
+    """Whether the file is ours. Another process may have the id by now, and root could open another user's file."""
     return os.readlink(path).startswith("/memfd:stackproof") and os.stat(path).st_uid == os.geteuid()
 
 
 def take(path, auth):
-    """Give the authentication plugin the token that an earlier stage got with the same credentials."""
+    """Give the authentication plugin the token of an earlier stage with the same credentials."""
     with contextlib.suppress(OSError, ValueError, AttributeError, KeyError, TypeError):
         if not is_ours(path):
             return
         with open(path, encoding="utf-8") as stream:
-            kept = json.load(stream)
-        if kept["credentials"] == auth.get_cache_id():
-            auth.set_auth_state(kept["state"])
+            cached = json.load(stream)
+        if cached["credentials"] == auth.get_cache_id():
+            auth.set_auth_state(cached["state"])
 
 
 def put(path, auth):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Removes what one run has made, with a connection of its own, and keeps the account in its record."""
+"""Removes what one run has made, with a connection of its own, and updates the account in its record."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from . import removal
 
 
 def clean(run, params):
-    """Remove all of a run and write down what was removed and what stays. Returns what stays."""
+    """Remove all that the run has made, and record what was removed and what is left. Returns what is left."""
     deadline = Deadline(params["timeout"])
-    calls, samples, said = [], [], set()
+    calls, samples, texts = [], [], set()
 
     def say(text):
-        if text not in said:
-            said.add(text)
+        if text not in texts:
+            texts.add(text)
             run.say("cleanup", text)
 
     cloud = connection.connect(params, calls, samples, deadline)
@@ -31,7 +31,7 @@ def clean(run, params):
 
 
 def keep(run):
-    """Write down that what the run has made is meant to stay."""
+    """Record that the things the run has made are meant to stay."""
     run.record["kept"] = True
     removal.settle_account(run, [])
     run.save()

@@ -16,14 +16,14 @@ from .._record.run import write_whole
 from .._report import page, sequence_svg, sequence_text
 from .._report.text import PAGE, junit, metrics
 
-# Why a run is no pass that somebody else ends than its playbook
+# Why a run does not pass if its playbook did not end it
 AFTER_STAGES = "The run broke off after its stages."
 
 
 def finish(run, thresholds=(), history=20, broke_off=None):
-    """End the record. broke_off is a sentence on what was not done after the stages: then it is no pass."""
+    """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""
     record = run.record
-    record["leftovers"] = record["leftovers"] + forgotten(run)
+    record["leftovers"] = [*record["leftovers"], *forgotten(run)]
     record["stages"] = verdict.with_skipped(record["stages"])
     earlier = earlier_records(os.path.dirname(run.directory), record, history)
     record["history"] = summarize(earlier)
@@ -34,25 +34,24 @@ def finish(run, thresholds=(), history=20, broke_off=None):
 
 
 def forgotten(run):
-    """What the ledger still has, that nobody was asked to keep, and no removal has named."""
+    """Resources of the ledger that were to be removed, but are not gone and not among the leftovers."""
     if run.record["kept"]:
         return []
-    named = {one["name"] for one in run.record["leftovers"]}
-    there = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
-    why = "it was not removed"
+    names = {leftover["name"] for leftover in run.record["leftovers"]}
     return [
-        {"kind": entry["kind"], "id": entry["id"], "name": entry["name"], "why": why}
-        for entry in there
-        if entry["name"] not in named
+        {"kind": entry["kind"], "id": entry["id"], "name": entry["name"], "why": "it was not removed"}
+        for entry in run.ledger.entries.values()
+        if entry["event"] in ledger.OPEN and entry["name"] not in names
     ]
 
 
 def render(run, template=None, history=20):
-    """Write the files for readers; the page only with its template, which is with the role that reports."""
+    """Write the files for readers. The page needs its template, which lies in the role that reports."""
     write_whole(run.path("junit.xml"), junit(run.record))
     write_whole(run.path("metrics.prom"), metrics(run.record))
     diagram = None
-    for flow in run.record["flows"][:1]:
+    if run.record["flows"]:
+        flow = run.record["flows"][0]
         diagram = sequence_svg.svg(flow, run.record)
         write_whole(run.path("flow.svg"), diagram)
         write_whole(run.path("flow.mmd"), sequence_text.mermaid(flow))

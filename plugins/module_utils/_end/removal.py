@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Removes what a run has made: all of it, nothing else, and says what stays and why."""
+"""Removes all that a run has made and nothing else, and reports what is left and why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._record.clock import now, seconds_between
 from .._record.errors import StageError
 from .._record.waiting import PERIOD, pause_after
 
-# How long to look for what a request may have made whose answer never came, and when that is too long ago to look
+# Seconds to look for the result of a request without an answer, and the age of a request that makes looking useless
 SETTLE, OLD = 10, 600
 TRIES = 3
 SOFT_DELETED = "soft_deleted"
@@ -27,7 +27,7 @@ ATTACHMENTS_SINCE = "3.27"
 
 
 class Kind(NamedTuple):
-    """How one kind of resource is read by its id, found by its name, and deleted. Read and find return a dictionary."""
+    """How one kind of resource is read by its id, found by its name, and deleted."""
 
     level: int
     read: object
@@ -36,27 +36,28 @@ class Kind(NamedTuple):
 
 
 class NotThereError(Exception):
-    """What has no address of its own is not there."""
+    """A resource that has no URL of its own does not exist."""
 
 
 def is_from_service(exc):
-    """Whether a service itself says that it does not know a thing, and not a gateway that does not know the service."""
+    """Whether a 404 is of the service itself, and not of a gateway that does not know the service."""
     headers = getattr(getattr(exc, "response", None), "headers", {})
     return bool(request_id(headers)) or "json" in headers.get("content-type", "")
 
 
-def plain(service, path, word):
-    """A kind that lies under one path, as most do."""
+def plain(service, path, key):
+    """The read, find and delete of a kind that lies under one path, as most do."""
 
     def proxy(cloud):
         return getattr(cloud, service)
 
     def read(cloud, identity):
-        return unpack(answer_of(proxy(cloud).get(f"{path}/{identity}")), word)
+        return unpack(answer_of(proxy(cloud).get(f"{path}/{identity}")), key)
 
     def find(cloud, name):
-        listed = answer_of(proxy(cloud).get(path, params={"name": name}))
-        return [one for one in listed[path.rpartition("/")[2].replace("-", "_")] if one.get("name") == name]
+        listing = answer_of(proxy(cloud).get(path, params={"name": name}))
+        resources = listing[path.rpartition("/")[2].replace("-", "_")]
+        return [resource for resource in resources if resource.get("name") == name]
 
     def delete(cloud, identity):
         answer_of(proxy(cloud).delete(f"{path}/{identity}"))
@@ -64,13 +65,13 @@ def plain(service, path, word):
     return read, find, delete
 
 
-def unpack(body, word):
-    return body.get(word, body)
+def unpack(body, key):
+    return body.get(key, body)
 
 
 def find_address(cloud, name):
-    found = answer_of(cloud.network.get("/floatingips", params={"description": name}))["floatingips"]
-    return [address for address in found if address["description"] == name]
+    addresses = answer_of(cloud.network.get("/floatingips", params={"description": name}))["floatingips"]
+    return [address for address in addresses if address["description"] == name]
 
 
 def read_interface(cloud, identity):
@@ -79,7 +80,7 @@ def read_interface(cloud, identity):
     own = [port for port in ports if port["device_id"] == router]
     if not any(address["subnet_id"] == subnet for port in own for address in port["fixed_ips"]):
         raise NotThereError(identity)
-    # It lies in the router, whose mark counts.
+    # An interface has no mark; that of its router counts.
     return answer_of(cloud.network.get(f"/routers/{router}"))["router"]
 
 
@@ -89,10 +90,10 @@ def delete_interface(cloud, identity):
 
 
 def delete_volume(cloud, identity):
-    """Delete a volume, and before it what ties it to a server that is gone.
+    """Delete a volume, and first its reservation for a server that is gone.
 
     A server that is deleted while its build is being scheduled leaves the volume reserved: nova forgets what it has
-    reserved, and a reserved volume cannot be deleted. Servers are removed before volumes, so no living one is meant.
+    reserved, and a reserved volume cannot be deleted. Servers are removed before volumes, so the reservation is void.
     """
     cinder = cloud.block_storage
     answer = cinder.get("/attachments", params={"volume_id": identity}, microversion=ATTACHMENTS_SINCE)
@@ -124,12 +125,12 @@ KINDS = {
 }
 
 
-# What the services give out; anything else would lead to another address of theirs.
+# The form of the services' ids. Another text could lead to another of their URLs.
 ID = r"[0-9A-Za-z_-]{1,64}"
 
 
 def carries(resource, mark):
-    """Whether a resource's name or description begins with the run's mark: of run-1, and not of run-12."""
+    """Whether a resource's name or description begins with the run's mark. That of run-1 does not match run-12."""
     return any(is_marked(resource.get(field), mark) for field in ("name", "description"))
 
 
@@ -137,36 +138,45 @@ def is_marked(text, mark):
     return isinstance(text, str) and (text == mark or text.startswith(f"{mark}-"))
 
 
-def foreign(entry, mark):
-    """Why a line of a ledger is none that this run can have written, or None."""
+def why_foreign(entry, mark):
+    """Why this run cannot have written an entry of its ledger, or None."""
     if entry["kind"] == ledger.DAMAGED_LINE:
-        return f"it cannot be read: look on the cloud for what is called {mark}-..., then remove the line"
+        return f"it cannot be read: look on the cloud for names that begin with {mark}-, then remove the line"
     if entry["kind"] not in KINDS:
         return "no run makes anything of this kind, so it is not deleted"
     if not is_marked(entry["name"], mark):
         return f"it does not carry the mark {mark}, so it is not deleted"
     form = f"{ID}/{ID}" if entry["kind"] == "router_interface" else ID
     if entry["id"] is not None and not (isinstance(entry["id"], str) and re.fullmatch(form, entry["id"])):
-        return "its id has the form of none, so it is not deleted"
+        return "its id has a wrong form, so it is not deleted"
     return None
 
 
 class Removal:
-    """The removal of one resource: called again and again until it is gone or beyond help."""
+    """The removal of one resource: step() is called until it is gone, or its failure is final."""
 
     def __init__(self, entry, mark):
-        self.entry, self.mark = entry, mark
-        self.kind, self.id = KINDS[entry["kind"]], entry["id"]
-        self.tries, self.gone, self.why, self.final = 0, False, "it was not deleted yet", False
-        self.way, self.doing = None, "its deletion"  # the way of deletion that was taken and not refused
-        self.twin, self.missed = bool(entry["lost"]), None
+        self.entry = entry
+        self.mark = mark
+        self.kind = KINDS[entry["kind"]]
+        self.id = entry["id"]
+        self.tries = 0
+        self.gone = self.final = False
+        self.why = "it was not deleted yet"
+        self.way = None  # the way of deletion that was taken and not refused
+        self.doing = "its deletion"
+        self.may_have_twin = bool(entry["lost"])
+        self.missed_since = None
 
-    def _went(self):
-        """It is gone. But a creation whose answer was lost may have taken effect twice: then there is a second one."""
-        if not self.twin:
+    def _note_gone(self):
+        """A creation whose answer was lost may have taken effect twice: then there is a second one to remove."""
+        if not self.may_have_twin:
             self.gone = True
             return
-        self.entry["id"], self.id, self.tries, self.way, self.twin = self.id, None, 0, None, False
+        self.may_have_twin = False
+        self.entry["id"] = self.id
+        self.id = self.way = None
+        self.tries = 0
 
     def step(self, cloud):
         try:
@@ -174,7 +184,8 @@ class Removal:
             if resource is None:
                 return
             if not carries(resource, self.mark):
-                self.why, self.final = f"it does not carry the mark {self.mark} any more, so it is not deleted", True
+                self.why = f"it does not carry the mark {self.mark} any more, so it is not deleted"
+                self.final = True
                 return
             state = (resource.get("status") or "").lower()
             way = delete_for_good if state == SOFT_DELETED else self.kind.delete
@@ -182,14 +193,14 @@ class Removal:
                 self._delete(cloud, way, state)
             else:
                 self.why = f"it is still there, {state} since its deletion" if state else self.why
-        except Exception as exc:  # also an answer that is no JSON: it must not keep the rest from being removed
+        except Exception as exc:  # also for an answer that is not JSON: the others are to be removed all the same
             status = status_of(exc)
             if status == 404 and is_from_service(exc):
-                self._went()
+                self._note_gone()
                 return
-            self.tries, self.way = 0, None  # refused, so there is reason to try again
+            self.tries, self.way = 0, None  # refused, so try again
             self.why = explain(exc, self.doing)["message"]
-            # Not allowed is not going to change; in use, or not answered, is.
+            # Missing rights will not change; a resource in use, or a missing answer, may.
             self.final = status in (401, 403)
 
     def _delete(self, cloud, way, state):
@@ -200,74 +211,78 @@ class Removal:
         way(cloud, self.id)
 
     def _read(self, cloud):
-        """The resource as it is now. Sets gone, or leaves a reason to look again."""
+        """The resource as it is now, or None: then it is gone, or there is a reason to look again."""
         if self.id is None:
-            found = self.kind.find(cloud, self.entry["name"])
-            if not found:
+            resources = self.kind.find(cloud, self.entry["name"])
+            if not resources:
                 # A request that was under way when its run was killed may still take effect: look for a while.
-                self.missed = self.missed or now()
+                self.missed_since = self.missed_since or now()
                 old = seconds_between(self.entry["lost"] or self.entry["begun"], now()) > OLD
-                self.gone = old or seconds_between(self.missed, now()) > SETTLE
+                self.gone = old or seconds_between(self.missed_since, now()) > SETTLE
                 self.why = "the answer to its creation never came"
                 return None
-            self.id = found[0]["id"]
+            self.id = resources[0]["id"]
         try:
             return self.kind.read(cloud, self.id)
         except NotThereError:
-            self._went()
+            self._note_gone()
             return None
 
 
 def lost_interface(run, entry):
-    """A router interface whose answer never came is known by the router and the subnet of the run."""
-    ids = [run.ledger.find(kind, f"{run.mark}-{kind}") for kind in ("router", "subnet")]
-    return "/".join(str(one["id"]) for one in ids) if all(one and one["id"] for one in ids) else entry["id"]
+    """The id of a router interface whose answer never came: that of the run's router, and that of its subnet."""
+    ends = [run.ledger.find(kind, f"{run.mark}-{kind}") for kind in ("router", "subnet")]
+    if not all(end and end["id"] for end in ends):
+        return entry["id"]
+    return "/".join(str(end["id"]) for end in ends)
 
 
 def check_project(cloud, run):
-    """With the credentials of another project, or in another region, everything would look as if it were gone."""
+    """Refuse credentials of another project or region: with them everything would look as if it were gone."""
     auth = run.stage("auth")
-    theirs = auth["details"] if auth else {}
-    ours = {"project_id": cloud.session.get_project_id(), "region": cloud.config.get_region_name()}
-    for what, word in (("project_id", "project"), ("region", "region")):
-        if theirs.get(what) and theirs[what] != ours[what]:
-            message = f"the run {run.id} was made in the {word} {theirs[what]}, these credentials are for {ours[what]}"
+    of_run = auth["details"] if auth else {}
+    current = {"project_id": cloud.session.get_project_id(), "region": cloud.config.get_region_name()}
+    for key, word in (("project_id", "project"), ("region", "region")):
+        if of_run.get(key) and of_run[key] != current[key]:
+            message = (
+                f"the run {run.id} was made in the {word} {of_run[key]}, but these credentials are for {current[key]}"
+            )
             raise StageError("config", message, hint="Name the cloud that the run used.")
 
 
 def remove_all(cloud, run, deadline, say):
-    """Remove all that the ledger names. Returns what could not be removed, with the reasons."""
-    there = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
-    removals, strange = [], []
-    if there:
+    """Remove all that the ledger names. Returns what is left, with the reasons."""
+    entries = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
+    removals, foreign = [], []
+    if entries:
         check_project(cloud, run)
-    for entry in reversed(there):
+    for entry in reversed(entries):
         if entry["kind"] == "router_interface" and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
-        why = foreign(entry, run.mark)
+        why = why_foreign(entry, run.mark)
         if why:
-            line = {"kind": str(entry["kind"]), "name": str(entry["name"]), "why": why}
-            strange.append({**line, "id": None if entry["id"] is None else str(entry["id"])})
-            continue
-        removals.append(Removal(entry, run.mark))
+            identity = None if entry["id"] is None else str(entry["id"])
+            foreign.append({"kind": str(entry["kind"]), "name": str(entry["name"]), "why": why, "id": identity})
+        else:
+            removals.append(Removal(entry, run.mark))
     for level in sorted({removal.kind.level for removal in removals}):
-        remove_level(cloud, run, [one for one in removals if one.kind.level == level], deadline, say)
+        remove_level(cloud, run, [removal for removal in removals if removal.kind.level == level], deadline, say)
     left = [
-        {"kind": one.entry["kind"], "id": one.id, "name": one.entry["name"], "why": one.why}
-        for one in removals
-        if not one.gone
+        {"kind": removal.entry["kind"], "id": removal.id, "name": removal.entry["name"], "why": removal.why}
+        for removal in removals
+        if not removal.gone
     ]
-    return strange + left + ports_left(cloud, removals)
+    return [*foreign, *left, *ports_left(cloud, removals)]
 
 
 def ports_left(cloud, removals):
-    """Ports that nova has made for a server, on a network that is not the run's, and that stayed when the server went.
+    """Ports that nova has made for a server on a network of others, and that are left after the server is gone.
 
-    Nobody's ledger has them, so they are not deleted, but said.
+    No ledger has them, so they are reported and not deleted.
     """
-    servers = [one.entry["id"] or one.id for one in removals if one.entry["kind"] == "server" and one.gone]
+    servers = [removal for removal in removals if removal.entry["kind"] == "server" and removal.gone]
     left = []
-    for server in filter(None, servers):
+    for server in filter(None, (removal.entry["id"] or removal.id for removal in servers)):
         answer = cloud.network.get("/ports", params={"device_id": server})
         ports = answer.json().get("ports", []) if answer.status_code == 200 else []
         why = f"it belongs to the server {server}, which is gone"
@@ -280,7 +295,7 @@ def ports_left(cloud, removals):
 
 
 def remove_level(cloud, run, removals, deadline, say):
-    """Remove resources that do not stand in each other's way, waiting for all of them at once."""
+    """Remove resources that do not depend on each other, and wait for all of them at once."""
     begun, over = time.monotonic(), False
     waiting = removals
     while waiting:
@@ -288,27 +303,27 @@ def remove_level(cloud, run, removals, deadline, say):
         for removal in waiting:
             removal.step(cloud)
             if removal.gone:
-                # A full disk must not stop the removal: the next one finds out again what is gone.
+                # A full disk must not stop the removal: the next removal finds out again which are gone.
                 with contextlib.suppress(OSError):
                     run.ledger.write(
                         ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id or removal.entry["id"]
                     )
-        waiting = [one for one in waiting if not one.gone and not one.final]
+        waiting = [removal for removal in waiting if not removal.gone and not removal.final]
         if waiting:
-            say("removing " + ", ".join(one.entry["kind"].replace("_", " ") for one in waiting))
+            say("removing " + ", ".join(removal.entry["kind"].replace("_", " ") for removal in waiting))
         if over:
             return
-        over = deadline.left() <= 0  # one last look, so that what is said of the rest was seen
+        over = deadline.left() <= 0  # one last look, so that the reasons are true at the end
         took = time.monotonic() - asked
         if waiting:
             time.sleep(min(pause_after(took / len(waiting), time.monotonic() - begun, PERIOD), max(0, deadline.left())))
 
 
 def settle_account(run, left):
-    """Put what was made, deleted and left into the record."""
+    """Record how many resources were made and deleted, and which are left."""
     entries = run.ledger.entries.values()
-    # What was found only now, by its name, was made as well.
-    found = {one["name"] for one in left if one["id"]}
-    run.record["made"] = sum(entry["id"] is not None or entry["name"] in found for entry in entries)
+    # A resource that was found only now, by its name, was made as well.
+    found_names = {leftover["name"] for leftover in left if leftover["id"]}
+    run.record["made"] = sum(entry["id"] is not None or entry["name"] in found_names for entry in entries)
     run.record["deleted"] = sum(entry["id"] is not None and entry["event"] == ledger.GONE for entry in entries)
     run.record["leftovers"] = left

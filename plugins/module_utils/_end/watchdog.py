@@ -43,13 +43,13 @@ def watch(run, params, controller):
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # what ends the playbook is no reason to end before the work is done
+            signal.signal(number, signal.SIG_IGN)  # a signal that ends the playbook must not end this process as well
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(nothing, number)
         if os.fork():
             os._exit(0)
-        # The working directory stays: clouds.yaml may name files by their place in it.
+        # The working directory stays: paths in clouds.yaml may be relative to it.
         with open(run.path("watched"), "a", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             lock.truncate(0)
@@ -64,9 +64,9 @@ def watch(run, params, controller):
 
 
 def is_watched(run):
-    """Whether the watching process of a run lives, which it does as long as the run goes on."""
+    """Whether the process that watches a run is alive, as it is until the run ends."""
     try:
-        # A file on NFS can only be locked by who may write it.
+        # On NFS a file must be open for writing to be locked.
         with open(run.path("watched"), "r+", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return False
@@ -77,7 +77,7 @@ def is_watched(run):
 
 
 def start_time(process):
-    """When a process was started, in the kernel's count: a number that is used again is another process."""
+    """The start of a process by the kernel's clock. It tells a process from a later one with the same id."""
     try:
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
             return stream.read().rpartition(")")[2].split()[19]
@@ -102,8 +102,8 @@ def stand_by(directory, params, controller):
 
 
 def end(directory, params):
-    """Do what the playbook did not come to: stop its stage, clean up, and end the record."""
-    watch, told = Stopwatch(), set()
+    """Do the work that the playbook did not come to: stop its stage, clean up, and end the record."""
+    watch, signals = Stopwatch(), set()
     while True:
         run = Run(directory)
         try:
@@ -111,25 +111,25 @@ def end(directory, params):
                 return end_alone(run, params)
         except StageError:
             patient = watch.seconds() < PATIENCE
-            stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, told)
+            stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, signals)
             if watch.seconds() > 2 * PATIENCE:
                 return run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
             time.sleep(LOOK)
 
 
-def stop_stage(directory, number, told):
-    """Ask the process that holds the run's lock to write its record and end; at last, do not ask. Each is told once."""
+def stop_stage(directory, number, signals):
+    """Send the process that holds the run's lock a signal, each only once. signals has those that were sent."""
     with (
         contextlib.suppress(OSError, ValueError),
         open(os.path.join(directory, "lock"), "r+", encoding="ascii") as lock,
     ):
         process = int(lock.read())
-        if (process, number) in told:
+        if (process, number) in signals:
             return
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            told.add((process, number))
+            signals.add((process, number))
             os.kill(process, number)
 
 

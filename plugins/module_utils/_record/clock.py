@@ -12,7 +12,8 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
 # Before Python 3.11 a zone needs its colon, and a fraction three or six digits.
-ZONE, FRACTION = re.compile(r"([+-]\d\d)(\d\d)$"), re.compile(r"[.,](\d+)")
+ZONE = re.compile(r"([+-]\d\d)(\d\d)$")
+FRACTION = re.compile(r"[.,](\d+)")
 
 
 def now():
@@ -28,7 +29,7 @@ def parse(text, zone=timezone.utc):
 
 
 def seconds_of(text, zone=timezone.utc):
-    """The same as seconds since the epoch."""
+    """A time in ISO 8601 as seconds since the epoch."""
     return parse(text, zone).timestamp()
 
 
@@ -46,7 +47,7 @@ class Stopwatch:
 
 
 def clock_difference(samples):
-    """How far the cloud's clock is ahead of ours, out of (sent, Date header, received) of several answers.
+    """How far the cloud's clock is ahead of ours, from (sent, Date header, received) of several answers.
 
     A Date header is cut to whole seconds, so each answer allows a range. Together they allow what all ranges share.
     """
@@ -55,7 +56,7 @@ def clock_difference(samples):
         try:
             stamp = parsedate_to_datetime(date).timestamp()
         except (TypeError, ValueError):
-            continue  # an answer without a date that can be read says nothing of the clock
+            continue  # without a readable date
         lows.append(stamp - received)
         highs.append(stamp + 1 - sent)
     if not lows:

@@ -18,10 +18,10 @@ HINTS = {
     "invalid": "Look at the values given.",
     "conflict": "Something else holds or changes this: look at its state.",
     "service": "The service failed by itself: look for the request id in its log.",
-    "unreachable": "Look whether the service runs, and whether this machine reaches the address.",
-    "tls": "Look at the certificate of the endpoint, or give the authority's with ca_cert.",
+    "unreachable": "Check whether the service runs, and whether this machine reaches the address.",
+    "tls": "Look at the certificate of the endpoint, or name that of the authority with ca_cert.",
     "catalog": "Look at the service catalogue: openstack catalog list.",
-    "deadline": "Give the stage a longer timeout, or look why this takes so long.",
+    "deadline": "Give the stage a longer timeout, or find out why it takes so long.",
     "config": "Look at clouds.yaml and the OS_ variables of the environment.",
     "files": "Look at the free space and the permissions of this folder.",
     "no_run": "Give a directory that this version has written: the folder of runs has one for each run.",
@@ -31,12 +31,12 @@ HINTS = {
 }
 
 
-# What an answer of an unknown form raises where it is looked at
+# Exceptions of code that reads an answer of an unknown form
 STRANGE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class StageError(Exception):
-    """A failure that already knows its words."""
+    """A failure that has its message and its hint already."""
 
     def __init__(self, kind, message, resource=None, said=None, hint=None, request_id=None, status=None, **details):
         super().__init__(message)
@@ -53,7 +53,7 @@ class StageError(Exception):
 
 
 class DeadlinePassed(Exception):
-    """A wait took longer than it may; carries what it waited for and the last state."""
+    """A wait took longer than it may. Has the thing that was waited for and its last state."""
 
     def __init__(self, what, state, seconds):
         super().__init__(what)
@@ -61,15 +61,18 @@ class DeadlinePassed(Exception):
 
 
 class Interrupted(BaseException):
-    """Somebody asked the process to end; no library that catches every Exception may keep it from that."""
+    """A signal asks the process to end. A library that catches every Exception must not catch this."""
 
 
 def explain(exc, doing):
-    """A failure as the record's error, said as one sentence about what was being done. _cloud.errors knows more."""
+    """The record's error for an exception, whose message begins with what was being done.
+
+    _cloud.errors knows the exceptions of the cloud, too.
+    """
     if isinstance(exc, StageError):
         return exc.record
     if isinstance(exc, DeadlinePassed):
-        message = f"no end after {exc.seconds:.0f} s of waiting for {exc.what}, at last it was {exc.state}"
+        message = f"waited {exc.seconds:.0f} s for {exc.what}; the last state was {exc.state}"
         return StageError("deadline", message).record
     if isinstance(exc, (Interrupted, KeyboardInterrupt)):
         return StageError("interrupted", f"{doing}: interrupted by {str(exc) or 'SIGINT'}").record
@@ -80,18 +83,18 @@ def explain(exc, doing):
 
 
 def sentence(error):
-    """A record's error as it is said to somebody: what failed, and what to look at."""
+    """A record's error as a message for the user: what failed, and what to look at."""
     return f"{error['message'].rstrip('.')}. {error['hint']}".strip()
 
 
 def trace_of(error):
-    """The traceback of the exception at hand, where it is a defect of ours. Ansible shows it if asked to."""
+    """The traceback of the current exception if it is a defect of ours. Ansible shows it on request."""
     return traceback.format_exc() if error["kind"] == "internal" else None
 
 
 @contextlib.contextmanager
 def failing(module, doing, explain=explain):
-    """Have a module fail with one sentence about whatever goes wrong meanwhile, be it foreseen or a defect of ours."""
+    """Fail the module with one message about any exception, whether we expected it or it is a defect of ours."""
     try:
         yield
     except Exception as exc:

@@ -12,21 +12,21 @@ from . import shapes
 
 
 def keys_of(record):
-    """Kind to the ids by which a run is known outside its record: request is of the boot, asked of any other."""
+    """The ids by which others know a run, by kind. A request of the boot is a `request`, any other is `asked`."""
     instance = record.get("instance") or {}
     boot = stage_of(record, "boot")
     calls = [call for stage in record["stages"] for call in stage["calls"]]
-    # Polls are known by the server's id, and need no key each.
-    asked = [call["request_id"] for call in calls if call["method"] != "GET" and call["request_id"]]
-    booted = {
+    # A poll needs no key of its own: the server's id finds it.
+    request_ids = [call["request_id"] for call in calls if call["method"] != "GET" and call["request_id"]]
+    of_boot = {
         call["request_id"] for call in boot["calls"] if call["path"].endswith(("/servers", "/os-volume_attachments"))
     }
     networks = [network["id"] for network in instance.get("networks", [])]
     routers = [router for network in instance.get("networks", []) for router in network["routers"]]
     ports = [port["id"] for port in instance.get("ports", [])]
-    made = {
-        "request": [boot["details"].get("request_id"), *(one for one in asked if one in booted)],
-        "asked": [one for one in asked if one not in booted],
+    keys = {
+        "request": [boot["details"].get("request_id"), *(request for request in request_ids if request in of_boot)],
+        "asked": [request for request in request_ids if request not in of_boot],
         "server": [server_of(record)],
         "port": ports,
         "tap": [f"tap{port[:11]}" for port in ports],
@@ -36,7 +36,7 @@ def keys_of(record):
         "volume": instance.get("volumes", []),
         "image": [(instance.get("image") or {}).get("id")],
     }
-    return with_shared({kind: {text for text in texts if text} for kind, texts in made.items()}, record)
+    return with_shared({kind: {text for text in ids if text} for kind, ids in keys.items()}, record)
 
 
 def server_of(record):
@@ -45,27 +45,27 @@ def server_of(record):
 
 
 def with_shared(keys, record):
-    """The same keys, those of things that other boots may use as well under a name of their own."""
-    own = {one["id"] for stage in record["stages"] for one in stage["resources"] if one["made"]}
+    """The same keys, with the ids of things that other boots may use, too, under the kind `shared`."""
+    own = {resource["id"] for stage in record["stages"] for resource in stage["resources"] if resource["made"]}
     # Nova makes the port of an instance for it alone.
     own |= set().union(*(keys[kind] for kind in ("request", "asked", "server", "port", "tap")))
     shared = set().union(*keys.values()) - own
-    apart = {**{kind: texts & own for kind, texts in keys.items()}, "shared": shared}
-    return {kind: sorted(texts) for kind, texts in apart.items() if texts}
+    apart = {**{kind: ids & own for kind, ids in keys.items()}, "shared": shared}
+    return {kind: sorted(ids) for kind, ids in apart.items() if ids}
 
 
 def stage_of(record, name):
-    """A stage of the record; one that has not come yet has nothing in it."""
+    """A stage of the record, or an empty one if it has not run yet."""
     return next((stage for stage in record["stages"] if stage["stage"] == name), shapes.stage(name, "skipped"))
 
 
 def keys_in(text, keys):
-    """The run's ids in a text of ours, such as a path."""
+    """The run's ids that a text of ours contains, such as a path."""
     words = set(re.split(r"[^\w.:-]", text))
-    found = {kind: [one for one in texts if one in words] for kind, texts in keys.items()}
-    return {kind: texts for kind, texts in found.items() if texts}
+    contained = {kind: [text for text in ids if text in words] for kind, ids in keys.items()}
+    return {kind: ids for kind, ids in contained.items() if ids}
 
 
 def hosts_by_name(record):
-    """The inventory's names of the hosts, by those that the hosts give themselves."""
+    """The inventory's name of each host, by the names that the host has for itself."""
     return {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}

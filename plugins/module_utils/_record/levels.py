@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How much a service logs, from what all of them do to what one of them must be told to."""
+"""How much a service logs: each logs `info`; for the others it must be configured."""
 
 from __future__ import annotations
 

@@ -23,24 +23,24 @@ from .ledger import Ledger, own_text, private
 SCHEMA = "stackproof.run/1"
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
-# Characters of a record, of which the largest that was seen has less than a hundredth
+# In characters; the largest record so far had less than a hundredth of that.
 LONGEST = 64 << 20
-BY_CHANCE = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
 def failed_stage(stages):
-    """The first of them that has failed, in the order of a run; None if none has."""
+    """The first failed stage in the order of a run, or None."""
     failed = {stage["stage"]: stage for stage in stages if stage["status"] == "failed"}
     return next((failed[name] for name in STAGES if name in failed), None)
 
 
 def new_run_id():
-    """Sorts by time, and two runs of one second do not meet."""
+    """An id that sorts by time, and differs between two runs of the same second."""
     return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def write_whole(path, text):
-    """Replace a file so that a reader, or a crash, finds the old one or the new one."""
+    """Replace a file at once: a reader finds the old text or the new one, also after a crash."""
     handle, new = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(path))
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -84,7 +84,7 @@ class Run:
 
     @classmethod
     def imagined(cls, directory):
-        """A run for check mode: it need not exist, and nothing of it is written."""
+        """A run for check mode. It need not exist, and nothing is written to it."""
         exists = os.path.exists(os.path.join(directory, "run.json"))
         return cls(directory, None if exists else new_record(os.path.basename(directory), None))
 
@@ -93,37 +93,37 @@ class Run:
 
     @property
     def mark(self):
-        """What the name or the description of everything that this run makes begins with."""
+        """The beginning of the name or the description of everything that this run makes."""
         return f"stackproof-{self.id}"
 
     @property
     def has_chosen_id(self):
-        """Whether somebody chose the id, and may have chosen it elsewhere too; one out of time and chance is unique."""
-        return not BY_CHANCE.fullmatch(self.id)
+        """Whether a user chose the id, and may have used it elsewhere, too. A generated id is unique."""
+        return not GENERATED_ID.fullmatch(self.id)
 
     def stage(self, name):
         return next((stage for stage in self.record["stages"] if stage["stage"] == name), None)
 
     def put_stage(self, stage):
-        """Write a stage's record, in the place of an older one of the same stage."""
+        """Write a stage's record, and replace an older one of the same stage."""
         others = [other for other in self.record["stages"] if other["stage"] != stage["stage"]]
-        self.record["stages"] = sorted([*others, stage], key=lambda one: STAGES.index(one["stage"]))
+        self.record["stages"] = sorted([*others, stage], key=lambda record: STAGES.index(record["stage"]))
         self.save()
 
     def resource(self, kind):
         """The first resource of a kind that a stage has made or chosen."""
-        found = (one for stage in self.record["stages"] for one in stage["resources"] if one["kind"] == kind)
-        return next(found, None)
+        resources = (resource for stage in self.record["stages"] for resource in stage["resources"])
+        return next((resource for resource in resources if resource["kind"] == kind), None)
 
     @property
     def wallet(self):
-        """Where the run's token is kept, while the run is watched."""
+        """The path of the run's token while the run is watched, else an empty text."""
         with contextlib.suppress(OSError), open(self.path("watched"), encoding="ascii") as stream:
             return stream.read()
         return ""
 
     def say(self, stage, text):
-        """Tell those who follow the run; a full disk fails where it matters, not here."""
+        """Write a line for the users who follow the run. A full disk fails where the record is written, not here."""
         line = {"at": now(), "stage": stage, "text": text}
         with contextlib.suppress(OSError), open(self.path("progress.jsonl"), "a", opener=private) as stream:
             stream.write(json.dumps(line) + "\n")
@@ -137,7 +137,7 @@ class Run:
 
     @contextlib.contextmanager
     def alone(self):
-        """Keep a second process off the run."""
+        """Hold the run's lock, so that no second process works on the run."""
         with open(self.path("lock"), "a", encoding="utf-8", opener=private) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,17 +147,16 @@ class Run:
             lock.truncate(0)
             lock.write(str(os.getpid()))
             lock.flush()
-            # Another process may have gone on with the run since it was read.
+            # Another process may have changed the run since it was read.
             self.record, self.ledger = read_record(self.directory), Ledger(self.path("ledger.jsonl"))
             yield
 
 
 def begin(runs, run_id, cloud):
-    """Make the directory of a new run, or find that of an old one. Returns it and whether it is new."""
+    """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
     if not RUN_ID.fullmatch(run_id):
-        raise StageError(
-            "invalid", f"{run_id!r} is no run id: 3 to 40 small letters, digits and hyphens", resource=run_id
-        )
+        message = f"{run_id!r} is not a run id, which has 3 to 40 small letters, digits and hyphens"
+        raise StageError("invalid", message, resource=run_id)
     directory = os.path.join(os.path.abspath(runs), run_id)
     if os.path.exists(os.path.join(directory, "run.json")):
         return Run(directory), False
@@ -189,22 +188,22 @@ def read_record(directory):
     try:
         record = json.loads(own_text(path, LONGEST))
     except FileNotFoundError:
-        raise StageError("no_run", f"{directory} is no run's directory: it has no run.json") from None
+        raise StageError("no_run", f"{directory} is not the directory of a run: it has no run.json") from None
     except (ValueError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
     schema = record.get("schema") if isinstance(record, dict) else None
     if schema != SCHEMA:
-        raise StageError("no_run", f"{path} is not of the schema {SCHEMA}, but {schema}")
+        raise StageError("no_run", f"the schema of {path} is {schema}, not {SCHEMA}")
     if not is_understood(record):
-        raise StageError("no_run", f"{path} has not what a record of the schema {SCHEMA} has")
+        raise StageError("no_run", f"{path} lacks what every record of the schema {SCHEMA} has")
     return completed(record)
 
 
 def completed(record):
-    """The same, with what a record of 0.1.0 does not say of its flows: how each is told, and what its steps are of."""
+    """The record, with the keys of flows and their steps that one of 0.1.0 does not have."""
     for flow in record.get("flows") or ():
-        for name, usual in (("judged", False), ("told_as", None), ("parts", [])):
-            flow.setdefault(name, usual)
+        for name, default in (("judged", False), ("told_as", None), ("parts", [])):
+            flow.setdefault(name, default)
         for step in flow["steps"]:
             step.setdefault("stage", "boot")
             step.setdefault("repeats", False)
@@ -212,7 +211,7 @@ def completed(record):
 
 
 def is_understood(record):
-    """Whether a record has what all runs in its folder are compared by: anybody may have put it there."""
+    """Whether a record can be compared with the others of its folder. Anybody may have put it there."""
     try:
         parse(record["started"])
         words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
@@ -228,10 +227,10 @@ def is_understood(record):
 
 
 def check_own(run):
-    """Refuse a run whose ledger somebody else may have written: what it names would be removed in this user's name."""
-    hint = "Clean up as the user whose run it was, in the directory that it was made in."
+    """Refuse a run whose ledger another user may have written: this user's rights would remove what it names."""
+    hint = "Clean up as the user who made the run, in the directory in which it was made."
     if not RUN_ID.fullmatch(run.id) or run.record.get("run_id") != run.id:
-        message = f"{run.directory} is called as no run, or has the record of another one: {run.record.get('run_id')}"
+        message = f"the directory {run.directory} does not have the name of its run, {run.record.get('run_id')}"
         raise StageError("invalid", message, resource=run.id, hint=hint)
     for path in (run.directory, run.path("run.json"), run.path("ledger.jsonl")):
         owner = os.lstat(path).st_uid if os.path.lexists(path) else os.geteuid()
@@ -241,7 +240,7 @@ def check_own(run):
 
 
 def run_directories(runs):
-    """The directories of all runs, oldest first; the link to the latest is none."""
+    """The directories of all runs, oldest first, without the link to the latest."""
     try:
         names = sorted(os.listdir(runs))
     except FileNotFoundError:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The shapes of what a run writes down: each is made by one function here, and nowhere by hand.
+"""The shapes of a run's record: one function here makes each, and no other code writes one by hand.
 
-The schemas in roles/report/files are held against them by a test.
+A test compares them with the schemas in roles/report/files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CONTROL_NODE = "localhost"
 class Event(TypedDict, total=False):
     """Something that happened, at one moment or until another, in seconds since the epoch by the control node's clock.
 
-    The fields of its kind come besides. A reader on a host leaves out what follows from where it was read.
+    Each kind adds fields of its own. A reader on a host leaves out the fields that the place of reading gives.
     """
 
     at: float
@@ -36,7 +36,7 @@ class Event(TypedDict, total=False):
 
 
 class Evidence(TypedDict):
-    """What shows a step: an event, as far as a reader of the record is told of it."""
+    """An event that shows a step, with the fields that a reader of the record needs."""
 
     source: str
     service: str
@@ -53,7 +53,7 @@ class Evidence(TypedDict):
 
 
 class Step(TypedDict, total=False):
-    """A step of a flow, with what became of it in this run."""
+    """A step of a flow, with its result in this run."""
 
     id: str
     phase: str | None
@@ -90,7 +90,7 @@ class Check(TypedDict):
 
 
 class Host(TypedDict):
-    """A host of the inventory, with what it knows and whether it agrees."""
+    """A host of the inventory, with its facts and checks."""
 
     host: str
     groups: list[str]
@@ -121,7 +121,7 @@ class Stage(TypedDict):
 
 
 class Verdict(TypedDict):
-    """How a run ended, and who broke it."""
+    """The result of a run, and the component that broke it."""
 
     result: str
     stage: str | None
@@ -136,9 +136,9 @@ class Verdict(TypedDict):
 
 
 def read_event(at, service, kind, resolution_s, level="info", keys=None, said=(), window=(), **fields) -> Event:
-    """An event as a reader on a host tells it, by that host's clock; event() completes it where it is gathered."""
+    """An event as a reader on a host returns it, by that host's clock. The normaliser makes it an event()."""
     return {
-        # What a phrase takes out of a line is not a field of the event itself.
+        # First, so that a group of a phrase does not replace a field of the event.
         **fields,
         "at": at,
         "resolution_s": resolution_s,
@@ -151,7 +151,7 @@ def read_event(at, service, kind, resolution_s, level="info", keys=None, said=()
     }
 
 
-def event(at, service, kind, text, **known) -> Event:
+def event(at, service, kind, text, **fields) -> Event:
     return {
         "at": at,
         "until": None,
@@ -166,11 +166,11 @@ def event(at, service, kind, text, **known) -> Event:
         "said": [],
         "window": [],
         "text": text,
-        **known,
+        **fields,
     }
 
 
-def evidence(source, service, text, tier, **known) -> Evidence:
+def evidence(source, service, text, tier, **fields) -> Evidence:
     return {
         "source": source,
         "service": service,
@@ -184,11 +184,11 @@ def evidence(source, service, text, tier, **known) -> Evidence:
         "resolution_s": None,
         "error_s": None,
         "proves": "observe",
-        **known,
+        **fields,
     }
 
 
-def step(name, source, target, message, kind, **known) -> Step:
+def step(name, source, target, message, kind, **fields) -> Step:
     return {
         "id": str(name),
         "phase": None,
@@ -212,7 +212,7 @@ def step(name, source, target, message, kind, **known) -> Step:
         "error_s": None,
         "host": None,
         "evidence": [],
-        **known,
+        **fields,
     }
 
 
@@ -220,7 +220,7 @@ def check(name, status, reason=None, seconds=0) -> Check:
     return {"check": name, "status": status, "reason": reason, "seconds": seconds}
 
 
-def host(name, **known) -> Host:
+def host(name, **fields) -> Host:
     return {
         "host": name,
         "groups": [],
@@ -233,11 +233,11 @@ def host(name, **known) -> Host:
         "facts": {},
         "unread": [],
         "checks": [],
-        **known,
+        **fields,
     }
 
 
-def stage(name, status, **known) -> Stage:
+def stage(name, status, **fields) -> Stage:
     return {
         "stage": name,
         "status": status,
@@ -249,12 +249,12 @@ def stage(name, status, **known) -> Stage:
         "waits": [],
         "details": {},
         "error": None,
-        **known,
+        **fields,
     }
 
 
-def verdict(result, where, reason, **known) -> Verdict:
-    """where: the stage that decided it, if it was one."""
+def verdict(result, where, reason, **fields) -> Verdict:
+    """where: the stage that decided the result, or None."""
     return {
         "result": result,
         "stage": where,
@@ -266,5 +266,5 @@ def verdict(result, where, reason, **known) -> Verdict:
         "evidence": [],
         "next": None,
         "alternatives": [],
-        **known,
+        **fields,
     }

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waits with a deadline, that notice a change soon without asking too often."""
+"""Waits with a deadline that notice a change soon without asking too often."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRAINED, LONGEST = 1, 10
 
 
 def timeout_of(value, name):
-    """A time to wait, as given in an option; a wait without an end, or for no number of seconds, is refused."""
+    """The seconds of a timeout, as an option gives them. Only a finite number above 0 is a timeout."""
     try:
         seconds = float(value)
     except (TypeError, ValueError):
@@ -39,25 +39,26 @@ class Deadline:
 
 
 def pause_after(took, waited, period=PERIOD):
-    """How long to rest before the next look.
+    """The seconds to rest before the next look.
 
     Looks begin one period apart. After a minute they become rarer. A service is never asked more than two thirds of
     the time, and one that needs over a second has so much to do that it is asked a quarter of the time.
     """
     period = max(period, PERIOD_LATER) if waited > LATER else period
-    return max(period - took, took / 2 if took < STRAINED else min(3 * took, LONGEST))
+    rest = took / 2 if took < STRAINED else min(3 * took, LONGEST)
+    return max(period - took, rest)
 
 
 def wait_until(what, look, deadline, record, say, period=PERIOD):
-    """Call look until it says that it is done, and write down the states it passes.
+    """Call look until it is done, and record each new state.
 
-    look returns (done, state, value): state is a short text, value what the caller wants in the end. The wait's line
-    is added to record at its start, so that it is there whatever interrupts it.
+    look returns (done, state, value): state is a short text, and value is returned at the end. The wait's line
+    is added to record at once, so that it is there whatever interrupts the wait.
     """
     watch = Stopwatch()
     line = {"for": what, "started": watch.started, "seconds": 0.0, "states": [], "resolution_s": None, "looks": 0}
     record.append(line)
-    before = None
+    last_asked = None
     while True:
         asked = time.monotonic()
         done, state, value = look()
@@ -65,15 +66,15 @@ def wait_until(what, look, deadline, record, say, period=PERIOD):
         line["looks"] += 1
         line["seconds"] = watch.seconds()
         # A state came at some time between the last look that did not show it and this one.
-        sharp = None if before is None else round(answered - before, 3)
+        resolution = None if last_asked is None else round(answered - last_asked, 3)
         if not line["states"] or line["states"][-1]["state"] != state:
-            line["states"].append({"state": state, "at": now(), "after_s": line["seconds"], "resolution_s": sharp})
+            line["states"].append({"state": state, "at": now(), "after_s": line["seconds"], "resolution_s": resolution})
             say(f"waiting for {what}: {state}")
         if done:
-            line["resolution_s"] = sharp
+            line["resolution_s"] = resolution
             return value
         if deadline.left() <= 0:
             line["timed_out"] = True
             raise DeadlinePassed(what, state, line["seconds"])
-        before = asked
+        last_asked = asked
         time.sleep(max(0, min(pause_after(answered - asked, line["seconds"], period), deadline.left())))

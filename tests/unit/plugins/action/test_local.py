@@ -228,7 +228,7 @@ def test_the_module_gets_its_own_options(act, run):
 def test_where_ansible_runs_a_module_is_a_fork_of_it_but_for_the_one_that_starts_the_watch(act, tmp_path):
     variables, nowhere = {"ansible_python_interpreter": sys.executable}, str(tmp_path / "none")
     result = act("auth", AssertionError("another process"), variables=variables, run_dir=nowhere)
-    assert f"{nowhere} is no run's directory" in result["msg"]
+    assert f"{nowhere} is not the directory of a run" in result["msg"]
     assert act("run", {"run_id": "one"}, variables=variables, runs=nowhere) == {"run_id": "one"}
 
 

@@ -24,7 +24,9 @@ def test_scope_services_versions_and_clock_are_recorded(go, cloud, run, nothing_
     assert (details["user"], details["project"], details["project_id"]) == ("lab", "lab", token["project"]["id"])
     assert details["roles"] == ["member", "reader"]
     assert details["token"] == "unknown"  # the cloud of these tests makes tokens of a kind of its own
-    assert [(one["service"], one["version"], one["max_microversion"]) for one in details["services"]] == [
+    assert [
+        (service["service"], service["version"], service["max_microversion"]) for service in details["services"]
+    ] == [
         ("identity", "3.14", None),
         ("image", "2.17", None),
         ("network", "2.0", None),
@@ -39,7 +41,7 @@ def test_scope_services_versions_and_clock_are_recorded(go, cloud, run, nothing_
 
 def test_the_requests_are_those_of_a_recorded_run(go, cloud):
     go("auth")
-    assert [(one["method"], one["service"], one["status"]) for one in go.record("auth")["calls"]] == [
+    assert [(call["method"], call["service"], call["status"]) for call in go.record("auth")["calls"]] == [
         ("GET", "identity", 200),
         ("POST", "identity", 201),
         ("GET", "image", 300),
@@ -62,17 +64,17 @@ def test_a_wrong_password(error, cloud, know_cloud, run, nothing_secret):
     entry["auth"]["password"] = cloud.password = "not-the-word"
     cloud.password = "the-word"
     know_cloud(small=entry)
-    found = error("auth")
-    assert (found["kind"], found["status"]) == ("unauthorized", 401)
-    assert found["message"].startswith("getting a token for small: the cloud said (401): The request you have made")
+    failure = error("auth")
+    assert (failure["kind"], failure["status"]) == ("unauthorized", 401)
+    assert failure["message"].startswith("getting a token for small: the cloud said (401): The request you have made")
     cloud.password = "not-the-word"
     nothing_secret(cloud, run.directory)
 
 
 def test_a_service_that_the_catalogue_lacks(error):
-    found = error("auth", services=["identity", "dns"])
-    assert found["kind"] == "catalog"
-    assert found["message"].startswith("the catalogue has no service dns; it has block-storage, compute, identity")
+    failure = error("auth", services=["identity", "dns"])
+    assert failure["kind"] == "catalog"
+    assert failure["message"].startswith("the catalogue has no service dns; it has block-storage, compute, identity")
 
 
 @pytest.mark.parametrize(
@@ -87,21 +89,21 @@ def test_a_service_that_the_catalogue_lacks(error):
 )
 def test_a_service_that_does_not_answer_fails_this_stage(error, cloud, service, place, how):
     cloud.trouble("GET", place, how, times=99)
-    found = error("auth")
-    assert (found["kind"], found["resource"]) == ("unreachable", service)
-    assert found["message"].startswith(f"the service {service} does not answer: ")
+    failure = error("auth")
+    assert (failure["kind"], failure["resource"]) == ("unreachable", service)
+    assert failure["message"].startswith(f"the service {service} does not answer: ")
 
 
 def test_a_service_that_hangs_ends_with_the_stage(error, cloud):
     cloud.trouble("GET", "/compute", "hang", times=99)
-    found = error("auth", timeout=0.3)
-    assert found["message"] == "the service compute does not answer: ReadTimeout"
+    failure = error("auth", timeout=0.3)
+    assert failure["message"] == "the service compute does not answer: ReadTimeout"
 
 
 def test_an_unknown_cloud(error):
-    found = error("auth", cloud="nowhere")
-    assert found["kind"] == "config"
-    assert found["message"].startswith("the cloud nowhere cannot be used: ")
+    failure = error("auth", cloud="nowhere")
+    assert failure["kind"] == "config"
+    assert failure["message"].startswith("the cloud nowhere cannot be used: ")
 
 
 def test_a_second_call_asks_nobody_and_keeps_the_first_record(go, cloud):
@@ -131,7 +133,7 @@ def test_check_mode_asks_and_writes_nothing(go, cloud, run):
 def test_a_folder_that_is_no_run_is_said(go, tmp_path):
     result = go("auth", run_dir=str(tmp_path))
     assert result["failed"] is True
-    assert "is no run's directory" in result["msg"]
+    assert "is not the directory of a run" in result["msg"]
 
 
 def test_a_run_that_another_process_works_on_is_refused(go, run, cloud):
@@ -147,7 +149,7 @@ class Access:
     def __init__(self, **offered):
         self.service_catalog = self
         self.catalog = [
-            {"type": name.replace("_", "-"), "endpoints": [{"interface": one} for one in interfaces]}
+            {"type": name.replace("_", "-"), "endpoints": [{"interface": interface} for interface in interfaces]}
             for name, interfaces in offered.items()
         ]
 
@@ -163,7 +165,7 @@ def test_the_sdk_is_asked_for_block_storage_by_its_own_name(name):
 
 
 def test_a_service_that_the_sdk_does_not_know_is_said():
-    with pytest.raises(StageError, match="the SDK knows no service backup-of-mine"):
+    with pytest.raises(StageError, match="the SDK does not know the service backup-of-mine"):
         module.proxy_of(SimpleNamespace(), "backup-of-mine")
 
 

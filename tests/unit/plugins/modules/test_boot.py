@@ -73,46 +73,46 @@ def directory(body, run):
 
 
 def test_the_request_carries_the_run_and_its_nonces(body):
-    found, run = body()
+    request, run = body()
     nonces = guest.nonces(run.id, run.record["started"])
-    assert (found["name"], found["flavorRef"]) == (NAME, "flavor-1")
-    assert found["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces["metadata"]}
-    assert base64.b64decode(found["user_data"]).decode() == guest.user_data(nonces["user_data"])
-    assert found["networks"] == [{"uuid": run.resource("network")["id"]}]
-    assert found["security_groups"] == [{"name": run.resource("security_group")["id"]}]
-    assert "availability_zone" not in found
-    assert "host" not in found
+    assert (request["name"], request["flavorRef"]) == (NAME, "flavor-1")
+    assert request["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces["metadata"]}
+    assert base64.b64decode(request["user_data"]).decode() == guest.user_data(nonces["user_data"])
+    assert request["networks"] == [{"uuid": run.resource("network")["id"]}]
+    assert request["security_groups"] == [{"name": run.resource("security_group")["id"]}]
+    assert "availability_zone" not in request
+    assert "host" not in request
 
 
-def disks(found):
+def disks(request):
     return [
-        (one["source_type"], one["destination_type"], one["boot_index"], one["delete_on_termination"])
-        for one in found.get("block_device_mapping_v2", [])
+        (disk["source_type"], disk["destination_type"], disk["boot_index"], disk["delete_on_termination"])
+        for disk in request.get("block_device_mapping_v2", [])
     ]
 
 
 def test_a_volume_comes_at_the_boot_beside_the_image(body):
-    found, run = body()
-    assert found["imageRef"] == run.resource("image")["id"]
-    assert disks(found) == [("image", "local", 0, True), ("volume", "volume", -1, False)]
-    assert [one["uuid"] for one in found["block_device_mapping_v2"]] == [
+    request, run = body()
+    assert request["imageRef"] == run.resource("image")["id"]
+    assert disks(request) == [("image", "local", 0, True), ("volume", "volume", -1, False)]
+    assert [disk["uuid"] for disk in request["block_device_mapping_v2"]] == [
         run.resource("image")["id"],
         run.resource("volume")["id"],
     ]
 
 
 def test_a_volume_comes_after_the_boot(body):
-    found, run = body(attach="after")
-    assert found["imageRef"] == run.resource("image")["id"]
-    assert disks(found) == []
+    request, run = body(attach="after")
+    assert request["imageRef"] == run.resource("image")["id"]
+    assert disks(request) == []
 
 
 def test_a_server_boots_from_its_volume(body, cloud):
     cloud.states["volumes"] = [{"status": "available", "bootable": "true"}]
-    found, run = body(volume="image", attach="root")
-    assert "imageRef" not in found
-    assert disks(found) == [("volume", "volume", 0, False)]
-    assert found["block_device_mapping_v2"][0]["uuid"] == run.resource("volume")["id"]
+    request, run = body(volume="image", attach="root")
+    assert "imageRef" not in request
+    assert disks(request) == [("volume", "volume", 0, False)]
+    assert request["block_device_mapping_v2"][0]["uuid"] == run.resource("volume")["id"]
 
 
 def test_a_server_does_not_boot_from_an_empty_volume(body):
@@ -122,27 +122,27 @@ def test_a_server_does_not_boot_from_an_empty_volume(body):
 
 @pytest.mark.parametrize("attach", ["at_boot", "after"])
 def test_a_server_without_a_volume(body, attach):
-    found, run = body(volume="none", attach=attach)
-    assert found["imageRef"] == run.resource("image")["id"]
-    assert disks(found) == []
+    request, run = body(volume="none", attach=attach)
+    assert request["imageRef"] == run.resource("image")["id"]
+    assert disks(request) == []
 
 
 def test_a_port_brings_its_own_security_group(body):
-    found, run = body(port="precreated")
-    assert found["networks"] == [{"port": run.resource("port")["id"]}]
-    assert "security_groups" not in found
+    request, run = body(port="precreated")
+    assert request["networks"] == [{"port": run.resource("port")["id"]}]
+    assert "security_groups" not in request
 
 
 def test_a_network_without_port_security_is_asked_for_no_group(body, cloud):
     cloud.put("networks", name="lan", port_security_enabled=False)
-    found, run = body(network="lan")
-    assert found["networks"] == [{"uuid": run.resource("network")["id"]}]
-    assert "security_groups" not in found
+    request, run = body(network="lan")
+    assert request["networks"] == [{"uuid": run.resource("network")["id"]}]
+    assert "security_groups" not in request
 
 
 def test_zone_and_host_are_asked_for(body):
-    found, _run = body(availability_zone="az1", host="compute1")
-    assert (found["availability_zone"], found["host"]) == ("az1", "compute1")
+    request, _run = body(availability_zone="az1", host="compute1")
+    assert (request["availability_zone"], request["host"]) == ("az1", "compute1")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_zone_and_host_are_asked_for(body):
 def test_a_boot_before_its_time(error, go, cloud, stages, words):
     for name in stages:
         go(name)
-    found = error("boot")
-    assert (found["kind"], found["message"]) == ("invalid", words)
+    failure = error("boot")
+    assert (failure["kind"], failure["message"]) == ("invalid", words)
     assert cloud.asked("POST", "/servers") == []
 
 
@@ -177,8 +177,11 @@ def test_a_server_is_made_and_followed_until_it_is_active(go, cloud):
     assert result["changed"] is True
     record = result["record"]
     server = cloud.all("servers")[0]
-    assert [(one["kind"], one["made"]) for one in record["resources"]] == [("flavor", False), ("server", True)]
-    assert [one["state"] for one in record["waits"][0]["states"]] == [
+    assert [(resource["kind"], resource["made"]) for resource in record["resources"]] == [
+        ("flavor", False),
+        ("server", True),
+    ]
+    assert [state["state"] for state in record["waits"][0]["states"]] == [
         "BUILD, scheduling, no state",
         "BUILD, spawning, no state",
         "ACTIVE, running",
@@ -200,9 +203,11 @@ def test_a_server_is_made_and_followed_until_it_is_active(go, cloud):
 @pytest.mark.usefixtures("ready")
 def test_the_request_has_a_number_of_its_own_and_the_clouds(go, cloud):
     record = go("boot")["record"]
-    post = next(one for one in cloud.requests if (one.method, one.path) == ("POST", "/compute/v2.1/servers"))
+    post = next(
+        request for request in cloud.requests if (request.method, request.path) == ("POST", "/compute/v2.1/servers")
+    )
     assert post.headers["X-OpenStack-Request-ID"] == record["details"]["request_id"]
-    (call,) = [one for one in record["calls"] if one["path"].endswith("/servers") and one["method"] == "POST"]
+    (call,) = [call for call in record["calls"] if call["path"].endswith("/servers") and call["method"] == "POST"]
     assert cloud.asked("GET", f"/os-instance-actions/{call['request_id']}")
 
 
@@ -210,7 +215,9 @@ def test_the_request_has_a_number_of_its_own_and_the_clouds(go, cloud):
 @pytest.mark.parametrize("key", [None, "planted-key"])
 def test_the_request_is_traced_where_there_is_a_key(go, cloud, key):
     result = go("boot", profiler_key=key)
-    post = next(one for one in cloud.requests if (one.method, one.path) == ("POST", "/compute/v2.1/servers"))
+    post = next(
+        request for request in cloud.requests if (request.method, request.path) == ("POST", "/compute/v2.1/servers")
+    )
     trace = result["record"]["details"].get("trace")
     signed = osprofiler.headers(key, trace) if key else {}
     assert {name: text for name, text in post.headers.items() if name.startswith("X-Trace-")} == signed
@@ -221,12 +228,12 @@ def test_the_request_is_traced_where_there_is_a_key(go, cloud, key):
 def test_a_server_that_fails_is_left_at_once_with_the_clouds_words(error, go, cloud):
     fault = {"code": 500, "created": "2026-11-21T06:54:11Z", "message": "No valid host was found."}
     cloud.states["servers"] = [BUILD[0], {"status": "ERROR", "fault": fault}]
-    found = error("boot")
+    failure = error("boot")
     request = go.record("boot")["details"]["request_id"]
-    assert (found["kind"], found["said"], found["request_id"]) == ("build_failed", fault["message"], request)
-    assert found["message"] == f"the server {NAME} is in the state ERROR, the cloud said: No valid host was found."
-    assert request in found["hint"]
-    assert found["details"] == {"fault": fault}
+    assert (failure["kind"], failure["said"], failure["request_id"]) == ("build_failed", fault["message"], request)
+    assert failure["message"] == f"the server {NAME} is in the state ERROR, the cloud said: No valid host was found."
+    assert request in failure["hint"]
+    assert failure["details"] == {"fault": fault}
     assert go.record("boot")["details"]["events"]
 
 
@@ -239,9 +246,9 @@ def test_a_server_that_fails_without_a_reason(error, cloud):
 @pytest.mark.usefixtures("ready")
 def test_a_server_that_is_never_active_ends_with_the_stage(error, go, cloud):
     cloud.states["servers"] = [BUILD[1]]
-    found = error("boot", timeout=0.1)
-    assert found["kind"] == "deadline"
-    assert "at last it was BUILD, spawning, no state" in found["message"]
+    failure = error("boot", timeout=0.1)
+    assert failure["kind"] == "deadline"
+    assert "the last state was BUILD, spawning, no state" in failure["message"]
     assert go.record("boot")["details"]["events"]
     assert go.record("boot")["waits"][0]["timed_out"] is True
 
@@ -267,15 +274,15 @@ def test_a_server_with_a_longer_name_is_not_taken_for_it(go, cloud):
     cloud.put("servers", name=f"{NAME}-2")
     cloud.trouble("POST", "/servers$", "reset")
     go("boot")
-    assert sorted(one["name"] for one in cloud.all("servers")) == [NAME, f"{NAME}-2"]
+    assert sorted(server["name"] for server in cloud.all("servers")) == [NAME, f"{NAME}-2"]
 
 
 @pytest.mark.usefixtures("ready")
 def test_a_quota_that_is_used_up(error, cloud):
     cloud.trouble("POST", "/servers$", "nova quota instances")
-    found = error("boot")
-    assert (found["kind"], found["status"]) == ("quota", 403)
-    assert found["said"] == "Quota exceeded for instances: Requested 100, but already used 2 of 60 instances"
+    failure = error("boot")
+    assert (failure["kind"], failure["status"]) == ("quota", 403)
+    assert failure["said"] == "Quota exceeded for instances: Requested 100, but already used 2 of 60 instances"
 
 
 @pytest.mark.usefixtures("ready")
@@ -286,15 +293,15 @@ def test_a_flavor_is_named(go, cloud):
 
 @pytest.mark.usefixtures("ready")
 def test_a_flavor_that_is_not_there(error):
-    found = error("boot", flavor="nope")
-    assert found["message"] == "the cloud has no flavor nope; it has probe"
+    failure = error("boot", flavor="nope")
+    assert failure["message"] == "the cloud has no flavor nope; it has probe"
 
 
 @pytest.mark.usefixtures("ready")
 def test_a_volume_is_attached_after_the_boot(go, cloud):
     record = go("boot", attach="after")["record"]
     assert cloud.all("volumes")[0]["status"] == "in-use"
-    assert [one["for"] for one in record["waits"]] == [
+    assert [wait["for"] for wait in record["waits"]] == [
         f"the server {NAME} to be active",
         "the volume stackproof-run-1-volume to be in use",
     ]
@@ -303,8 +310,8 @@ def test_a_volume_is_attached_after_the_boot(go, cloud):
 @pytest.mark.usefixtures("ready")
 def test_a_volume_that_is_not_attached(error, cloud):
     cloud.watchers.append(lambda _request: cloud.all("volumes")[0].update(status="available"))
-    found = error("boot", attach="after")
-    assert found["message"] == "the volume stackproof-run-1-volume is available, not attached"
+    failure = error("boot", attach="after")
+    assert failure["message"] == "the volume stackproof-run-1-volume is available, not attached"
 
 
 def test_the_floating_ip_comes_to_the_servers_port(go, cloud):

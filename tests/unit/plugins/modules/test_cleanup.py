@@ -80,7 +80,7 @@ def test_all_runs_of_a_folder_are_cleaned(call, cloud, left_run, runs):
     for name in ("run-1", "run-2", "run-3"):
         left_run(name)
     result = call(module, runs=str(runs))
-    assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-2", "run-3"]
+    assert [run["run_id"] for run in result["runs"]] == ["run-1", "run-2", "run-3"]
     assert cloud.all("networks") == []
 
 
@@ -88,8 +88,8 @@ def test_only_runs_older_than_an_age_are_cleaned(call, cloud, left_run, runs):
     left_run("run-1", timedelta(hours=13))
     left_run("run-2", timedelta(hours=11))
     result = call(module, runs=str(runs), older_than="12h")
-    assert [one["run_id"] for one in result["runs"]] == ["run-1"]
-    assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-2-network"]
+    assert [run["run_id"] for run in result["runs"]] == ["run-1"]
+    assert [network["name"] for network in cloud.all("networks")] == ["stackproof-run-2-network"]
 
 
 def test_a_run_that_goes_on_is_left_alone(call, cloud, left_run, runs):
@@ -129,8 +129,8 @@ def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud,
     result = call(module, runs=str(runs))
     assert result["failed"] is True
     assert str(runs / "run-2") in result["msg"]
-    assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-3"]
-    assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-2-network"]
+    assert [run["run_id"] for run in result["runs"]] == ["run-1", "run-3"]
+    assert [network["name"] for network in cloud.all("networks")] == ["stackproof-run-2-network"]
 
 
 def refused(call, cloud, run):
@@ -144,8 +144,8 @@ def test_a_run_of_another_user_is_not_cleaned(call, cloud, left_run, monkeypatch
     """Who writes a ledger says what is removed, and in whose name is another matter."""
     run, owner = left_run("run-1"), os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    said = refused(call, cloud, run)
-    assert f"{run.directory} belongs to another user (number {owner}), so nothing that it names is removed" in said
+    message = refused(call, cloud, run)
+    assert f"{run.directory} belongs to another user (number {owner}), so nothing that it names is removed" in message
 
 
 @pytest.mark.parametrize("name", ["run.json", "ledger.jsonl"])
@@ -153,10 +153,10 @@ def test_a_file_of_another_user_in_a_run_of_ones_own_is_not_believed(call, cloud
     run, lstat = left_run("run-1"), os.lstat
 
     def of_another(path, **more):
-        found = lstat(path, **more)
+        status = lstat(path, **more)
         if os.path.basename(path) != name:
-            return found
-        return os.stat_result([*found[:4], found.st_uid + 1, *found[5:10]])
+            return status
+        return os.stat_result([*status[:4], status.st_uid + 1, *status[5:10]])
 
     monkeypatch.setattr(os, "lstat", of_another)
     assert f"{name} belongs to another user" in refused(call, cloud, run)
@@ -167,9 +167,7 @@ def test_a_record_in_a_directory_of_another_name_is_not_believed(call, cloud, le
     """The directory's name says whose mark is looked for: a short one would be that of many."""
     run = left_run("run-1")
     os.rename(run.directory, runs / name)
-    assert "is called as no run, or has the record of another one: run-1" in refused(
-        call, cloud, run_module.Run(runs / name)
-    )
+    assert "does not have the name of its run, run-1" in refused(call, cloud, run_module.Run(runs / name))
 
 
 @pytest.mark.parametrize("name", ["run.json", "ledger.jsonl"])
@@ -178,7 +176,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(call, cloud, left_run, na
     os.unlink(run.path(name))
     os.symlink(other.path(name), run.path(name))
     result = call(module, run_dir=run.directory)
-    assert f"{run.path(name)} is no file of a run's own, but a link or something else" in result["msg"]
+    assert f"{run.path(name)} is not a regular file, so it is not a run's own" in result["msg"]
     assert cloud.requests == []
 
 
@@ -188,8 +186,8 @@ def test_a_run_whose_cloud_is_unknown_does_not_keep_the_others_from_it(call, clo
     result = call(module, runs=str(runs))
     assert result["failed"] is True
     assert "elsewhere" in result["msg"]
-    assert [one["run_id"] for one in result["runs"]] == ["run-2"]
-    assert [one["name"] for one in cloud.all("networks")] == ["stackproof-run-1-network"]
+    assert [run["run_id"] for run in result["runs"]] == ["run-2"]
+    assert [network["name"] for network in cloud.all("networks")] == ["stackproof-run-1-network"]
 
 
 def test_another_name_of_the_cloud_may_be_given(call, cloud, left_run, know_cloud):
@@ -204,7 +202,9 @@ def test_what_stays_fails_the_module_with_the_reason(call, cloud, left_run):
     cloud.all("networks")[0].update(name="production", description="")
     result = call(module, run_dir=run.directory)
     assert result["failed"] is True
-    assert result["msg"].startswith("Not all could be removed: network stackproof-run-1-network: it does not carry the")
+    assert result["msg"].startswith(
+        "Not everything could be removed: network stackproof-run-1-network: it does not carry the"
+    )
     assert (result["runs"][0]["made"], result["runs"][0]["deleted"]) == (1, 0)
     assert record(run)["leftovers"] == result["runs"][0]["left"]
 
@@ -268,10 +268,10 @@ def test_a_run_that_somebody_works_on_is_not_cleaned(call, cloud, left_run):
     ("options", "words"),
     [
         ({"runs": "/nonexistent/runs"}, "there is no folder /nonexistent/runs. Give a directory"),
-        ({"run_dir": "/nonexistent/run"}, "is no run's directory"),
-        ({"runs": "/tmp", "older_than": "12"}, "'12' is no age"),
-        ({"runs": "/tmp", "older_than": "1y"}, "'1y' is no age"),
-        ({"runs": "/tmp", "older_than": "999999999999w"}, "'999999999999w' is no age"),
+        ({"run_dir": "/nonexistent/run"}, "is not the directory of a run"),
+        ({"runs": "/tmp", "older_than": "12"}, "'12' is not an age"),
+        ({"runs": "/tmp", "older_than": "1y"}, "'1y' is not an age"),
+        ({"runs": "/tmp", "older_than": "999999999999w"}, "'999999999999w' is not an age"),
         ({}, "one of the following is required"),
         ({"run_dir": "/x", "runs": "/y"}, "mutually exclusive"),
     ],
@@ -286,8 +286,8 @@ def test_what_makes_no_sense_is_said(call, options, words):
     ("age", "seconds"), [("0s", 0), ("90s", 90), ("5m", 300), ("2h", 7200), ("1d", 86400), ("2w", 1209600)]
 )
 def test_ages(age, seconds):
-    found = (datetime.now(UTC) - module.limit_of(age)).total_seconds()
-    assert found == pytest.approx(seconds, abs=1)
+    difference = (datetime.now(UTC) - module.limit_of(age)).total_seconds()
+    assert difference == pytest.approx(seconds, abs=1)
 
 
 def test_without_an_age_a_run_of_a_clock_that_was_set_back_is_cleaned_too(call, cloud, left_run, runs):
@@ -295,7 +295,7 @@ def test_without_an_age_a_run_of_a_clock_that_was_set_back_is_cleaned_too(call, 
     run.record["started"] = "2099-01-01T00:00:00+00:00"
     run.save()
     result = call(module, runs=str(runs))
-    assert [one["run_id"] for one in result["runs"]] == ["run-1"]
+    assert [run["run_id"] for run in result["runs"]] == ["run-1"]
     assert cloud.all("networks") == []
 
 
@@ -310,7 +310,7 @@ def test_a_ledger_with_a_byte_that_is_no_text_does_not_keep_the_others_from_it(c
     ledger = runs / "run-2" / "ledger.jsonl"
     ledger.write_bytes(b"\xff" + ledger.read_bytes())
     result = call(module, runs=str(runs))
-    assert [one["run_id"] for one in result["runs"]] == ["run-1", "run-2", "run-3"]
+    assert [run["run_id"] for run in result["runs"]] == ["run-1", "run-2", "run-3"]
     assert f"damaged line line 1 of {ledger}: it cannot be read" in result["msg"]
     # What the rest of the damaged ledger has is removed as well.
     assert cloud.all("networks") == []

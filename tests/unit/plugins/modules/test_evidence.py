@@ -126,7 +126,7 @@ def test_check_mode_files_nothing(call, asked, warned):
 def test_a_folder_that_is_no_run_is_said(call, tmp_path):
     result = call(module, run_dir=str(tmp_path), hosts=[], platform=PLATFORM, reads={})
     assert result["failed"]
-    assert "is no run's directory" in result["msg"]
+    assert "is not the directory of a run" in result["msg"]
 
 
 def test_a_run_that_another_process_works_on_is_left_alone(call, asked):

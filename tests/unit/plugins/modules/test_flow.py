@@ -154,7 +154,7 @@ def test_a_broken_flow_is_said_with_its_file(call, directory, tmp_path, which, t
 def test_a_folder_that_is_no_run_is_said(call, tmp_path, which):
     result = call(which, run_dir=str(tmp_path), flows=FILES)
     assert result["failed"]
-    assert "is no run's directory" in result["msg"]
+    assert "is not the directory of a run" in result["msg"]
 
 
 def test_a_missing_library_is_said(call, directory, monkeypatch):

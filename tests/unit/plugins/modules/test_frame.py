@@ -21,7 +21,7 @@ AT = {"run_dir": "/nowhere"}
 # Options of a module, and what in it is broken; of all others the run's directory is opened by the frame of stages.
 BROKEN = {
     "bundle_info": ({"directory": "/nowhere", "services": [], "flows": []}, "modules.bundle_info", "read"),
-    "cleanup": (AT, "modules.cleanup", "chosen"),
+    "cleanup": (AT, "modules.cleanup", "chosen_runs"),
     "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "file"),
     "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "as_record"),
     "evidence_info": ({"parts": [], "platform": {}}, "module_utils._collect.host_facts", "read"),
@@ -64,10 +64,10 @@ def test_a_defect_in_the_removal_of_one_run_of_many_keeps_its_traceback(call, ru
     def broken(*_args):
         raise RuntimeError("no such thing")
 
-    monkeypatch.setattr(cleanup, "clean_one", broken)
+    monkeypatch.setattr(cleanup, "clean_run", broken)
     monkeypatch.setattr(_traceback, "_is_traceback_enabled", lambda _event: True)
     result = call(cleanup, run_dir=run.directory)
     assert result["msg"].startswith(
-        f"Not all could be removed: cleaning up the run {run.id}: RuntimeError: no such thing. This is a defect of "
+        f"Not everything could be removed: cleaning up the run {run.id}: RuntimeError: no such thing. This is a defect "
     )
     assert "in broken" in result["exception"]

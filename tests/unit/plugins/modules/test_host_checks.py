@@ -174,7 +174,7 @@ def test_check_mode_checks_nothing(check, run, suite_says):
 def test_a_folder_that_is_no_run_is_said(check, tmp_path):
     result = check(run_dir=str(tmp_path))
     assert result["failed"]
-    assert "is no run's directory" in result["msg"]
+    assert "is not the directory of a run" in result["msg"]
 
 
 def test_a_run_that_another_process_works_on_is_left_alone(check, run, suite_says):

@@ -50,7 +50,9 @@ def test_an_image_is_chosen_and_described(go, cloud):
     result = go("image")
     assert result["changed"] is False
     record = result["record"]
-    assert [(one["kind"], one["name"], one["made"]) for one in record["resources"]] == [("image", "probe", False)]
+    assert [(resource["kind"], resource["name"], resource["made"]) for resource in record["resources"]] == [
+        ("image", "probe", False)
+    ]
     assert record["details"]["chosen"] == "the smallest that can be booted"
     assert record["details"]["image"] == {
         "size": 25165824,
@@ -73,20 +75,20 @@ def test_an_image_is_named(go, cloud, by):
 
 
 def test_an_image_that_is_not_there(error):
-    found = error("image", image="nope")
-    assert (found["kind"], found["resource"]) == ("not_found", "nope")
+    failure = error("image", image="nope")
+    assert (failure["kind"], failure["resource"]) == ("not_found", "nope")
 
 
 def test_two_images_of_one_name(error, cloud):
     cloud.put("images", name="probe")
-    found = error("image", image="probe")
-    assert (found["kind"], found["hint"]) == ("ambiguous", "Give the id instead of the name.")
+    failure = error("image", image="probe")
+    assert (failure["kind"], failure["hint"]) == ("ambiguous", "Give the id instead of the name.")
 
 
 def test_an_image_that_is_not_ready(error, cloud):
     cloud.all("images")[1]["status"] = "saving"
-    found = error("image", image="probe")
-    assert found["message"] == "the image probe is saving, not active"
+    failure = error("image", image="probe")
+    assert failure["message"] == "the image probe is saving, not active"
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def test_a_file_is_uploaded_and_compared(go, cloud, file, run):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "found"),
+    ("name", "options", "disk_format"),
     [
         ("a.img", {}, "raw"),
         ("a.QCOW2", {}, "qcow2"),
@@ -130,22 +132,22 @@ def test_a_file_is_uploaded_and_compared(go, cloud, file, run):
         ("a.img", {"disk_format": "vdi"}, "vdi"),
     ],
 )
-def test_the_format_follows_from_the_name(go, cloud, tmp_path, name, options, found):
+def test_the_format_follows_from_the_name(go, cloud, tmp_path, name, options, disk_format):
     (tmp_path / name).write_bytes(b"x")
     go("image", file=str(tmp_path / name), **options)
-    assert cloud.bodies[0][1]["disk_format"] == found
+    assert cloud.bodies[0][1]["disk_format"] == disk_format
 
 
 def test_a_file_goes_into_a_chosen_store(go, cloud, file):
     record = go("image", file=str(file), store="rgw")["record"]
-    sent = next(one for one in cloud.requests if one.method == "PUT")
+    sent = next(request for request in cloud.requests if request.method == "PUT")
     assert sent.headers["X-Image-Meta-Store"] == "rgw"
     assert record["details"]["stores_offered"] == ["ceph", "rgw"]
 
 
 def test_a_store_that_is_not_there(error, cloud, file):
-    found = error("image", file=str(file), store="tape")
-    assert found["message"] == "the cloud has no image store tape; it has ceph, rgw"
+    failure = error("image", file=str(file), store="tape")
+    assert failure["message"] == "the cloud has no image store tape; it has ceph, rgw"
     assert cloud.asked("POST", "/images") == []
 
 
@@ -164,9 +166,9 @@ def test_an_image_that_is_not_the_file(error, cloud, file, change, words):
                     image.update(change)
 
     cloud.watchers.append(falsify)
-    found = error("image", file=str(file))
-    assert found["kind"] == "conflict"
-    assert f"the image stackproof-run-1-image differs from {file}: {words}" in found["message"]
+    failure = error("image", file=str(file))
+    assert failure["kind"] == "conflict"
+    assert f"the image stackproof-run-1-image differs from {file}: {words}" in failure["message"]
 
 
 def test_an_image_that_dies_while_it_is_stored(error, cloud, file):
@@ -181,8 +183,8 @@ def test_an_image_that_dies_while_it_is_stored(error, cloud, file):
             else None
         )
     )
-    found = error("image", file=str(file))
-    assert found["message"] == "the image stackproof-run-1-image became killed"
+    failure = error("image", file=str(file))
+    assert failure["message"] == "the image stackproof-run-1-image became killed"
 
 
 def test_an_upload_that_is_cut_off_is_not_repeated(error, cloud, file):
@@ -200,9 +202,9 @@ def test_a_token_that_expires_before_the_upload_is_renewed(go, cloud, file):
 
 
 def test_a_file_that_is_not_there(error, cloud, tmp_path):
-    found = error("image", file=str(tmp_path / "none.img"))
-    assert found["kind"] == "files"
-    assert "No such file" in found["message"]
+    failure = error("image", file=str(tmp_path / "none.img"))
+    assert failure["kind"] == "files"
+    assert "No such file" in failure["message"]
     assert cloud.asked("POST", "/images") == []
 
 
@@ -220,17 +222,17 @@ def test_an_upload_can_be_sent_again():
 
 
 def test_an_upload_is_counted_and_summed_up():
-    data, said = b"0123456789" * 1000, []
-    upload = module.Upload(io.BytesIO(data), len(data), said.append)
-    upload._said -= 1
+    data, lines = b"0123456789" * 1000, []
+    upload = module.Upload(io.BytesIO(data), len(data), lines.append)
+    upload._last_report -= 1
     chunks = [upload.read(4000), upload.read(4000), upload.read(-1), upload.read(4000)]
     assert b"".join(chunks) == data
     assert (len(upload), upload.sha512) == (len(data), hashlib.sha512(data).hexdigest())
-    assert said == ["uploading: 0 of 0 MiB, 40 %"]
+    assert lines == ["uploading: 0 of 0 MiB, 40 %"]
 
 
 @pytest.mark.parametrize(
-    ("size", "algorithm", "value", "found"),
+    ("size", "algorithm", "value", "differences"),
     [
         (10, "sha512", "ab", ""),
         (11, "sha512", "ab", "11 bytes instead of 10"),
@@ -238,12 +240,12 @@ def test_an_upload_is_counted_and_summed_up():
         (11, "sha512", "cd", "11 bytes instead of 10, sha512 cd... instead of ab..."),
     ],
 )
-def test_differences_are_told(size, algorithm, value, found):
+def test_differences_are_put_into_words(size, algorithm, value, differences):
     image = SimpleNamespace(size=size, hash_algo=algorithm, hash_value=value)
-    assert module.compare(image, 10, "ab") == found
+    assert module.compare(image, 10, "ab") == differences
 
 
-# What Glance itself knows of an image; whatever else is in its answer is one of the image's further properties.
+# The fields of an image that Glance itself has. Any other field of its answer is a further property of the image.
 KNOWN = [
     "checksum", "container_format", "created_at", "disk_format", "file", "id", "min_disk", "min_ram", "name",
     "os_hash_algo", "os_hash_value", "os_hidden", "owner", "protected", "schema", "self", "size", "status", "tags",

@@ -148,7 +148,7 @@ def test_an_answer_of_an_unknown_form_leaves_a_run_its_end(call, cloud, booted, 
     assert not result.get("failed")
     assert result["instance"] is None
     ((check,),) = (host["checks"] for host in record(booted)["hosts"])
-    assert "is no JSON" in check["reason"] or "an answer of an unknown form" in check["reason"]
+    assert "is not JSON" in check["reason"] or "an answer of an unknown form" in check["reason"]
 
 
 def test_a_server_or_a_run_must_be_said(call):
@@ -156,4 +156,4 @@ def test_a_server_or_a_run_must_be_said(call):
 
 
 def test_a_folder_that_is_no_run_is_said(call, tmp_path):
-    assert "is no run's directory" in call(module, cloud="small", run_dir=str(tmp_path))["msg"]
+    assert "is not the directory of a run" in call(module, cloud="small", run_dir=str(tmp_path))["msg"]

@@ -38,7 +38,7 @@ def test_a_guest_is_followed_until_it_has_proved_both(go, cloud, booted, console
     result = go("metadata")
     assert (result["changed"], result.get("failed")) == (False, None)
     record = result["record"]
-    assert [one["state"] for one in record["waits"][0]["states"]] == [
+    assert [state["state"] for state in record["waits"][0]["states"]] == [
         "no console output",
         "disks",
         "lease of 192.168.222.44",
@@ -54,10 +54,10 @@ def test_a_guest_is_followed_until_it_has_proved_both(go, cloud, booted, console
 def test_the_nonce_of_another_run_is_found_out_at_once(error, cloud, booted, console):
     cloud.console = console("0b5a3a1e-7a39-4f9e-9d52-6d1f7b6c2a10").replace("stackproof-guest", "other")
     cloud.console = cloud.console.replace('"stackproof_nonce":"', '"stackproof_nonce":"x')
-    found = error("metadata", timeout=30)
-    assert found["kind"] == "wrong_metadata"
-    assert "that of 0b5a3a1e-7a39-4f9e-9d52-6d1f7b6c2a10" in found["message"]
-    assert found["resource"] == booted["name"]
+    failure = error("metadata", timeout=30)
+    assert failure["kind"] == "wrong_metadata"
+    assert "that of 0b5a3a1e-7a39-4f9e-9d52-6d1f7b6c2a10" in failure["message"]
+    assert failure["resource"] == booted["name"]
     assert len(cloud.asked("POST", "/action")) == 1
 
 
@@ -66,9 +66,9 @@ def test_the_nonce_of_another_run_is_found_out_at_once(error, cloud, booted, con
 )
 def test_what_is_missing_at_the_deadline_is_named(error, go, cloud, booted, console, share, kind):
     cloud.console = part(console(booted["id"]), share)
-    found = error("metadata", timeout=0.05)
-    assert found["kind"] == kind
-    assert found["message"].startswith("the server stackproof-run-1-server: ")
+    failure = error("metadata", timeout=0.05)
+    assert failure["kind"] == kind
+    assert failure["message"].startswith("the server stackproof-run-1-server: ")
     assert go.record("metadata")["waits"][0]["timed_out"] is True
     assert go.record("metadata")["details"]["guest"]["lines"] == len(cloud.console.splitlines())
 
@@ -78,7 +78,7 @@ def test_a_console_that_is_not_there_yet_is_waited_for(go, cloud, booted, consol
     cloud.trouble("POST", "/action", "nova not found", times=2)
     record = go("metadata")["record"]
     assert record["status"] == "ok"
-    assert [one["state"] for one in record["waits"][0]["states"]] == ["no console output", "both read"]
+    assert [state["state"] for state in record["waits"][0]["states"]] == ["no console output", "both read"]
     assert booted["status"] == "ACTIVE"
 
 
@@ -89,7 +89,7 @@ def test_a_look_at_the_console_that_is_lost_is_repeated(go, cloud, console, how)
     cloud.trouble("POST", "/action", how)
     record = go("metadata")["record"]
     assert record["status"] == "ok"
-    assert [one["state"] for one in record["waits"][0]["states"]] == ["both read"]
+    assert [state["state"] for state in record["waits"][0]["states"]] == ["both read"]
 
 
 @pytest.mark.usefixtures("booted")
@@ -133,14 +133,17 @@ def test_the_guest_is_reached_by_its_floating_ip(go, is_open):
 @pytest.mark.usefixtures("reachable")
 def test_a_guest_that_does_not_answer(error, go, monkeypatch):
     monkeypatch.setattr(reach, "ping", lambda _address: reach.outcome("silent", "no echo reply"))
-    found = error("metadata", timeout=0.1)
-    assert (found["kind"], found["message"]) == ("unreachable", "the guest is up, but 127.0.0.1 does not answer ping")
+    failure = error("metadata", timeout=0.1)
+    assert (failure["kind"], failure["message"]) == (
+        "unreachable",
+        "the guest is up, but 127.0.0.1 does not answer ping",
+    )
     assert go.record("metadata")["details"]["reached"]["ping"]["said"] == "no echo reply"
 
 
 def test_metadata_before_its_time(error, cloud):
-    found = error("metadata")
-    assert (found["kind"], found["message"]) == ("invalid", "there is no server yet")
+    failure = error("metadata")
+    assert (failure["kind"], failure["message"]) == ("invalid", "there is no server yet")
     assert cloud.requests == []
 
 

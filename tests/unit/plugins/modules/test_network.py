@@ -26,7 +26,7 @@ def bodies(cloud, word):
 
 
 def made(record):
-    return [(one["kind"], one["name"]) for one in record["resources"] if one["made"]]
+    return [(resource["kind"], resource["name"]) for resource in record["resources"] if resource["made"]]
 
 
 def test_a_network_a_subnet_and_a_group_are_made_with_the_mark(go, cloud):
@@ -54,21 +54,22 @@ def test_the_requests_are_those_of_a_recorded_run(go, monkeypatch):
     monkeypatch.setattr(run_module.Run, "has_chosen_id", False)  # that of the recorded run was not
     go("network")
     recorded = RECORDED / "runs" / "20261121-065105-bdb5f5" / "run.json"
-    (stage,) = [one for one in json.loads(recorded.read_text())["stages"] if one["stage"] == "network"]
-    expected = [(one["method"], one["path"], one["status"]) for one in stage["calls"]]
-    calls = [one for one in go.record("network")["calls"] if one["service"] == "network"]
-    assert [(one["method"], one["path"].removeprefix("/network"), one["status"]) for one in calls] == expected
+    (stage,) = [stage for stage in json.loads(recorded.read_text())["stages"] if stage["stage"] == "network"]
+    expected = [(call["method"], call["path"], call["status"]) for call in stage["calls"]]
+    calls = [call for call in go.record("network")["calls"] if call["service"] == "network"]
+    assert [(call["method"], call["path"].removeprefix("/network"), call["status"]) for call in calls] == expected
 
 
 def test_ping_and_ssh_are_let_in(go, cloud):
     go("network")
     assert [
-        (one["protocol"], one.get("port_range_min"), one["direction"]) for one in bodies(cloud, "security_group_rule")
+        (rule["protocol"], rule.get("port_range_min"), rule["direction"])
+        for rule in bodies(cloud, "security_group_rule")
     ] == [
         ("icmp", None, "ingress"),
         ("tcp", 22, "ingress"),
     ]
-    assert {one["security_group_id"] for one in bodies(cloud, "security_group_rule")} == {
+    assert {rule["security_group_id"] for rule in bodies(cloud, "security_group_rule")} == {
         cloud.all("security-groups")[0]["id"]
     }
 
@@ -81,7 +82,7 @@ def test_other_rules_may_be_given(go, cloud):
 
 def test_a_range_of_the_sixth_version_is_refused_before_anything_is_made(go, cloud):
     result = go("network", cidr="fd00:1::/64")
-    assert "fd00:1::/64 is no IPv4 range" in result["msg"]
+    assert "fd00:1::/64 is not an IPv4 range" in result["msg"]
     assert bodies(cloud, "network") == []
 
 
@@ -102,7 +103,7 @@ def test_a_network_without_port_security_gets_no_group(go, cloud, run, port):
     assert record["details"]["no_security_group"] == reason
     assert f"no security group is made: {reason}" in Path(run.path("progress.jsonl")).read_text()
     assert [kind for kind, _name in made(record)] == ([] if port == "nova" else ["port"])
-    assert all("security_groups" not in one for one in bodies(cloud, "port"))
+    assert all("security_groups" not in rule for rule in bodies(cloud, "port"))
 
 
 def test_a_cloud_that_knows_no_port_security_gets_a_group(go, cloud):
@@ -113,8 +114,8 @@ def test_a_cloud_that_knows_no_port_security_gets_a_group(go, cloud):
 
 
 def test_a_network_that_is_not_there(error):
-    found = error("network", network="nope")
-    assert (found["kind"], found["message"]) == (
+    failure = error("network", network="nope")
+    assert (failure["kind"], failure["message"]) == (
         "not_found",
         "the cloud has no network nope that this project may use",
     )
@@ -139,7 +140,7 @@ def test_a_way_out_with_a_floating_ip(go, cloud, external):
     ]
     assert record["details"]["floating_ip"] == "127.0.0.1"
     router, subnet = cloud.all("routers")[0], cloud.all("subnets")[0]
-    interface = next(one for one in record["resources"] if one["kind"] == "router_interface")
+    interface = next(resource for resource in record["resources"] if resource["kind"] == "router_interface")
     assert interface["id"] == f"{router['id']}/{subnet['id']}"
 
 
@@ -157,19 +158,19 @@ def test_a_floating_ip_in_a_network_that_is_there_needs_no_router(go, cloud, ext
     network = cloud.put("networks", name="lan")
     record = go("network", network="lan", floating_ip=True)["record"]
     assert [kind for kind, _name in made(record)] == ["security_group", "floating_ip"]
-    assert {one["id"] for one in record["resources"]} >= {network["id"], external["id"]}
+    assert {resource["id"] for resource in record["resources"]} >= {network["id"], external["id"]}
 
 
 def test_a_floating_ip_without_an_external_network(error):
-    found = error("network", floating_ip=True)
-    assert found["kind"] == "not_found"
-    assert "this project sees no external network" in found["message"]
+    failure = error("network", floating_ip=True)
+    assert failure["kind"] == "not_found"
+    assert "this project sees no external network" in failure["message"]
 
 
 def test_a_choice_of_external_networks_must_be_made(error, cloud, external):
     cloud.put("networks", name="other", **{"router:external": True})
-    found = error("network", floating_ip=True)
-    assert (found["kind"], found["message"]) == ("ambiguous", "there are several external networks: other, public")
+    failure = error("network", floating_ip=True)
+    assert (failure["kind"], failure["message"]) == ("ambiguous", "there are several external networks: other, public")
     assert cloud.all("networks")[0] == external
     assert cloud.bodies == []
 
@@ -182,8 +183,8 @@ def test_an_external_network_is_named(go, cloud, external):
 
 def test_an_external_network_that_is_none(error, cloud):
     cloud.put("networks", name="lan")
-    found = error("network", floating_ip=True, external_network="lan")
-    assert (found["kind"], found["message"]) == (
+    failure = error("network", floating_ip=True, external_network="lan")
+    assert (failure["kind"], failure["message"]) == (
         "invalid",
         "the network lan is not external, so it has no floating IPs",
     )
@@ -212,14 +213,14 @@ def test_rules_that_are_there_are_not_made_again(go, cloud, run):
     cloud.put("security-group-rules", security_group_id=group["id"], protocol="tcp", port_range_min=22)
     run.ledger.write("made", "security_group", f"{MARK}-security-group", id=group["id"])
     go("network")
-    assert [one["protocol"] for one in bodies(cloud, "security_group_rule")] == ["icmp"]
+    assert [rule["protocol"] for rule in bodies(cloud, "security_group_rule")] == ["icmp"]
 
 
 def test_a_quota_that_is_used_up(error, cloud, run):
     cloud.trouble("POST", "/networks", "neutron quota")
-    found = error("network")
-    assert (found["kind"], found["status"]) == ("quota", 409)
-    assert "Raise the project's quota" in found["hint"]
+    failure = error("network")
+    assert (failure["kind"], failure["status"]) == ("quota", 409)
+    assert "Raise the project's quota" in failure["hint"]
     assert run.ledger.__class__(run.path("ledger.jsonl")).find("network", f"{MARK}-network")["event"] == "refused"
 
 

@@ -150,5 +150,5 @@ def test_an_administrators_cloud_is_asked_for_what_only_that_is_told(look, know_
 def test_a_cloud_that_nobody_knows_is_a_failure_of_the_module(call, cloud):
     result = call(module, cloud="nowhere")
     assert result["failed"]
-    assert "known are: small" in result["msg"]
+    assert "known clouds: small" in result["msg"]
     assert not cloud.requests

@@ -139,7 +139,7 @@ def test_check_mode_of_a_run_that_is_only_imagined(call, tmp_path):
 def test_a_folder_that_is_no_run_is_said(call, tmp_path):
     result = call(module, run_dir=str(tmp_path))
     assert result["failed"] is True
-    assert "is no run's directory" in result["msg"]
+    assert "is not the directory of a run" in result["msg"]
 
 
 def test_a_page_is_written_with_a_template_and_named(call, unfinished):

@@ -23,14 +23,14 @@ def runs(tmp_path):
 @pytest.fixture
 def watched(monkeypatch):
     """The runs that got a watch, with the process that is watched."""
-    found = []
+    watches = []
 
     def watch(run, params, process):
-        found.append((run.id, params, process))
+        watches.append((run.id, params, process))
         return True
 
     monkeypatch.setattr(module.watchdog, "watch", watch)
-    return found
+    return watches
 
 
 def test_a_run_gets_a_directory_and_an_id(call, runs):
@@ -58,7 +58,7 @@ def test_check_mode_makes_nothing(call, runs):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"run_id": "No Id"}, "'No Id' is no run id"),
+        ({"run_id": "No Id"}, "'No Id' is not a run id"),
         ({"thresholds": [{"name": "a", "query": "stages[", "max": 1}]}, "the threshold a has no valid query"),
         ({"thresholds": [{"name": "a", "query": "made"}]}, "the threshold a has neither max nor min"),
         ({"flows": ["/nonexistent/flow.yml"]}, "/nonexistent/flow.yml: "),

@@ -28,18 +28,20 @@ def test_an_empty_volume_is_made_and_awaited(go, cloud):
     assert record["details"]["volume"] == {"size_gib": 2, "type": "ceph", "zone": "nova", "bootable": False}
     (wait,) = record["waits"]
     assert wait["for"] == "the volume stackproof-run-1-volume to be available"
-    assert [one["state"] for one in wait["states"]] == ["creating", "available"]
+    assert [state["state"] for state in wait["states"]] == ["creating", "available"]
 
 
 def test_a_volume_of_the_image(go, cloud):
     go("image")
     go("volume", source="image")
-    assert cloud.bodies[0][1]["imageRef"] == next(one for one in cloud.all("images") if one["name"] == "probe")["id"]
+    assert (
+        cloud.bodies[0][1]["imageRef"] == next(image for image in cloud.all("images") if image["name"] == "probe")["id"]
+    )
 
 
 def test_a_volume_of_an_image_that_is_not_chosen_yet(error, cloud):
-    found = error("volume", source="image")
-    assert (found["kind"], found["hint"]) == ("invalid", "Run the stage image first.")
+    failure = error("volume", source="image")
+    assert (failure["kind"], failure["hint"]) == ("invalid", "Run the stage image first.")
     assert cloud.requests == []
 
 
@@ -59,17 +61,17 @@ def test_type_and_zone_may_be_chosen(go, cloud):
 def test_a_type_that_is_not_there(error, cloud):
     for name in ("__DEFAULT__", "ceph"):
         cloud.put("types", name=name)
-    found = error("volume", volume_type="nope")
-    assert found["message"] == "the cloud has no volume type nope; it has __DEFAULT__, ceph"
+    failure = error("volume", volume_type="nope")
+    assert failure["message"] == "the cloud has no volume type nope; it has __DEFAULT__, ceph"
     assert cloud.bodies == []
 
 
 def test_a_volume_that_fails_says_what_the_cloud_says(error, go, cloud):
     cloud.states["volumes"] = ["creating", "error"]
-    found = error("volume")
-    assert found["kind"] == "service"
-    assert found["message"] == "the volume stackproof-run-1-volume became error; the cloud said: nothing more"
-    assert f"Look for the id {cloud.all('volumes')[0]['id']}" in found["hint"]
+    failure = error("volume")
+    assert failure["kind"] == "service"
+    assert failure["message"] == "the volume stackproof-run-1-volume became error; the cloud said: nothing more"
+    assert f"Look for the id {cloud.all('volumes')[0]['id']}" in failure["hint"]
     assert go.record("volume")["waits"][0]["states"][-1]["state"] == "creating"
 
 
@@ -78,18 +80,18 @@ def test_the_clouds_messages_about_the_volume_are_told(error, cloud, monkeypatch
         status, headers, text = recorded(name)
         if name == "cinder messages":
             volume = cloud.all("volumes")[0]["id"]
-            found = [
+            failure = [
                 {"resource_uuid": volume, "user_message": "schedule allocate volume:Could not find any available"},
                 {"resource_uuid": "other", "user_message": "no matter of ours"},
             ]
-            text = json.dumps({"messages": found})
+            text = json.dumps({"messages": failure})
         return status, headers, text
 
     recorded = cloud.recorded
     monkeypatch.setattr(cloud, "recorded", messages)
     cloud.states["volumes"] = ["error"]
-    found = error("volume")
-    assert found["said"] == "schedule allocate volume:Could not find any available"
+    failure = error("volume")
+    assert failure["said"] == "schedule allocate volume:Could not find any available"
 
 
 @pytest.mark.parametrize("how", [404, 500, "reset"])
@@ -101,16 +103,16 @@ def test_a_cloud_without_messages_fails_with_its_state_all_the_same(error, cloud
 
 def test_a_volume_that_never_comes_ends_with_the_stage(error, cloud):
     cloud.states["volumes"] = ["creating"]
-    found = error("volume", timeout=0.1)
-    assert found["kind"] == "deadline"
-    assert "at last it was creating" in found["message"]
+    failure = error("volume", timeout=0.1)
+    assert failure["kind"] == "deadline"
+    assert "the last state was creating" in failure["message"]
 
 
 def test_a_quota_that_is_used_up(error, cloud):
     cloud.trouble("POST", "/volumes", "cinder quota")
-    found = error("volume")
-    assert (found["kind"], found["status"]) == ("quota", 413)
-    assert "exceeds allowed gigabytes quota" in found["said"]
+    failure = error("volume")
+    assert (failure["kind"], failure["status"]) == ("quota", 413)
+    assert "exceeds allowed gigabytes quota" in failure["said"]
 
 
 def test_a_volume_whose_answer_is_lost_is_made_once(go, cloud):

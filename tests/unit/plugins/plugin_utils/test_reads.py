@@ -54,8 +54,10 @@ def test_nothing_is_gathered_from_nobody(gather, nobody):
 
 def test_what_a_loop_over_hosts_has_registered_is_gathered_by_host():
     turns = {"results": [{"item": "c1", "facts": {"names": []}}, {"item": "n1", "unreachable": True}]}
-    found = _reads.registered({"stackproof_evidence": turns, "hostvars": {}}, ["c1", "n1", "s1"], "stackproof_evidence")
-    assert found == {"c1": turns["results"][0], "n1": turns["results"][1], "s1": None}
+    results = _reads.registered(
+        {"stackproof_evidence": turns, "hostvars": {}}, ["c1", "n1", "s1"], "stackproof_evidence"
+    )
+    assert results == {"c1": turns["results"][0], "n1": turns["results"][1], "s1": None}
 
 
 @pytest.mark.parametrize("result", [None, {}, {"skipped": True}])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a guest proves on its console, and what is found missing.
+"""The proof of a guest on its console, and the finding about what is missing.
 
 recorded/consoles/probe.txt is the console of a probe guest that passed, udhcpc.txt what busybox really printed, and
 cloud-init.txt what cloud-init's own table printer (cloudinit/simpletable.py) makes of such addresses. The lines of the
@@ -56,7 +56,7 @@ def read(console):
     return guest_module.read(console, WANTED)
 
 
-def found(console):
+def finding_of(console):
     seen = read(console)
     assert not guest_module.is_proved(seen)
     kind, message, hint = guest_module.finding(seen, SERVER, WANTED)
@@ -134,22 +134,22 @@ def test_progress_of_a_guest_that_tells_nothing_of_itself():
 
 
 def test_finding_nothing_on_the_console():
-    assert found("") == ("no_console", "its console shows nothing")
+    assert finding_of("") == ("no_console", "its console shows nothing")
 
 
 def test_finding_a_guest_that_only_booted():
-    kind, message = found("[    0.0] Linux version 6.1\nlogin:\n")
+    kind, message = finding_of("[    0.0] Linux version 6.1\nlogin:\n")
     assert kind == "no_proof"
     assert "2 lines" in message
 
 
 @pytest.mark.parametrize("line", [documented("dhcp_start"), documented("no_lease")])
 def test_finding_no_lease(line):
-    assert found(until('"kernel"') + line + "\n") == ("no_lease", "the guest asked for a lease and got none")
+    assert finding_of(until('"kernel"') + line + "\n") == ("no_lease", "the guest asked for a lease and got none")
 
 
 def test_finding_a_lease_and_no_metadata():
-    assert found(until('"lease"')) == (
+    assert finding_of(until('"lease"')) == (
         "no_metadata",
         "the guest has a lease of 192.168.222.44, but shows no metadata",
     )
@@ -164,24 +164,27 @@ def test_finding_a_lease_and_no_metadata():
 )
 def test_finding_why_there_is_no_metadata(fields, reason):
     console = until('"lease"') + documented("no_metadata", **fields) + "\n"
-    assert found(console) == ("no_metadata", f"the guest got no metadata: {reason}")
+    assert finding_of(console) == ("no_metadata", f"the guest got no metadata: {reason}")
 
 
 def test_finding_metadata_without_user_data():
     console = until('"metadata"') + documented("no_user_data") + "\n"
-    assert found(console) == (
+    assert finding_of(console) == (
         "no_user_data",
         "the guest read its metadata, but did not run its user data: "
         "server returned error: HTTP/1.0 500 Internal Server Error",
     )
-    assert found(until('"metadata"')) == ("no_user_data", "the guest read its metadata, but did not run its user data")
+    assert finding_of(until('"metadata"')) == (
+        "no_user_data",
+        "the guest read its metadata, but did not run its user data",
+    )
 
 
 def test_finding_the_metadata_of_another_instance():
     other = "0b5a3a1e-7a39-4f9e-9d52-6d1f7b6c2a10"
     console = until('"lease"') + documented("metadata") + "\n"
     assert guest_module.is_wrong(read(console), SERVER, WANTED)
-    assert found(console) == (
+    assert finding_of(console) == (
         "wrong_metadata",
         f"the guest was given metadata that is not its own, that of {other}",
     )
@@ -190,7 +193,7 @@ def test_finding_the_metadata_of_another_instance():
 def test_finding_the_nonce_of_another_run_in_the_metadata():
     console = until('"lease"') + 'stackproof-guest: {"uptime": 5.9, "user_data": "x", "metadata": "0123456789abcdef"}\n'
     assert guest_module.is_wrong(read(console), SERVER, WANTED)
-    assert found(console)[0] == "wrong_metadata"
+    assert finding_of(console)[0] == "wrong_metadata"
 
 
 def test_finding_user_data_without_metadata():
@@ -200,7 +203,7 @@ def test_finding_user_data_without_metadata():
     seen = read(console)
     assert not guest_module.is_wrong(seen, SERVER, WANTED)
     words = "the guest runs its user data, perhaps from a config drive, but gets no metadata"
-    assert found(console) == ("no_metadata", words)
+    assert finding_of(console) == ("no_metadata", words)
 
 
 def test_a_guest_that_was_late_is_not_held_against_its_first_attempts():
@@ -245,7 +248,7 @@ def test_a_line_that_is_cut_or_odd_does_no_harm(line):
 def test_what_busybox_prints_is_understood(title, text):
     seen = read(text)
     if title.endswith("no lease"):
-        assert found(text) == ("no_lease", "the guest asked for a lease and got none")
+        assert finding_of(text) == ("no_lease", "the guest asked for a lease and got none")
     else:
         assert seen["lease"] == re.search(r"lease of (\S+) obtained", text)[1]
 
@@ -306,11 +309,11 @@ def test_the_lease_is_held_against_the_address_of_the_port(console, fixed_ips, s
 
 
 def test_nonces_are_the_same_for_a_run_and_of_no_other():
-    one = guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
-    assert one == guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
-    assert all(re.fullmatch("[0-9a-f]{32}", word) for word in one.values())
+    first = guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
+    assert first == guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
+    assert all(re.fullmatch("[0-9a-f]{32}", word) for word in first.values())
     others = [guest_module.nonces("run-2", "2026-11-21T06:53:53.000000+00:00"), guest_module.nonces("run-1", "2026")]
-    words = [word for nonces in (one, *others) for word in nonces.values()]
+    words = [word for nonces in (first, *others) for word in nonces.values()]
     assert len(set(words)) == 6
 
 

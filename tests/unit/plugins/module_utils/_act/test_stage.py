@@ -40,7 +40,7 @@ def create(stage):
 def ledger(run):
     """What the file says, not what is in memory."""
     lines = Path(run.path("ledger.jsonl")).read_text().splitlines()
-    return [(one["event"], one.get("id")) for one in map(json.loads, lines)]
+    return [(line["event"], line.get("id")) for line in map(json.loads, lines)]
 
 
 def on_disk(run, name="network"):
@@ -50,11 +50,13 @@ def on_disk(run, name="network"):
 def test_a_line_is_on_disk_before_the_cloud_is_asked_to_make_something(cloud, run, stage):
     before = []
     post = ("POST", NETWORKS)
-    cloud.watchers.append(lambda one: before.append(ledger(run)) if (one.method, one.path) == post else None)
+    cloud.watchers.append(
+        lambda request: before.append(ledger(run)) if (request.method, request.path) == post else None
+    )
     made = create(stage())
     assert before == [[("begun", None)]]
     assert ledger(run) == [("begun", None), ("made", made.id)]
-    assert [one["name"] for one in cloud.all("networks")] == [NAME]
+    assert [network["name"] for network in cloud.all("networks")] == [NAME]
 
 
 def test_what_was_made_is_a_resource_of_the_stage(cloud, stage):
@@ -99,7 +101,7 @@ def test_a_creation_whose_answer_is_lost_is_found(cloud, run, stage, how):
     cloud.trouble("POST", NETWORKS, how, effect=True)
     at_work = stage()
     made = create(at_work)
-    assert [one["id"] for one in cloud.all("networks")] == [made.id]
+    assert [network["id"] for network in cloud.all("networks")] == [made.id]
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
     assert at_work.details["found_without_answer"] == [NAME]
     assert ledger(run)[-1] == ("made", made.id)
@@ -117,7 +119,7 @@ def test_a_creation_that_shows_late_is_found(cloud, stage):
 
     cloud.watchers.append(appear)
     made = create(stage())
-    assert [one["id"] for one in cloud.all("networks")] == [made.id]
+    assert [network["id"] for network in cloud.all("networks")] == [made.id]
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
 
 
@@ -154,7 +156,7 @@ def test_a_creation_that_hangs_though_it_took_effect_is_found(cloud, stage):
     cloud.trouble("POST", NETWORKS, "hang", effect=True)
     at_work = stage(api_timeout=0.2)
     made = create(at_work)
-    assert [one["id"] for one in cloud.all("networks")] == [made.id]
+    assert [network["id"] for network in cloud.all("networks")] == [made.id]
     assert [call["error"] for call in at_work.calls if not call["status"]] == ["ReadTimeout"]
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
 
@@ -182,7 +184,7 @@ def test_a_full_disk_stops_a_creation_before_the_cloud_is_asked(cloud, stage, mo
 
 
 def test_a_stage_that_works_leaves_its_record(cloud, run, stage):
-    record, trace = stage_module.perform(stage(), lambda one: create(one) and None)
+    record, trace = stage_module.perform(stage(), lambda stage: create(stage) and None)
     assert trace is None
     assert (record["status"], record["error"]) == ("ok", None)
     assert record == on_disk(run)
@@ -226,8 +228,8 @@ def test_a_defect_of_ours_is_called_one_and_keeps_its_traceback(run, stage):
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_stage_that_is_interrupted_leaves_its_record(run, stage, number):
-    def act(one):
-        create(one)
+    def act(stage):
+        create(stage)
         os.kill(os.getpid(), number)
         time.sleep(5)
 
@@ -235,7 +237,7 @@ def test_a_stage_that_is_interrupted_leaves_its_record(run, stage, number):
     assert trace is None
     assert record["error"]["kind"] == "interrupted"
     assert number.name in record["error"]["message"]
-    assert [one["name"] for one in record["resources"]] == [NAME]
+    assert [resource["name"] for resource in record["resources"]] == [NAME]
     assert on_disk(run) == record
     assert [event for event, _id in ledger(run)] == ["begun", "made"]
 
@@ -286,9 +288,9 @@ def test_a_stage_in_check_mode_writes_nothing(run, params):
     before = Path(run.path("run.json")).read_text()
     at_work = stage_module.Stage("network", run, params, check=True)
 
-    def act(one):
-        one.begin("looking")
-        one.wait("it", lambda: (True, "there", None))
+    def act(stage):
+        stage.begin("looking")
+        stage.wait("it", lambda: (True, "there", None))
 
     record, _trace = stage_module.perform(at_work, act)
     assert record["status"] == "ok"
@@ -297,15 +299,15 @@ def test_a_stage_in_check_mode_writes_nothing(run, params):
 
 
 def test_a_stage_ends_at_its_deadline(run, stage):
-    def act(one):
-        one.wait("the thing to be there", lambda: (False, "not yet", None))
+    def act(stage):
+        stage.wait("the thing to be there", lambda: (False, "not yet", None))
 
     began = time.monotonic()
     record, _trace = stage_module.perform(stage(timeout=0.1), act)
     assert 0.1 <= time.monotonic() - began < 5
     assert record["error"]["kind"] == "deadline"
     assert record["waits"][0]["timed_out"] is True
-    assert "at last it was not yet" in record["error"]["message"]
+    assert "the last state was not yet" in record["error"]["message"]
     assert on_disk(run) == record
 
 
@@ -318,8 +320,8 @@ def test_a_resource_is_written_down_once(stage):
 
 def test_the_next_stage_uses_the_token_of_the_first(cloud, run, stage):
     Path(run.path("watched")).write_text(token_cache.make())
-    stage_module.perform(stage("auth"), lambda one: one.cloud.session.get_token() and None)
-    record, _trace = stage_module.perform(stage(), lambda one: create(one) and None)
+    stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
+    record, _trace = stage_module.perform(stage(), lambda stage: create(stage) and None)
     assert record["status"] == "ok"
     assert len(cloud.asked("POST", "/auth/tokens")) == 1
 
@@ -327,18 +329,18 @@ def test_the_next_stage_uses_the_token_of_the_first(cloud, run, stage):
 def test_the_first_stage_always_asks_for_a_token(cloud, run, stage):
     Path(run.path("watched")).write_text(token_cache.make())
     for _time in range(2):
-        stage_module.perform(stage("auth"), lambda one: one.cloud.session.get_token() and None)
+        stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
     assert len(cloud.asked("POST", "/auth/tokens")) == 2
 
 
 def test_nothing_secret_is_written_whatever_happens(cloud, run, stage, nothing_secret):
     Path(run.path("watched")).write_text(token_cache.make())
-    stage_module.perform(stage("auth"), lambda one: one.cloud.session.get_token() and None)
+    stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
     cloud.expire_tokens()
     cloud.trouble("POST", NETWORKS, "reset", effect=True)
-    stage_module.perform(stage(), lambda one: create(one) and None)
+    stage_module.perform(stage(), lambda stage: create(stage) and None)
     cloud.trouble("POST", NETWORKS, 500, times=9)
-    stage_module.perform(stage("volume"), lambda one: one.cloud.network.create_network(name="x"))
+    stage_module.perform(stage("volume"), lambda stage: stage.cloud.network.create_network(name="x"))
     assert len(cloud.tokens) + len(cloud.old_tokens) == 2
     assert on_disk(run, "volume")["status"] == "failed"
     nothing_secret(cloud, run.directory)

@@ -75,25 +75,25 @@ def test_options_change_what_clouds_yaml_says(cloud, connect, know_cloud):
     assert works(connect(auth={"password": cloud.password}))
 
 
-def test_an_unknown_cloud_is_said_with_those_that_are_known(cloud, connect, know_cloud, tmp_path):
+def test_the_message_about_an_unknown_cloud_names_the_known_ones(cloud, connect, know_cloud, tmp_path):
     know_cloud(small=cloud.entry(), large=cloud.entry())
     with pytest.raises(StageError) as caught:
         connect(cloud="medium")
     error = caught.value.record
     assert error["kind"] == "config"
     assert "medium" in error["message"]
-    assert "known are: large, small" in error["message"]
+    assert "known clouds: large, small" in error["message"]
     assert str(tmp_path / "clouds.yaml") in error["message"]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("clouds: [", "{path} is no YAML"),
-        (None, "known are: none (no clouds.yaml was found)"),
+        ("clouds: [", "{path} is not valid YAML"),
+        (None, "known clouds: none (no clouds.yaml was found)"),
     ],
 )
-def test_without_a_list_of_clouds_it_is_said_why(connect, know_cloud, tmp_path, monkeypatch, text, words):
+def test_without_a_list_of_clouds_the_message_says_why(connect, know_cloud, tmp_path, monkeypatch, text, words):
     know_cloud()
     monkeypatch.setattr(connection_module.openstack.config.loader, "CONFIG_FILES", [])
     path = tmp_path / "clouds.yaml"
@@ -133,7 +133,7 @@ def test_a_missing_password_is_a_matter_of_configuration(cloud, connect, know_cl
 
 
 @pytest.mark.usefixtures("cloud")
-def test_a_region_that_the_cloud_does_not_have_is_said(connect):
+def test_a_region_that_the_cloud_does_not_have_is_refused(connect):
     with pytest.raises(Exception, match="Elsewhere") as caught:
         list(connect(region_name="Elsewhere").network.networks())
     assert errors.explain(caught.value, "looking")["kind"] in ("config", "catalog")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the services of a real cloud said when they refused, put into words and kinds."""
+"""The refusals of a real cloud's services, put into words and kinds."""
 
 from __future__ import annotations
 
@@ -103,29 +103,29 @@ SAID = {
 @BOTH
 @pytest.mark.parametrize("name", SAID)
 def test_a_recorded_refusal_is_told_in_the_services_own_words(recorded_answer, raised, name):
-    line, (kind, said) = recorded_answer(name), SAID[name]
+    line, (kind, message) = recorded_answer(name), SAID[name]
     error = cloud_errors.explain(raised(line["status"], line["text"], **line["headers"]), "making it")
-    assert error["said"] == said
+    assert error["said"] == message
     assert error["kind"] == kind
     assert error["status"] == line["status"]
     assert error["request_id"] == line["headers"]["x-openstack-request-id"]
     assert error["hint"] == errors.HINTS[kind]
     assert error["message"] == (
-        f"making it: the cloud said ({line['status']}): {said.rstrip('.')} (request {error['request_id']})"
+        f"making it: the cloud said ({line['status']}): {message.rstrip('.')} (request {error['request_id']})"
     )
 
 
 @BOTH
 def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
     line = recorded_answer("glance invalid")
-    said = cloud_errors.explain(raised(line["status"], line["text"], **line["headers"]), "making it")["said"]
-    assert said.startswith("400 Bad Request Provided object does not match schema 'image': 'nonsense' is not one of")
-    assert len(said) <= 500
+    message = cloud_errors.explain(raised(line["status"], line["text"], **line["headers"]), "making it")["said"]
+    assert message.startswith("400 Bad Request Provided object does not match schema 'image': 'nonsense' is not one of")
+    assert len(message) <= 500
 
 
 @BOTH
 @pytest.mark.parametrize(
-    ("status", "text", "kind", "said"),
+    ("status", "text", "kind", "message"),
     [
         (502, "<html><head><title>502</title></head><body>Bad Gateway</body></html>", "service", "Bad Gateway"),
         (503, "No server is available to handle this request.", "service", "No server is available to handle this"),
@@ -139,11 +139,11 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
         (400, '{"errors": []}', "invalid", '{"errors": []}'),
     ],
 )
-def test_other_shapes_of_answers_are_told_as_well(raised, status, text, kind, said):
+def test_other_shapes_of_answers_are_told_as_well(raised, status, text, kind, message):
     headers = {"content-type": "application/json" if text[0] in "{[" else "text/html"}
     error = cloud_errors.explain(raised(status, text, **headers), "making it")
     assert (error["kind"], error["status"], error["request_id"]) == (kind, status, None)
-    assert error["said"].startswith(said)
+    assert error["said"].startswith(message)
     assert "(request" not in error["message"]
 
 

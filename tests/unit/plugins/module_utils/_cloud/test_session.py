@@ -30,7 +30,7 @@ def answers(connection, path=NETWORKS):
 
 
 def names(connection):
-    return [one.name for one in connection.network.networks()]
+    return [network.name for network in connection.network.networks()]
 
 
 def test_each_request_is_one_line_with_time_service_and_number(cloud, connect):
@@ -48,7 +48,7 @@ def test_each_request_is_one_line_with_time_service_and_number(cloud, connect):
         "status": 200,
     }
     assert len(connection.calls) == len(cloud.requests)
-    assert [one["service"] for one in connection.calls if one["path"].endswith("/auth/tokens")] == ["identity"]
+    assert [call["service"] for call in connection.calls if call["path"].endswith("/auth/tokens")] == ["identity"]
 
 
 def test_a_request_of_no_service_is_not_laid_to_the_last_one(cloud, connect):
@@ -269,7 +269,7 @@ def test_services_are_named_by_the_endpoint_most_alike():
     ]
     endpoints = [("compute", "http://h:1/compute/v2.1"), ("image", "http://h:1/image"), ("identity", "http://h:2/v3")]
     session.name_services(calls, endpoints)
-    assert [one["service"] for one in calls] == ["compute", "compute", "image", "identity", None, "image"]
+    assert [call["service"] for call in calls] == ["compute", "compute", "image", "identity", None, "image"]
 
 
 @pytest.mark.parametrize("how", ["drip", "drip-headers"])

@@ -126,12 +126,12 @@ def test_the_token_never_comes_to_a_disk(cloud, connect, wallet, tmp_path, nothi
 @pytest.fixture
 def other_process():
     """Another process with a wallet: its number, and the path."""
-    told, tell = os.pipe()
+    ready, tell = os.pipe()
     process = os.fork()
     if not process:
         os.write(tell, token_cache.make().encode())
         signal.pause()
-    yield process, os.read(told, 100).decode()
+    yield process, os.read(ready, 100).decode()
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
 

@@ -137,7 +137,7 @@ def test_a_page_for_people_is_no_answer(admin):
     admin.network = SimpleNamespace(get=lambda _path: page)
     found, (why,) = agents_module.look(admin)
     assert {one["component"] for one in found} == {"nova-compute", "cinder-volume"}
-    assert "is no JSON" in why
+    assert "is not JSON" in why
 
 
 def test_nothing_but_what_is_named_is_kept(admin):

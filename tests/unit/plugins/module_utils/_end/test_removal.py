@@ -44,12 +44,12 @@ def quick(monkeypatch):
 def had(cloud, run):
     """Return a function that has the run make a thing, whose answer it may have lost."""
 
-    def make(kind, known=True, **fields):
+    def make(kind, has_id=True, **fields):
         name = f"{MARK}-{kind.replace('_', '-')}"
         run.ledger.write(ledger.BEGUN, kind, name)
         mark = {"description": name} if kind == "floating_ip" else {"name": name}
         thing = cloud.put(PLURALS[kind], **mark, **fields)
-        if known:
+        if has_id:
             run.ledger.write(ledger.MADE, kind, name, id=thing["id"])
         return thing
 
@@ -58,13 +58,13 @@ def had(cloud, run):
 
 @pytest.fixture
 def remove(run, connect):
-    """Return a function that removes all of the run; what it said is in its attribute said."""
+    """Return a function that removes all of the run; its attribute texts has the lines of progress."""
 
     def act(timeout=10, enough=None):
         deadline = SimpleNamespace(left=lambda: 0 if enough() else 10) if enough else waiting.Deadline(timeout)
-        return removal.remove_all(connect(timeout), run, deadline, act.said.append)
+        return removal.remove_all(connect(timeout), run, deadline, act.texts.append)
 
-    act.said = []
+    act.texts = []
     return act
 
 
@@ -74,16 +74,16 @@ def deletions(cloud):
 
 def events(run, event):
     lines = map(json.loads, Path(run.path("ledger.jsonl")).read_text().splitlines())
-    return [one["kind"] for one in lines if one["event"] == event]
+    return [line["kind"] for line in lines if line["event"] == event]
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known by its id", "found by its name"])
+@pytest.mark.parametrize("has_id", [True, False], ids=["known by its id", "found by its name"])
 @pytest.mark.parametrize("kind", PLURALS)
-def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, known):
+def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, has_id):
     for name in ("other", "stackproof-run-2-x"):
         cloud.put(PLURALS[kind], name=name, description=name)
     before = cloud.all(PLURALS[kind])
-    had(kind, known)
+    had(kind, has_id)
     assert remove() == []
     assert cloud.all(PLURALS[kind]) == before
     assert events(run, "gone") == [kind]
@@ -105,10 +105,10 @@ def test_it_waits_until_what_it_deleted_is_gone(cloud, run, had, remove):
     had("server", _after_delete=[["ACTIVE", "ACTIVE", "DELETED"]])
     assert remove() == []
     assert deletions(cloud) == ["servers", "volumes"]
-    last_look = max(number for number, one in enumerate(cloud.requests) if "/servers/" in one.path)
+    last_look = max(number for number, request in enumerate(cloud.requests) if "/servers/" in request.path)
     assert cloud.requests[last_look + 1].path.split("/")[-2] == "volumes"
     assert events(run, "gone") == ["server", "volume"]
-    assert len(remove.said) >= 1
+    assert len(remove.texts) >= 1
 
 
 def test_nothing_to_remove_asks_nobody(cloud, run, remove):
@@ -146,12 +146,12 @@ def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove)
         ("network", "production", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
         ("network", "production", None, f"it does not carry the mark {MARK}, so it is not deleted"),
         ("network", "stackproof-run-12-network", "known", f"it does not carry the mark {MARK}, so it is not deleted"),
-        ("network", f"{MARK}-network", "../routers/known", "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", "known?x=1", "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", "known/x", "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", 5, "its id has the form of none, so it is not deleted"),
-        ("network", f"{MARK}-network", ["known"], "its id has the form of none, so it is not deleted"),
-        ("router_interface", f"{MARK}-router-interface", "known", "its id has the form of none, so it is not deleted"),
+        ("network", f"{MARK}-network", "../routers/known", "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", "known?x=1", "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", "known/x", "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", 5, "its id has a wrong form, so it is not deleted"),
+        ("network", f"{MARK}-network", ["known"], "its id has a wrong form, so it is not deleted"),
+        ("router_interface", f"{MARK}-router-interface", "known", "its id has a wrong form, so it is not deleted"),
         ("project", f"{MARK}-project", "known", "no run makes anything of this kind, so it is not deleted"),
         (5, f"{MARK}-server", "known", "no run makes anything of this kind, so it is not deleted"),
         ("network", 5, "known", f"it does not carry the mark {MARK}, so it is not deleted"),
@@ -177,7 +177,7 @@ def test_a_lost_interface_of_a_strange_router_asks_for_nothing(cloud, run, remov
         run.ledger.write(ledger.MADE, kind, f"{MARK}-{kind}", id=identity)
     run.ledger.write(ledger.BEGUN, "router_interface", f"{MARK}-router-interface")
     left = remove()
-    assert {one["kind"]: one["id"] for one in left} == {"router_interface": "../x/y", "router": "../x"}
+    assert {leftover["kind"]: leftover["id"] for leftover in left} == {"router_interface": "../x/y", "router": "../x"}
     assert cloud.asked("PUT") == [] and cloud.asked("DELETE") == []
 
 
@@ -207,7 +207,7 @@ def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had
 def test_in_another_region_nothing_is_done(cloud, run, had, remove):
     had("network")
     run.record["stages"] = [{"stage": "auth", "details": {"region": "RegionTwo"}, "resources": []}]
-    with pytest.raises(StageError, match="was made in the region RegionTwo, these credentials are for RegionOne"):
+    with pytest.raises(StageError, match="was made in the region RegionTwo, but these credentials are for RegionOne"):
         remove()
     assert len(cloud.all("networks")) == 1
 
@@ -233,7 +233,7 @@ def test_a_deletion_that_always_ends_in_an_error_is_given_up(cloud, had, remove)
 
 
 def soft_deletions(cloud):
-    return [one.body for one in cloud.requests if one.path.endswith("/action")]
+    return [request.body for request in cloud.requests if request.path.endswith("/action")]
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["by the run", "by somebody before"])
@@ -307,7 +307,7 @@ def test_what_cannot_be_removed_does_not_keep_the_rest(cloud, run, had, remove):
     had("network")
     had("volume")
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
-    assert [one["kind"] for one in remove()] == ["image"]
+    assert [leftover["kind"] for leftover in remove()] == ["image"]
     assert sorted(events(run, "gone")) == ["network", "volume"]
 
 
@@ -427,7 +427,9 @@ def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
     began = time.monotonic()
     left = remove(timeout=0.1)
     assert time.monotonic() - began < 10
-    assert [(one["kind"], one["why"]) for one in left] == [("server", "it is still there, deleting since its deletion")]
+    assert [(leftover["kind"], leftover["why"]) for leftover in left] == [
+        ("server", "it is still there, deleting since its deletion")
+    ]
     assert cloud.all("networks") == []  # each level has its chance
 
 
@@ -438,7 +440,7 @@ def test_a_volume_that_a_server_reserved_is_released_before_it_goes(cloud, had, 
     other = cloud.put("attachments", volume_id="other", status="reserved")
     assert remove() == []
     assert deletions(cloud) == ["attachments", "volumes"]
-    assert sorted(one["status"] for one in cloud.all("attachments")) == ["attached", "reserved"]
+    assert sorted(attachment["status"] for attachment in cloud.all("attachments")) == ["attached", "reserved"]
     assert other in cloud.all("attachments")
 
 
@@ -449,20 +451,20 @@ def test_a_cloud_without_attachments_of_its_own_removes_volumes_all_the_same(clo
     assert cloud.all("volumes") == []
 
 
-def interface(cloud, run, known):
+def interface(cloud, run, has_id):
     router, subnet = cloud.put("routers", name=f"{MARK}-router"), cloud.put("subnets", name=f"{MARK}-subnet")
     for kind, thing in (("subnet", subnet), ("router", router)):
         run.ledger.write(ledger.MADE, kind, f"{MARK}-{kind}", id=thing["id"])
     cloud.put("ports", device_id=router["id"], fixed_ips=[{"subnet_id": subnet["id"], "ip_address": "10.0.0.1"}])
-    identity = {"id": f"{router['id']}/{subnet['id']}"} if known else {}
-    event = ledger.MADE if known else ledger.BEGUN
+    identity = {"id": f"{router['id']}/{subnet['id']}"} if has_id else {}
+    event = ledger.MADE if has_id else ledger.BEGUN
     run.ledger.write(event, "router_interface", f"{MARK}-router-interface", **identity)
     return router
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, known):
-    interface(cloud, run, known)
+@pytest.mark.parametrize("has_id", [True, False])
+def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, has_id):
+    interface(cloud, run, has_id)
     assert remove() == []
     assert cloud.all("routers") == cloud.all("subnets") == cloud.all("ports") == []
     changes = [path.rpartition("/")[2] for _method, path in cloud.asked("PUT")]
@@ -473,7 +475,7 @@ def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, known):
 def test_a_router_without_the_mark_keeps_its_interface(cloud, run, remove):
     interface(cloud, run, True)["name"] = "production"
     left = remove(timeout=1)
-    assert {one["kind"] for one in left} == {"router", "router_interface"}
+    assert {leftover["kind"] for leftover in left} == {"router", "router_interface"}
     assert cloud.asked("PUT") == []
     assert len(cloud.all("ports")) == 1
 
@@ -502,7 +504,7 @@ def test_the_account_counts_what_was_made_deleted_and_left(run, had, remove, clo
 
 
 def test_what_is_left_was_made_even_if_its_creation_was_never_answered(run, had, remove, cloud):
-    had("image", known=False)
+    had("image", has_id=False)
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
     removal.settle_account(run, remove())
     assert (run.record["made"], run.record["deleted"]) == (1, 0)
@@ -514,8 +516,8 @@ def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
     assert clean.clean(run, params) == []
     record = run_module.read_record(run.directory)
     assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 1, False, [])
-    said = [json.loads(line)["text"] for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
-    assert len(said) == len(set(said)) == 1
+    texts = [json.loads(line)["text"] for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
+    assert len(texts) == len(set(texts)) == 1
 
 
 def test_cleaning_uses_the_token_of_the_run(cloud, run, had, params, connect):
@@ -551,13 +553,13 @@ def test_a_cloud_that_ignores_filters_loses_nothing_of_others(cloud, run, had, r
     """The listing of what belongs to one thing may be that of everything."""
     cloud.ignored = {"volume_id", "device_id", "name", "description"}
     volume, server = had("volume"), had("server")
-    mine = cloud.put("attachments", volume_id=volume["id"], status="reserved")
+    own = cloud.put("attachments", volume_id=volume["id"], status="reserved")
     others = [cloud.put("attachments", volume_id="other", status="reserved"), cloud.put("ports", device_id="other")]
     router = interface(cloud, run, True)
     assert remove() == []
     gone = {path.rpartition("/")[2] for _method, path in cloud.asked("DELETE")}
     subnet = run.ledger.find("subnet", f"{MARK}-subnet")["id"]
-    assert gone == {mine["id"], volume["id"], server["id"], router["id"], subnet}
+    assert gone == {own["id"], volume["id"], server["id"], router["id"], subnet}
     assert [*cloud.all("attachments"), *cloud.all("ports")] == others
 
 
@@ -570,5 +572,7 @@ def test_a_damaged_line_of_the_ledger_is_said_and_keeps_nothing_else(cloud, run,
     (left,) = remove()
     assert (left["kind"], left["id"]) == ("damaged line", None)
     assert left["name"] == f"line 3 of {run.path('ledger.jsonl')}"
-    assert left["why"] == f"it cannot be read: look on the cloud for what is called {MARK}-..., then remove the line"
+    assert (
+        left["why"] == f"it cannot be read: look on the cloud for names that begin with {MARK}-, then remove the line"
+    )
     assert cloud.all("networks") == []

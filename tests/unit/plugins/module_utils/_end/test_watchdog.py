@@ -47,9 +47,9 @@ def process():
         return started[-1]
 
     yield start
-    for one in started:
-        one.kill()
-        one.wait()
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def stage_at_work(run):
     processes = []
 
     def start(stubborn=False):
-        told, tell = os.pipe()
+        ready, tell = os.pipe()
         number = os.fork()
         if not number:
             signal.signal(signal.SIGTERM, signal.SIG_IGN if stubborn else lambda *_args: os._exit(0))
@@ -67,7 +67,7 @@ def stage_at_work(run):
                 while True:
                     time.sleep(60)
         processes.append(number)
-        assert os.read(told, 1) == b"."
+        assert os.read(ready, 1) == b"."
         return number
 
     yield start
@@ -137,9 +137,9 @@ def test_a_run_is_finished_when_its_record_says_so_or_is_gone(run):
 @pytest.fixture
 def ended(monkeypatch):
     """The directories of the runs that were ended."""
-    found = []
-    monkeypatch.setattr(watchdog, "end", lambda directory, _params: found.append(directory))
-    return found
+    directories = []
+    monkeypatch.setattr(watchdog, "end", lambda directory, _params: directories.append(directory))
+    return directories
 
 
 def test_a_run_whose_playbook_is_killed_is_ended(run, options, process, ended):
@@ -199,9 +199,9 @@ def test_the_end_waits_for_the_stage_and_knows_what_it_did(run, options, stage_a
     stage_at_work()
     seen = []
 
-    def cleaned(found, _params):
-        seen.append(found.ledger.find("server", "s"))
-        found.ledger.write(ledger.GONE, "server", "s", id="1")
+    def cleaned(cleaned_run, _params):
+        seen.append(cleaned_run.ledger.find("server", "s"))
+        cleaned_run.ledger.write(ledger.GONE, "server", "s", id="1")
 
     monkeypatch.setattr(watchdog.clean, "clean", cleaned)
     run.ledger.write(ledger.MADE, "server", "s", id="1")
@@ -221,10 +221,10 @@ def test_a_stage_that_does_not_end_is_ended(run, options, stage_at_work, monkeyp
 @pytest.mark.usefixtures("cloud")
 def test_an_ended_run_is_judged_and_rendered(run, options):
     watchdog.end(run.directory, options)
-    found = record(run)
-    assert found["verdict"]["result"] == "incomplete"
-    assert found["verdict"]["reason"] == "The run broke off before the stage auth."
-    assert [one["status"] for one in found["stages"]] == ["skipped"] * 6
+    ended = record(run)
+    assert ended["verdict"]["result"] == "incomplete"
+    assert ended["verdict"]["reason"] == "The run broke off before the stage auth."
+    assert [stage["status"] for stage in ended["stages"]] == ["skipped"] * 6
     assert {"junit.xml", "metrics.prom"} <= set(os.listdir(run.directory))
 
 
@@ -232,9 +232,9 @@ def test_an_ended_run_is_judged_and_rendered(run, options):
 def test_an_ended_run_keeps_what_it_is_told_to(run, options, keep):
     run.ledger.write(ledger.MADE, "server", "s", id="1")
     watchdog.end(run.directory, {**options, "keep": keep})
-    found = record(run)
-    assert (found["kept"], found["made"], found["deleted"], found["leftovers"]) == (True, 1, 0, [])
-    assert found["finished"]
+    ended = record(run)
+    assert (ended["kept"], ended["made"], ended["deleted"], ended["leftovers"]) == (True, 1, 0, [])
+    assert ended["finished"]
 
 
 def test_an_ended_run_that_cannot_be_cleaned_says_why(run, options, know_cloud):
@@ -323,7 +323,7 @@ def test_what_a_killed_playbook_left_is_removed_also_with_its_files_in_the_worki
     controller.kill()
     controller.wait()
     until(lambda: record(run)["finished"])
-    found = record(run)
+    ended = record(run)
     assert cloud.all("networks") == []
-    assert (found["made"], found["deleted"], found["leftovers"]) == (1, 1, [])
+    assert (ended["made"], ended["deleted"], ended["leftovers"]) == (1, 1, [])
     nothing_secret(cloud, run.directory)

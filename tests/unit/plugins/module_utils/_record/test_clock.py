@@ -90,14 +90,14 @@ def test_one_answer_allows_a_range_of_a_second_and_its_own_duration():
 
 
 def test_answers_without_a_date_do_not_count():
-    found = clock_module.clock_difference([(1, None, 2), answer(1000.2, 1000, 1000.4)])
-    assert found["answers"] == 1
+    difference = clock_module.clock_difference([(1, None, 2), answer(1000.2, 1000, 1000.4)])
+    assert difference["answers"] == 1
 
 
 def test_an_answer_that_turns_the_second_sharpens_the_difference():
-    found = clock_module.clock_difference([answer(999.90, 999, 999.95), answer(1000.0, 1000, 1000.05)])
-    assert found["error_s"] < 0.1
-    assert found["offset_s"] == pytest.approx(0, abs=0.1)
+    difference = clock_module.clock_difference([answer(999.90, 999, 999.95), answer(1000.0, 1000, 1000.05)])
+    assert difference["error_s"] < 0.1
+    assert difference["offset_s"] == pytest.approx(0, abs=0.1)
 
 
 @pytest.mark.parametrize("ahead", [-7200.4, -0.6, 0.0, 0.25, 86400.0])
@@ -111,13 +111,13 @@ def test_the_true_difference_lies_within_the_error(ahead):
             received = stamped + chance.random() * 0.05
             samples.append(answer(sent, int(stamped + ahead), received))
             clock = received + chance.random()
-        found = clock_module.clock_difference(samples)
-        assert found["consistent"]
-        assert abs(found["offset_s"] - ahead) <= found["error_s"] + 0.001
+        difference = clock_module.clock_difference(samples)
+        assert difference["consistent"]
+        assert abs(difference["offset_s"] - ahead) <= difference["error_s"] + 0.001
 
 
 def test_clocks_that_differ_are_all_covered_by_the_error():
-    found = clock_module.clock_difference([answer(1000.2, 1000, 1000.3), answer(1000.4, 1010, 1000.5)])
-    assert not found["consistent"]
-    assert found["offset_s"] - found["error_s"] <= 0
-    assert found["offset_s"] + found["error_s"] >= 10
+    difference = clock_module.clock_difference([answer(1000.2, 1000, 1000.3), answer(1000.4, 1010, 1000.5)])
+    assert not difference["consistent"]
+    assert difference["offset_s"] - difference["error_s"] <= 0
+    assert difference["offset_s"] + difference["error_s"] >= 10

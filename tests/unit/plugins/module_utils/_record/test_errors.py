@@ -21,9 +21,7 @@ def test_a_failure_of_files_names_the_file():
 def test_a_passed_deadline_says_what_was_awaited_and_how_it_was_at_last():
     error = errors.explain(waiting.DeadlinePassed("the server s to be active", "BUILD, spawning", 300.4), "booting")
     assert error["kind"] == "deadline"
-    assert error["message"] == (
-        "no end after 300 s of waiting for the server s to be active, at last it was BUILD, spawning"
-    )
+    assert error["message"] == ("waited 300 s for the server s to be active; the last state was BUILD, spawning")
     assert error["hint"]
 
 
@@ -49,8 +47,8 @@ class Failed(Exception):
 class Module:
     """A module whose failure a test can look at."""
 
-    def fail_json(self, **said):
-        self.said = said
+    def fail_json(self, **result):
+        self.result = result
         raise Failed
 
 
@@ -68,18 +66,18 @@ def test_whatever_goes_wrong_in_a_module_is_one_sentence_and_a_hint(exc, words):
     module = Module()
     with pytest.raises(Failed), errors.failing(module, "filing it"):
         raise exc
-    assert module.said["msg"].startswith(words)
-    assert (module.said["exception"] is not None) == isinstance(exc, KeyError)
+    assert module.result["msg"].startswith(words)
+    assert (module.result["exception"] is not None) == isinstance(exc, KeyError)
 
 
 def test_a_module_that_asks_the_cloud_tells_its_words():
     module, exc = Module(), keystone.ConnectFailure("refused")
     with pytest.raises(Failed), cloud_errors.failing(module, "asking"):
         raise exc
-    assert module.said["msg"].startswith("asking: the client said: refused. Look whether the service runs")
+    assert module.result["msg"].startswith("asking: the client said: refused. Check whether the service runs")
     with pytest.raises(Failed), errors.failing(module, "asking"):
         raise exc
-    assert "ConnectFailure: refused. This is a defect" in module.said["msg"]
+    assert "ConnectFailure: refused. This is a defect" in module.result["msg"]
 
 
 @pytest.mark.parametrize("way_out", [SystemExit, KeyboardInterrupt, errors.Interrupted])

@@ -34,7 +34,7 @@ def test_no_file_is_an_empty_ledger(path):
 def test_a_line_is_readable_by_others_at_once_and_private(path):
     ledger = ledger_module.Ledger(path)
     ledger.write(ledger_module.BEGUN, "network", "n")
-    assert [(one["event"], one["kind"], one["name"]) for one in lines(path)] == [("begun", "network", "n")]
+    assert [(line["event"], line["kind"], line["name"]) for line in lines(path)] == [("begun", "network", "n")]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -44,14 +44,14 @@ def test_a_ledger_that_is_a_link_is_neither_read_nor_written(path, tmp_path):
     path.symlink_to(tmp_path / "other")
     with pytest.raises(OSError, match="symbolic link"):
         ledger.write(ledger_module.BEGUN, "network", "n")
-    with pytest.raises(StageError, match="is no file of a run's own"):
+    with pytest.raises(StageError, match="is not a regular file, so it is not a run's own"):
         ledger_module.Ledger(path)
     assert (tmp_path / "other").read_text() == ""
 
 
 def test_a_ledger_that_is_no_file_is_not_waited_for(path):
     os.mkfifo(path)
-    with pytest.raises(StageError, match="is no file of a run's own"):
+    with pytest.raises(StageError, match="is not a regular file, so it is not a run's own"):
         ledger_module.Ledger(path)
 
 
@@ -60,7 +60,7 @@ def test_a_ledger_without_measure_is_refused(path, monkeypatch):
     path.write_text("x" * 1000)
     assert ledger_module.Ledger(path).entries == {}
     path.write_text("x" * 1001)
-    with pytest.raises(StageError, match="is longer than 1000 characters, and so not a run's own"):
+    with pytest.raises(StageError, match="is longer than 1000 characters, so it is not a run's own"):
         ledger_module.Ledger(path)
 
 
@@ -85,8 +85,8 @@ def test_the_last_word_counts_and_the_first_order_stays(path):
     ledger.write(ledger_module.MADE, "network", "x", id="1")
     ledger.write(ledger_module.REFUSED, "subnet", "x")
     ledger.write(ledger_module.GONE, "network", "x", id="1")
-    for one in (ledger, ledger_module.Ledger(path)):
-        assert [(entry["kind"], entry["event"], entry["id"]) for entry in one.entries.values()] == [
+    for copy in (ledger, ledger_module.Ledger(path)):
+        assert [(entry["kind"], entry["event"], entry["id"]) for entry in copy.entries.values()] == [
             ("network", "gone", "1"),
             ("subnet", "refused", None),
             ("server", "made", "3"),
@@ -110,10 +110,10 @@ def test_a_last_line_that_a_crash_cut_off_hides_nothing_else(path, kept):
     ledger.write(ledger_module.BEGUN, "server", "s")
     path.write_bytes(whole + path.read_bytes()[len(whole) :][:kept])
     again = ledger_module.Ledger(path)
-    assert [(one["kind"], one["id"]) for one in again.entries.values()] == [("network", "1")]
+    assert [(entry["kind"], entry["id"]) for entry in again.entries.values()] == [("network", "1")]
     again.write(ledger_module.BEGUN, "volume", "v")
     again.write(ledger_module.MADE, "volume", "v", id="2")
-    assert [(one["kind"], one["id"]) for one in ledger_module.Ledger(path).entries.values()] == [
+    assert [(entry["kind"], entry["id"]) for entry in ledger_module.Ledger(path).entries.values()] == [
         ("network", "1"),
         ("volume", "2"),
     ]
@@ -125,7 +125,7 @@ def test_a_last_line_that_lacks_only_its_end_counts(path):
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     again = ledger_module.Ledger(path)
     again.write(ledger_module.BEGUN, "server", "s")
-    assert [one["kind"] for one in ledger_module.Ledger(path).entries.values()] == ["network", "server"]
+    assert [entry["kind"] for entry in ledger_module.Ledger(path).entries.values()] == ["network", "server"]
 
 
 @pytest.mark.parametrize("rubbish", ["5", "null", "[]", '"begun"', "{}", '{"at": "x"}', "\0\0\0\0", "{"])
@@ -135,7 +135,7 @@ def test_rubbish_between_the_lines_is_left_out(path, rubbish):
     with path.open("a") as stream:
         stream.write(rubbish + "\n")
     ledger.write(ledger_module.MADE, "server", "s", id="2")
-    assert [one["id"] for one in ledger_module.Ledger(path).entries.values()] == ["1", "2"]
+    assert [entry["id"] for entry in ledger_module.Ledger(path).entries.values()] == ["1", "2"]
 
 
 def test_what_is_begun_anew_is_not_known_by_its_old_id(path):
@@ -145,8 +145,8 @@ def test_what_is_begun_anew_is_not_known_by_its_old_id(path):
     ledger.write(ledger_module.GONE, "server", "s", id="old")
     first = ledger.find("server", "s")["begun"]
     ledger.write(ledger_module.BEGUN, "server", "s")
-    for one in (ledger, ledger_module.Ledger(path)):
-        entry = one.find("server", "s")
+    for copy in (ledger, ledger_module.Ledger(path)):
+        entry = copy.find("server", "s")
         assert (entry["event"], entry["id"]) == ("begun", None)
         assert entry["begun"] > first
 
@@ -154,7 +154,9 @@ def test_what_is_begun_anew_is_not_known_by_its_old_id(path):
 @pytest.mark.parametrize("path", LEDGERS, ids=lambda path: path.parent.name)
 def test_every_resource_of_a_recorded_run_went_or_was_refused(path):
     entries = list(ledger_module.Ledger(path).entries.values())
-    told = lines(path)
-    assert [one["name"] for one in entries] == [one["name"] for one in told if one["event"] == "begun"]
-    assert all(one["id"] if one["event"] == "gone" else one["event"] == "refused" for one in entries)
-    assert all(one["begun"] == next(line["at"] for line in told if line["name"] == one["name"]) for one in entries)
+    written = lines(path)
+    assert [entry["name"] for entry in entries] == [line["name"] for line in written if line["event"] == "begun"]
+    assert all(entry["id"] if entry["event"] == "gone" else entry["event"] == "refused" for entry in entries)
+    assert all(
+        entry["begun"] == next(line["at"] for line in written if line["name"] == entry["name"]) for entry in entries
+    )

@@ -37,7 +37,7 @@ def other_process():
     processes = []
 
     def start(action):
-        told, tell = os.pipe()
+        ready, tell = os.pipe()
         process = os.fork()
         if not process:
             try:
@@ -48,8 +48,8 @@ def other_process():
                 os._exit(1)
         os.close(tell)
         processes.append(process)
-        assert os.read(told, 1) == b"."
-        os.close(told)
+        assert os.read(ready, 1) == b"."
+        os.close(ready)
         return process
 
     yield start
@@ -66,7 +66,7 @@ def test_a_new_id_is_one_tells_its_time_and_meets_no_other():
     before = datetime.now(UTC).replace(microsecond=0)
     ids = [run_module.new_run_id() for _number in range(50)]
     assert len(set(ids)) == 50
-    assert all(run_module.RUN_ID.fullmatch(one) and run_module.BY_CHANCE.fullmatch(one) for one in ids)
+    assert all(run_module.RUN_ID.fullmatch(run_id) and run_module.GENERATED_ID.fullmatch(run_id) for run_id in ids)
     assert before <= datetime.strptime(ids[0][:15] + "Z", "%Y%m%d-%H%M%S%z") <= datetime.now(UTC)
 
 
@@ -117,7 +117,7 @@ def test_a_begin_that_broke_off_is_taken_up(tmp_path):
     "name", ["", "ab", "a" * 41, "Run-1", "-ab", "a_b", "a b", "../etc", "a/b", "abc\n", "äbc", ".abc", "latest.."]
 )
 def test_what_is_no_id_makes_no_directory(tmp_path, name):
-    with pytest.raises(StageError, match="is no run id"):
+    with pytest.raises(StageError, match="is not a run id"):
         run_module.begin(str(tmp_path / "runs"), name, "lab")
     assert not (tmp_path / "runs").exists()
 
@@ -178,10 +178,10 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(run, monkeypatc
         ("", "cannot be read"),
         ("{", "cannot be read"),
         ('{"schema": "stackproof.run/1"', "cannot be read"),
-        ("[]", "is not of the schema stackproof.run/1"),
-        ("null", "is not of the schema stackproof.run/1"),
-        ("{}", "is not of the schema stackproof.run/1, but None"),
-        ('{"schema": "stackproof.run/2"}', "is not of the schema stackproof.run/1, but stackproof.run/2"),
+        ("[]", "is None, not stackproof.run/1"),
+        ("null", "is None, not stackproof.run/1"),
+        ("{}", "is None, not stackproof.run/1"),
+        ('{"schema": "stackproof.run/2"}', "is stackproof.run/2, not stackproof.run/1"),
         ("\udcff", "cannot be read"),
         ("[" * 200000, "cannot be read"),
     ],
@@ -212,7 +212,7 @@ def test_a_link_in_a_run_is_not_written_through(run, tmp_path, name):
 
 
 def test_a_folder_without_a_record_is_no_run(tmp_path):
-    with pytest.raises(StageError, match="is no run's directory"):
+    with pytest.raises(StageError, match="is not the directory of a run"):
         run_module.Run(tmp_path)
 
 
@@ -232,9 +232,9 @@ def test_stages_are_put_into_their_order_and_replaced(recorded_run):
     record = recorded_run.record
     boot, auth = recorded_run.stage("boot"), recorded_run.stage("auth")
     record["stages"] = []
-    for one in (boot, auth, {**boot, "status": "failed"}):
-        recorded_run.put_stage(one)
-    assert [(one["stage"], one["status"]) for one in record["stages"]] == [("auth", "ok"), ("boot", "failed")]
+    for change in (boot, auth, {**boot, "status": "failed"}):
+        recorded_run.put_stage(change)
+    assert [(stage["stage"], stage["status"]) for stage in record["stages"]] == [("auth", "ok"), ("boot", "failed")]
     assert run_module.Run(recorded_run.directory).record == record
     assert recorded_run.stage("image") is None
 
@@ -256,7 +256,7 @@ def test_what_a_run_says_is_one_line_each(run):
     run.say("auth", "one\ntwo")
     run.say("boot", "ü")
     lines = [json.loads(line) for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
-    assert [(one["stage"], one["text"]) for one in lines] == [("auth", "one\ntwo"), ("boot", "ü")]
+    assert [(line["stage"], line["text"]) for line in lines] == [("auth", "one\ntwo"), ("boot", "ü")]
 
 
 def test_a_run_that_can_say_nothing_goes_on(run):

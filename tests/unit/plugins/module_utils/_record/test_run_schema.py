@@ -23,7 +23,7 @@ PASSED = "20261121-065105-bdb5f5"
 
 
 def problems(record):
-    return [f"{list(one.absolute_path)}: {one.message}" for one in VALIDATOR.iter_errors(record)]
+    return [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATOR.iter_errors(record)]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 DEFINED = SCHEMA["$defs"]
 STEP = DEFINED["flow"]["properties"]["steps"]["items"]
 EVENT = ("service", "kind", "text")
-# Each shape: its type, what its function makes of as little as it can be told, and its part of the schema
+# Each shape: its type, the least that its function needs, and its part of the schema
 EVIDENCE = STEP["properties"]["evidence"]["items"]
 SHAPES = {
     "evidence": (shapes.Evidence, shapes.evidence("log", "nova-api", "said", 2), EVIDENCE),
@@ -58,10 +58,10 @@ def test_an_event_has_the_fields_of_its_shape():
 
 
 def test_what_a_reader_on_a_host_tells_becomes_an_event():
-    told = shapes.read_event(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, path="/")
-    assert set(told) - {"path"} < set(shapes.Event.__annotations__)
-    made = shapes.event(**told, text="GET /", host="controller1")
-    assert {**made, **told} == made
+    read = shapes.read_event(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, path="/")
+    assert set(read) - {"path"} < set(shapes.Event.__annotations__)
+    made = shapes.event(**read, text="GET /", host="controller1")
+    assert {**made, **read} == made
     assert (made["host"], made["until"], made["path"]) == ("controller1", None, "/")
 
 
@@ -69,5 +69,5 @@ def test_what_a_reader_on_a_host_tells_becomes_an_event():
     "make", [lambda: shapes.host("a"), lambda: shapes.stage("boot", "ok"), lambda: shapes.step(1, *"abcd")]
 )
 def test_two_of_a_shape_share_nothing(make):
-    one, other = make(), make()
-    assert not [name for name in one if isinstance(one[name], (list, dict)) and one[name] is other[name]]
+    first, second = make(), make()
+    assert not [name for name in first if isinstance(first[name], (list, dict)) and first[name] is second[name]]

@@ -25,10 +25,10 @@ def looks(*answers, before=lambda: None):
     return look
 
 
-def wait(look, seconds=5, record=None, said=None, period=0.01):
+def wait(look, seconds=5, record=None, texts=None, period=0.01):
     record = [] if record is None else record
     value = waiting.wait_until(
-        "the thing", look, waiting.Deadline(seconds), record, (said if said is not None else []).append, period
+        "the thing", look, waiting.Deadline(seconds), record, (texts if texts is not None else []).append, period
     )
     return value, record[-1]
 
@@ -63,12 +63,12 @@ def test_a_slow_service_is_not_asked_more_than_two_thirds_of_the_time(took):
 
 
 def test_a_wait_writes_down_each_state_once_with_its_time_and_sharpness():
-    said = []
-    value, line = wait(looks("creating", "creating", "creating", "available"), said=said)
+    texts = []
+    value, line = wait(looks("creating", "creating", "creating", "available"), texts=texts)
     assert value == "value of available"
     assert line["for"] == "the thing"
     assert line["looks"] == 4
-    assert [one["state"] for one in line["states"]] == ["creating", "available"]
+    assert [state["state"] for state in line["states"]] == ["creating", "available"]
     assert "timed_out" not in line
     first, last = line["states"]
     assert first["resolution_s"] is None
@@ -77,12 +77,12 @@ def test_a_wait_writes_down_each_state_once_with_its_time_and_sharpness():
     assert last["after_s"] == line["seconds"] >= 0.03
     assert line["started"] <= first["at"] < last["at"]
     assert seconds_between(line["started"], last["at"]) == pytest.approx(last["after_s"], abs=1)
-    assert said == ["waiting for the thing: creating", "waiting for the thing: available"]
+    assert texts == ["waiting for the thing: creating", "waiting for the thing: available"]
 
 
 def test_a_state_that_comes_back_is_written_down_again():
     _value, line = wait(looks("a", "b", "a", "done"))
-    assert [one["state"] for one in line["states"]] == ["a", "b", "a", "done"]
+    assert [state["state"] for state in line["states"]] == ["a", "b", "a", "done"]
 
 
 def test_what_is_done_at_the_first_look_has_no_sharpness():
