@@ -10,18 +10,18 @@ module: flow_info
 short_description: 'Used by verify: says what to look for on the hosts to follow a run'
 version_added: 0.1.0
 description:
-  - Gathers the ids of a run out of its record, and what the flows look for in logs.
+  - Gathers the ids of a run out of its record, and the phrases that the flows look for in logs.
 extends_documentation_fragment: [stackproof.provision._flow, stackproof.provision._attributes.reads]
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.log_info
-    description: Looks for it in the logs of a host.
+    description: Looks for them in the logs of a host.
   - module: stackproof.provision.flow
-    description: Matches what was found to the steps.
+    description: Matches the events that were found to the steps.
 """
 
 EXAMPLES = r"""
-- name: Know what to look for
+- name: Gather what to look for
   stackproof.provision.flow_info:
     run_dir: "{{ run.directory }}"
     flows: [boot.yml]
@@ -37,11 +37,12 @@ wanted:
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 
 
-def main():
-    def look(run, flows, _module):
-        return {"changed": False, "wanted": follow.wanted(run.record, flows)}
+def wanted(run, flows, _module):
+    return {"changed": False, "wanted": follow.wanted(run.record, flows)}
 
-    flow_module.main({}, look)
+
+def main():
+    flow_module.main({}, wanted)
 
 
 if __name__ == "__main__":

@@ -398,7 +398,7 @@ def test_the_example_of_a_source_more_works_and_touches_six_files(tmp_path):
 
 def test_the_names_of_the_code_on_the_page_are_there():
     code = "\n".join(path.read_text() for path in sorted((ROOT / "plugins").rglob("*.py")))
-    names = ("corrected", "events", "owed", "proof_of_absence", "attempt", "wanted", "account")
+    names = ("corrected", "events", "silent_places", "proof_of_absence", "attempt", "wanted", "account")
     text = read("evidence-sources")
     assert [name for name in names if f"`{name}`" not in text and f".{name}`" not in text] == []
     assert [name for name in names if f"def {name}(" not in code] == []

@@ -10,18 +10,17 @@ from .._record import shapes
 
 
 def unreadable(check, reason):
-    """A check that could not be made, of no single host: silence would look like success."""
+    """A check that could not be made, and is not about a single host: to leave it out would look like success."""
     return {"host": None, **shapes.check(check, "unreadable", reason)}
 
 
 def file_checks(run, checks):
-    """Put the checks to their hosts; one that is about no single host is put to the control node."""
+    """Put each check to its host; a check that is not about a single host goes to the control node."""
     hosts = {host["host"]: host for host in run.record["hosts"]}
     for check in checks:
         name = check["host"] or shapes.CONTROL_NODE
         if name not in hosts:
             hosts[name] = shapes.host(name)
             run.record["hosts"].append(hosts[name])
-        made = shapes.check(check["check"], check["status"], check["reason"], check["seconds"])
-        hosts[name]["checks"].append(made)
+        hosts[name]["checks"].append(shapes.check(check["check"], check["status"], check["reason"], check["seconds"]))
     run.save()

@@ -2,10 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who broke a run that failed: the first step that was owed and not delivered, and the component and host that owed it.
+"""Finds who broke a run that failed: the first step that was owed and did not happen, and the component that owed it.
 
-What is known points at suspects, each pointer with a weight. Who is not near the first step that is lacking is no
-suspect, whatever its logs complain of; and where nothing points at anybody, all suspects are told and nobody is named.
+Evidence points at suspects, each pointer with a weight. A component that is not near the first step that is lacking is
+not a suspect, whatever its logs complain of. Where nothing points at a component, all suspects are listed and none is
+named.
 """
 
 from __future__ import annotations
@@ -15,32 +16,32 @@ from .._record.run import failed_stage
 from . import pointers
 from .suspects import Suspects
 
-# With less than this nothing but the order of the steps speaks against a component.
+# A component of less weight than this has nothing against it but the order of the steps.
 NAMED = 5
-# How many others are told
+# So many other suspects are listed beside the one that is named.
 OTHERS = 4
-# What helps against slowness
+# Helps against slowness
 PATIENCE = (
     "give the stage more time (-e stackproof_boot_timeout=, -e stackproof_metadata_timeout=), and look at the load"
 )
-# An error of these kinds was said to the run itself, and is about what it asked for.
-OWN_WORDS = (
+# Errors of these kinds are about what the run itself asked for.
+OWN_ERRORS = (
     "config", "catalog", "files", "tls", "unauthorized", "forbidden", "not_found", "ambiguous", "quota", "invalid",
     "conflict", "internal", "interrupted",
 )  # fmt: skip
 
 
 def finding(record):
-    """step, component, host, said, last_seen, evidence, next and alternatives of a run with a failed stage, or None."""
+    """Step, component, host, sentence, last_seen, evidence, next and alternatives of a run that failed, or None."""
     stage = failed_stage(record["stages"])
-    if stage is None or stage["error"]["kind"] in OWN_WORDS:
+    if stage is None or stage["error"]["kind"] in OWN_ERRORS:
         return None
     steps = steps_of(record)
     followed = any(order.is_of(step, stage["stage"]) for step in steps)
     paths = order.paths(steps, stage["stage"]) if followed else []
     suspects = Suspects(record, stage, paths, steps)
-    for point in (
-        # What Nova says may make more of them suspects, at whom the others point.
+    for pointer in (
+        # Nova's own message may bring more suspects near, so it comes before those that point at them.
         pointers.faults,
         pointers.answers,
         pointers.units,
@@ -50,9 +51,9 @@ def finding(record):
         pointers.guest,
         pointers.metadata,
     ):
-        suspects.kind = point.__name__
-        point(suspects, record, stage)
-    return told(suspects.ranked(), steps, paths, record, suspects.pause)
+        suspects.kind = pointer.__name__
+        pointer(suspects, record, stage)
+    return finding_of(suspects.ranked(), steps, paths, record, suspects.pause)
 
 
 def steps_of(record):
@@ -61,46 +62,59 @@ def steps_of(record):
     return [step for flow in judged[:1] for step in flow["steps"] if "follows" in step]
 
 
-def told(ranked, steps, paths, record, pause):
-    first = ranked[0] if ranked else None
-    sure = first is not None and first["weight"] >= NAMED
-    step = (first and first["step"]) or (paths[0][0] if paths else None)
+def finding_of(ranked, steps, paths, record, pause):
+    suspect = ranked[0] if ranked else None
+    culprit = suspect if suspect and suspect["weight"] >= NAMED else None
+    others = ranked[1 : 1 + OTHERS] if culprit else ranked
+    step = (suspect and suspect["step"]) or (paths[0][0] if paths else None)
     last = order.last_seen(steps)
     return {
         "step": step and step["id"],
-        "component": first["component"] if sure else None,
-        "host": first["host"] if sure else None,
-        "said": said(first, step, sure, pause),
+        "component": culprit and culprit["component"],
+        "host": culprit and culprit["host"],
+        "sentence": sentence_of(culprit, step, pause),
         "last_seen": last and {name: last[name] for name in ("id", "message", "at", "host")},
-        "evidence": first["why"] if sure else [],
-        "next": next_of(first, record) if sure else PATIENCE if pause is not None else access(record),
-        "alternatives": [
-            {name: one[name] for name in ("component", "host", "weight", "why")}
-            for one in (ranked[1:] if sure else ranked)[: OTHERS if sure else None]
-        ],
+        "evidence": culprit["why"] if culprit else [],
+        "next": next_of(culprit, record, pause),
+        "alternatives": [{name: other[name] for name in ("component", "host", "weight", "why")} for other in others],
     }
 
 
-def said(first, step, sure, pause):
+def sentence_of(culprit, step, pause):
     lacks = "did not happen" if step and step["status"] == "missing" else "was not seen to happen"
     owed = f"step {step['id']} ({step['message']}) {lacks}" if step else None
-    if not sure and pause is not None:
-        return owed and f"{owed} yet, but another one was seen {pause:.1f} s before the end: it may be slow, not broken"
-    if not sure:
-        return owed and f"{owed}, and nothing that could be read says why"
-    who = first["component"] + (f" on {first['host']}" if first["host"] else "")
-    if first["why"][0] == first["role"]:
-        return f"{who} {first['role']}: {owed}" if owed else f"{who} {first['role']}"
-    return f"{who} {first['why'][0]}" + (f"; {owed}" if owed else "")
+    if culprit:
+        return accusation(culprit, owed)
+    if owed is None:
+        return None
+    if pause is not None:
+        return f"{owed} yet, but another one was seen {pause:.1f} s before the end: it may be slow, not broken"
+    return f"{owed}, and nothing that could be read says why"
 
 
-def next_of(first, record):
+def accusation(culprit, owed):
+    name = culprit["component"] + (f" on {culprit['host']}" if culprit["host"] else "")
+    sentence = f"{name} {culprit['why'][0]}"
+    if owed is None:
+        return sentence
+    # A role is about the step ("owed what is lacking"), and the step explains it.
+    return f"{sentence}{':' if culprit['why'][0] == culprit['role'] else ';'} {owed}"
+
+
+def next_of(culprit, record, pause):
+    """The next thing to do: look at the culprit, have patience, or give more access."""
+    if culprit:
+        return command_for(culprit, record)
+    return access(record) if pause is None else PATIENCE
+
+
+def command_for(culprit, record):
     """The command that shows more, and where to run it."""
     units = [
         (host["host"], service["unit"])
         for host in record["hosts"]
         for service in host["facts"].get("services") or []
-        if service["component"] == first["component"] and first["host"] in (None, host["host"])
+        if service["component"] == culprit["component"] and culprit["host"] in (None, host["host"])
     ]
     if units:
         host, unit = units[0]
@@ -110,11 +124,11 @@ def next_of(first, record):
         "ceph-osd": "ceph osd tree; ceph health detail",
         "data network": "ping between the hosts' addresses of the tunnels; ovs-vsctl show",
         "vm-instance": "openstack console log show, of an instance that is kept: -e stackproof_keep=on_failure",
-    }.get(first["component"])
+    }.get(culprit["component"])
 
 
 def access(record):
-    """What would have to be readable to tell more."""
+    """The access that would tell more."""
     if not record["hosts"]:
         return "give an inventory of the cloud's hosts (-i), so that their services and logs can be read"
     unread = sorted(host["host"] for host in record["hosts"] if host["status"] != "read")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a run compares with the runs before it, out of their directories."""
+"""Compares a run with the runs before it, out of their directories."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ import statistics
 from .._record.errors import StageError
 from .._record.run import STAGES, read_record, run_directories
 
-# Where a record tells when it began
-HEAD, STARTED = 2000, re.compile(r'"started": "([^"]+)"')
+# A record says among its first characters when the run began.
+HEAD = 2000
+STARTED = re.compile(r'"started": "([^"]+)"')
 
 
 def earlier_records(runs, record, most):
     """The records of the last runs of the same cloud, as far as they can be read."""
-    found = []
-    # By their time and not by their names, which may be anything.
+    records = []
+    # Sorted by their time and not by their names, which may be anything.
     for directory in sorted(run_directories(runs), key=began, reverse=True):
-        if len(found) >= most:
+        if len(records) >= most:
             break
         try:
             other = read_record(directory)
         except (StageError, OSError):
             continue
         if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
-            found.append(other)
-    return found
+            records.append(other)
+    return records
 
 
 def began(directory):
-    """When a run began, out of the first lines of its record: there may be thousands, of which only the last count."""
+    """The start of a run by the first lines of its record: there may be thousands of runs, and only the last count."""
     try:
         with open(os.path.join(directory, "run.json"), encoding="utf-8", errors="replace") as stream:
-            found = STARTED.search(stream.read(HEAD))
+            match = STARTED.search(stream.read(HEAD))
     except OSError:
-        found = None
-    return found[1] if found else ""
+        match = None
+    return match[1] if match else ""
 
 
 def percentile(values, share):
@@ -51,7 +52,7 @@ def percentile(values, share):
 
 
 def summarize(records):
-    """Per stage: in how many runs it worked, and how long it took them."""
+    """Of each stage: in how many runs it worked, and how long it took."""
     summary = {}
     for name in STAGES:
         seconds = [

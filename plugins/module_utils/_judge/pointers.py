@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What speaks against a suspect: each function knows one kind of evidence, and gives it the weight that it deserves."""
+"""Evidence against suspects: each function reads one kind of it, and gives it the weight that it deserves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STATES = {
     "activating": "is starting",
     "deactivating": "is stopping",
 }
-# What an exception's class says of others than who met it
+# Part of an exception's class, a component that it points at, and the weight
 HINTS = (
     ("libvirt", "libvirt", 6),
     ("Hypervisor", "libvirt", 6),
@@ -44,39 +44,48 @@ HINTS = (
     ("SERVER_DOWN", "ldap", 5),
     ("NoValidHost", "placement-api", 3),
 )
-# Who meets these waited for somebody else.
+# A component that raised one of these waited in vain for another one.
 VICTIM = (
-    "MessagingTimeout", "DeadlinePassed", "ConnectTimeout", "ReadTimeout", "GatewayTimeout", "VirtualInterfaceCreate",
-)  # fmt: skip
+    "MessagingTimeout",
+    "DeadlinePassed",
+    "ConnectTimeout",
+    "ReadTimeout",
+    "GatewayTimeout",
+    "VirtualInterfaceCreate",
+)
 # These say only that something else had failed before.
 AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException")
-# Who is refused by another one has itself to blame, or who gave it its key.
+# A component that another one refuses is itself to blame, or its key is wrong.
 REFUSED = ("Permission",)
-GONE, UNHEARD, NO_ANSWER, SERVER_ERROR, KEYED_ERROR, ERROR = 10, 6, 6, 3, 4, 1
-# Who is not heard may be kept from speaking by what it needs; where its host was not looked at nobody knows.
+# Weights
+GONE = 10
+UNHEARD = 6
+# A component that it needs may keep a service from being heard: without a look at its host nobody knows.
 UNHEARD_ONLY = 2.5
+NO_ANSWER = 6
+SERVER_ERROR = 3
+KEYED_ERROR = 4
+ERROR = 1
 
 
 def answers(suspects, _record, stage):
-    """What the APIs answered to the stage's own requests."""
-    # Whoever answered later is well again.
+    """The answers of the APIs to the stage's own requests."""
+    # An API that answered later is well again.
     last = {call["service"]: call for call in stage["calls"]}
-    for call in [call for call in last.values() if call["status"] is None or call["status"] >= 500]:
-        component = APIS.get(call["service"])
-        if component is None:
-            continue  # a service that no flow knows
-        # Who was asked is near whatever is lacking.
+    for call in last.values():
+        component, status = APIS.get(call["service"]), call["status"]
+        if component is None or (status is not None and status < 500):
+            continue  # no flow knows this service, or it did answer
         suspects.near(component, None, 0.5, "was asked")
-        if call["status"] is None:
-            suspects.point(component, None, NO_ANSWER, f"did not answer {call['method']} {call['path']}")
+        request = f"{call['method']} {call['path']}"
+        if status is None:
+            suspects.point(component, None, NO_ANSWER, f"did not answer {request}")
         else:
-            suspects.point(
-                component, None, SERVER_ERROR, f"answered {call['status']} to {call['method']} {call['path']}"
-            )
+            suspects.point(component, None, SERVER_ERROR, f"answered {status} to {request}")
 
 
 def units(suspects, record, _stage):
-    """Services that do not run where they should."""
+    """Services that should run and do not."""
     for host in record["hosts"]:
         for service in host["facts"].get("services") or []:
             if service["state"] in STATES:
@@ -99,24 +108,23 @@ def agents(suspects, record, _stage):
 
 
 def ceph(suspects, record, _stage):
-    """What Ceph says of itself, and where it says nothing."""
+    """Ceph's own health, and its silence."""
     for host in record["hosts"]:
         facts = host["facts"].get("ceph") or {}
         down = sorted(number for number, is_up in (facts.get("osds") or {}).items() if not is_up)
         if down:
             suspects.point("ceph-osd", None, 8, f"{', '.join(down)} is down, as Ceph says")
         names = sorted((facts.get("health") or {}).get("checks") or {})
-        for component, found in (
-            ("ceph-mon", [name for name in names if name.startswith("MON")]),
-            ("ceph-osd", [name for name in names if name.startswith(("OSD", "PG", "SLOW"))]),
-        ):
-            if found:
-                suspects.point(component, None, 2, f"is not well, as Ceph says: {', '.join(found)}")
-        for one in host["unread"]:
-            # Before it there may be sudo, and the way into a container.
-            if one["kind"] == "hung" and {"ceph", "rbd"} & set(one["command"].split()):
-                suspects.point("ceph-mon", None, 4, f"does not answer: {one['command']} hangs")
-                suspects.point("ceph-osd", None, 3, f"does not answer: {one['command']} hangs")
+        for component, prefixes in (("ceph-mon", ("MON",)), ("ceph-osd", ("OSD", "PG", "SLOW"))):
+            problems = [name for name in names if name.startswith(prefixes)]
+            if problems:
+                suspects.point(component, None, 2, f"is not well, as Ceph says: {', '.join(problems)}")
+        for unread in host["unread"]:
+            # The command may begin with sudo, and with the way into a container.
+            if unread["kind"] == "hung" and {"ceph", "rbd"} & set(unread["command"].split()):
+                why = f"does not answer: {unread['command']} hangs"
+                suspects.point("ceph-mon", None, 4, why)
+                suspects.point("ceph-osd", None, 3, why)
 
 
 def errors(suspects, record, _stage):
@@ -125,7 +133,7 @@ def errors(suspects, record, _stage):
         suspects.kind = "errors"
         component = writer_of(error["service"])
         kind = error["exception"] or ""
-        what = f"logged an error of {error['logger']}" + (f": {kind}" if kind else "")
+        why = f"logged an error of {error['logger']}" + (f": {kind}" if kind else "")
         if kind == QUEUE_UNREACHABLE:
             suspects.point(component, error["host"], 3, "cannot reach RabbitMQ")
             suspects.point("rabbitmq", None, 2, f"cannot be reached by {component} on {error['host']}")
@@ -135,9 +143,9 @@ def errors(suspects, record, _stage):
         refused = any(word in kind for word in REFUSED)
         hints = [(other, weight) for word, other, weight in HINTS if word in kind and not refused]
         if not any(word in kind for word in VICTIM):
-            # Who failed at somebody else is less to blame.
+            # A component that failed at another one is less to blame.
             own = error["keyed"] and all(other == component for other, _weight in hints)
-            suspects.point(component, error["host"], KEYED_ERROR if own else ERROR, what)
+            suspects.point(component, error["host"], KEYED_ERROR if own else ERROR, why)
         suspects.kind = "hints"
         for other, weight in hints:
             if other != component:
@@ -146,19 +154,20 @@ def errors(suspects, record, _stage):
 
 
 def faults(suspects, record, stage):
-    """What Nova itself says of the instance."""
-    said = (stage["error"].get("said") or "") + stage["error"]["message"]
-    if "No valid host" in said:
-        suspects.point("placement-api", None, 3, "had no host for the instance")
-        suspects.point("nova-scheduler", None, 1, "found no valid host")
-        for agent in record.get("agents") or []:
-            if agent["component"] == "nova-compute" and (agent["state"] == "down" or not agent["enabled"]):
-                suspects.near("nova-compute", None, 2, "was to take the instance")
-                for component in LEANS_ON["nova-compute"]:
-                    suspects.near(component, None, 0.25, "is needed by nova-compute")
+    """Nova's own message about the instance."""
+    message = (stage["error"].get("said") or "") + stage["error"]["message"]
+    if "No valid host" not in message:
+        return
+    suspects.point("placement-api", None, 3, "had no host for the instance")
+    suspects.point("nova-scheduler", None, 1, "found no valid host")
+    agents_of_nova = [agent for agent in record.get("agents") or [] if agent["component"] == "nova-compute"]
+    if any(agent["state"] == "down" or not agent["enabled"] for agent in agents_of_nova):
+        suspects.near("nova-compute", None, 2, "was to take the instance")
+        for component in LEANS_ON["nova-compute"]:
+            suspects.near(component, None, 0.25, "is needed by nova-compute")
 
 
-# What an answer other than 200 says of who gave it
+# Status of an answer to the guest: the component that it points at, the weight, and why
 METADATA = {
     401: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
     403: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
@@ -171,27 +180,27 @@ METADATA = {
 
 
 def metadata(suspects, record, stage):
-    """What the guest was answered when it asked for its metadata."""
+    """The answers to the guest when it asked for its metadata."""
     if stage["stage"] != "metadata":
         return
-    said = ((stage["details"] or {}).get("guest") or {}).get("steps") or []
-    answers_seen = [one.get("http_status") for one in said if one["step"] == "no_metadata"]
+    steps = ((stage["details"] or {}).get("guest") or {}).get("steps") or []
+    statuses = [step.get("http_status") for step in steps if step["step"] == "no_metadata"]
     for host in record["hosts"]:
         for proxies in (host["facts"].get("metadata") or {}).values():
-            answers_seen += [request["status"] for proxy in proxies for request in proxy["requests"] or []]
-    for status in dict.fromkeys(answers_seen):
+            statuses += [request["status"] for proxy in proxies for request in proxy["requests"] or []]
+    for status in dict.fromkeys(statuses):
         for component, weight, why in METADATA.get(status, ()):
             suspects.point(component, None, weight, f"{why} ({status})")
 
 
 def guest(suspects, record, stage):
-    """What the guest wrote, and what it did not."""
+    """The lines that the guest wrote on its console, and those that it did not write."""
     if stage["stage"] != "metadata":
         return
     details = (stage["details"] or {}).get("guest")
     if details is None:
         return  # nobody could read the console
-    steps = {one["step"] for one in details.get("steps") or []}
+    steps = {step["step"] for step in details.get("steps") or []}
     if not details.get("lines"):
         suspects.point("vm-instance", None, 4, "wrote nothing on its console: it may have no kernel")
     elif "lease" not in steps and "dhcp_start" in steps and waits_unheard(record):
@@ -203,6 +212,6 @@ def guest(suspects, record, stage):
 
 
 def waits_unheard(record):
-    """Whether a dnsmasq is there that would have answered, and whose log has nothing of the guest."""
-    known = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
-    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in known)
+    """Whether there is a dnsmasq that would have answered, and its log shows nothing of the guest."""
+    ports = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
+    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in ports)

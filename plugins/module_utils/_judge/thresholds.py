@@ -57,10 +57,10 @@ def apply_limit(limit, record):
     except JMESPathError as exc:
         value, problem = None, " ".join(str(exc).split())
     else:
-        # What cannot be measured is not within its limits.
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        problem = None if number else f"the query finds no number, but {value!r:.80}"
-        value = value if number else None
+        # A value that cannot be measured is not within its limits.
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        problem = None if is_number else f"the query finds no number, but {value!r:.80}"
+        value = value if is_number else None
     if problem is None and most is not None and value > most:
         problem = f"{value:g} is more than {most:g}"
     elif problem is None and least is not None and value < least:

@@ -10,7 +10,6 @@ from .._record import shapes
 from .._record.clock import seconds_of
 from .._record.errors import sentence
 from .._record.run import STAGES, failed_stage
-from .._record.shapes import verdict
 from .culprit import finding
 
 
@@ -19,16 +18,16 @@ def skipped_stage(name, reason):
 
 
 def with_skipped(stages):
-    """The stages in their order; those that did not run because one failed before them are said to be skipped."""
-    known = {stage["stage"]: stage for stage in stages}
+    """The stages in their order; each that did not run, because one failed before it, is marked as skipped."""
+    by_name = {stage["stage"]: stage for stage in stages}
     failed = failed_stage(stages)
     reason = f"the stage {failed['stage']} failed before" if failed else "the run broke off before"
-    return [known.get(name) or skipped_stage(name, reason) for name in STAGES]
+    return [by_name.get(name) or skipped_stage(name, reason) for name in STAGES]
 
 
 def checks_with(record, status):
-    """(host, check) of the checks of the hosts that ended so."""
-    return [(one["host"], check) for one in record["hosts"] for check in one["checks"] if check["status"] == status]
+    """(host, check) of the checks of the hosts that have a status."""
+    return [(host["host"], check) for host in record["hosts"] for check in host["checks"] if check["status"] == status]
 
 
 def has_failed(record):
@@ -41,63 +40,75 @@ def judge(record, broke_off=None):
     stages = {stage["stage"]: stage for stage in record["stages"]}
     failed = failed_stage(record["stages"])
     if failed and failed["error"]["kind"] == "interrupted":
-        return verdict("incomplete", failed["stage"], f"The run broke off in the stage {failed['stage']}.")
+        return shapes.verdict("incomplete", failed["stage"], f"The run broke off in the stage {failed['stage']}.")
     if failed:
         return failure(record, failed)
     missing = [name for name in STAGES if name not in stages or stages[name]["started"] is None]
     if missing:
-        return verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
+        return shapes.verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
     if broke_off:
-        return verdict("incomplete", None, broke_off)
+        return shapes.verdict("incomplete", None, broke_off)
+    return flaw(record) or passed(record, stages)
+
+
+def failure(record, stage):
+    """The verdict on a stage that failed: its own error, and the finding about who broke it."""
+    found = finding(record) or {}
+    about = {name: value for name, value in found.items() if name != "sentence"}
+    return {**shapes.verdict("fail", stage["stage"], reason_of(stage, found, record)), **about}
+
+
+def reason_of(stage, found, record):
+    error = stage["error"]
+    if found.get("sentence") is None:
+        return f"{stage['stage']}: {sentence(error)}"
+    where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
+    parts = [f"{where}: {found['sentence']}."]
+    if found["last_seen"]:
+        parts.append(last_seen_sentence(found["last_seen"], record))
+    parts.append(f"The stage said: {error['message'].rstrip('.')}.")
+    if found["next"]:
+        parts.append(f"Next: {found['next']}.")
+    return " ".join(parts)
+
+
+def last_seen_sentence(step, record):
+    after = seconds_of(step["at"]) - seconds_of(record["started"])
+    return f"Last seen: step {step['id']} ({step['message']}), {after:.1f} s after the start."
+
+
+def flaw(record):
+    """The verdict on a run whose stages all worked and that fails nevertheless, or None."""
     disagree = checks_with(record, "failed")
     if disagree:
         host, check = disagree[0]
         more = f" And {len(disagree) - 1} more checks of the hosts failed." if len(disagree) > 1 else ""
         reason = f"All stages worked, but the hosts do not agree with the API: {check['reason']}.{more}"
-        return {**verdict("fail", None, reason), "host": host}
+        return shapes.verdict("fail", None, reason, host=host)
     breached = [limit for limit in record["thresholds"] if not limit["ok"]]
     if breached:
-        return verdict("fail", None, "All stages worked, but " + "; ".join(limit["said"] for limit in breached) + ".")
+        reasons = "; ".join(limit["said"] for limit in breached)
+        return shapes.verdict("fail", None, f"All stages worked, but {reasons}.")
     if record["leftovers"]:
-        names = ", ".join(f"{one['name']} ({one['why']})" for one in record["leftovers"])
-        return verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
-    seconds = next((wait["seconds"] for wait in stages["boot"]["waits"]), stages["boot"]["duration_s"])
-    guest = (
-        "but its guest was not asked" if stages["metadata"]["status"] == "skipped" else "and the guest has its metadata"
-    )
-    said = f"The cloud provisions an instance: active after {seconds:.1f} s, {guest}."
-    return verdict("pass", None, said + what_the_hosts_said(record))
+        names = ", ".join(f"{resource['name']} ({resource['why']})" for resource in record["leftovers"])
+        return shapes.verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
+    return None
 
 
-def failure(record, stage):
-    """A stage has failed: what it said, and what is known of who broke it."""
-    error, found = stage["error"], finding(record)
-    said = f"{error['message'].rstrip('.')}."
-    if found is None or found["said"] is None:
-        reason = f"{stage['stage']}: {sentence(error)}"
-        return {**verdict("fail", stage["stage"], reason), **rest_of(found)}
-    where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
-    parts = [f"{where}: {found['said']}.", last_seen(found["last_seen"], record), f"The stage said: {said}"]
-    if found["next"]:
-        parts.append(f"Next: {found['next']}.")
-    return {**verdict("fail", stage["stage"], " ".join(part for part in parts if part)), **rest_of(found)}
+def passed(record, stages):
+    boot = stages["boot"]
+    seconds = next((wait["seconds"] for wait in boot["waits"]), boot["duration_s"])
+    guest = "and the guest has its metadata"
+    if stages["metadata"]["status"] == "skipped":
+        guest = "but its guest was not asked"
+    reason = f"The cloud provisions an instance: active after {seconds:.1f} s, {guest}."
+    return shapes.verdict("pass", None, reason + hosts_sentence(record))
 
 
-def rest_of(found):
-    return {name: value for name, value in (found or {}).items() if name != "said"}
-
-
-def last_seen(step, record):
-    if step is None:
-        return ""
-    after = seconds_of(step["at"]) - seconds_of(record["started"])
-    return f"Last seen: step {step['id']} ({step['message']}), {after:.1f} s after the start."
-
-
-def what_the_hosts_said(record):
-    """What a pass says of the hosts; what could not be read is no secret."""
-    made = sum(len(one["checks"]) for one in record["hosts"])
+def hosts_sentence(record):
+    """The part of a pass that is about the hosts; it hides nothing that could not be read."""
+    checks = sum(len(host["checks"]) for host in record["hosts"])
     unread = checks_with(record, "unreadable")
-    agreed = f" The hosts agree, by {len(checks_with(record, 'ok'))} checks." if made else ""
+    agreed = f" The hosts agree, by {len(checks_with(record, 'ok'))} checks." if checks else ""
     missing = f" But {len(unread)} could not be made: {unread[0][1]['reason']}." if unread else ""
     return agreed + missing

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is known of a cloud's components: what each needs, what each does, and which log it writes."""
+"""The components of a cloud: which others each needs, which stages it works for, and which log it writes."""
 
 from __future__ import annotations
 
-# Of these there is one beside each instance; any other one of them has nothing to do with it.
+# Each instance has one of these beside it; those beside other instances have nothing to do with it.
 BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "vm-instance")
-# What does the work of a stage that no flow follows, the first to be asked first
+# The components that work for a stage that no flow follows, in the order in which they are asked
 WORKERS = {
     "auth": ["keystone", "ldap", "database", "memcached"],
     "image": ["glance-api", "ceph-rgw", "ceph-mon", "ceph-osd", "keystone", "memcached", "database"],
@@ -22,7 +22,7 @@ WORKERS = {
         "neutron-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent", "rabbitmq", "memcached", "database",
     ],
 }  # fmt: skip
-# What a message of each kind goes through
+# The components that carry a message of each kind
 CARRIERS = {
     "AMQP cast": ["rabbitmq"],
     "AMQP call": ["rabbitmq"],
@@ -33,7 +33,7 @@ CARRIERS = {
     "OVSDB": ["ovsdb"],
     "DHCP": ["data network"],
 }
-# What each component needs for its work: it may be all that keeps it from it.
+# The components that each one needs for its work: the failure of one of them may be all that is wrong with it.
 LEANS_ON = {
     "keystone": ["ldap", "database", "memcached"],
     "nova-api": ["keystone", "database", "rabbitmq", "glance-api", "neutron-server", "cinder-api", "memcached"],
@@ -56,7 +56,7 @@ LEANS_ON = {
     "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
     "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent"],
 }  # fmt: skip
-# A name of a flow that stands for others, or for a process of one of them
+# Names in flows that stand for other components, or for a process of one of them
 STANDS_FOR = {
     "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent"],
     "client": [],
@@ -77,5 +77,5 @@ def writer_of(log):
 
 
 def is_beside(name):
-    """Whether there is one beside each instance, by the name of a component or of its log."""
+    """Whether each instance has one of its own, by the name of a component or of its log."""
     return writer_of(name) in BESIDE

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Flows: how a provisioning goes, as data. Loads and checks them, and says what they look for."""
+"""Flows describe a provisioning as data. This module loads and checks them, and collects what they look for."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .rivals import BUILT, RIVALS, TOOK
 
 SCHEMA = "stackproof.flow/1"
 TIERS = (0, 1, 2, 3)
-# What is written of a message on the queue by who takes it: no id but the message's own
+# The service that takes a message off the queue logs one of these, with no id but the message's own.
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
 STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise"}
-# What is said of another flow's steps
+# Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
-# How a flow is told and used is its own affair, and not that of a flow that extends it.
+# These keys say how a flow is told and used; a flow that extends it does not inherit them.
 TELLING = {"judged": False, "told_as": None, "parts": []}
 RULE_KEYS = {
     "source",
@@ -61,20 +61,20 @@ class FlowError(StageError):
 
 
 def fastest_loader():
-    """Both make plain values only; the one in C, where there is one, is seven times as fast."""
+    """Both loaders make plain values only; the one in C, where it is installed, is seven times as fast."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @functools.cache
 def load(path, above=()):
-    """A flow, checked: what is wrong in a user's own file is said with its place. Flows share parts: change none."""
+    """Read and check a flow; an error names its place. Flows share parts: never change one that was loaded."""
     if path in above:
         raise FlowError(path, "it extends itself")
     try:
         text = flow_limits.read(path)
         flow_limits.check_shape(text, fastest_loader())
         flow = yaml.load(text, fastest_loader())
-    # A date that is none is a ValueError, as is what is beyond a limit.
+    # PyYAML raises ValueError for an invalid date, and flow_limits for a file beyond its limits.
     except (OSError, yaml.YAMLError, ValueError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
     if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
@@ -84,13 +84,13 @@ def load(path, above=()):
 
 
 def extended(base, more):
-    """A flow with steps between those of another one, or that tells the other's steps in fewer of its own."""
+    """A flow on top of the one that it extends: its steps lie between the other's, or stand for several of them."""
     base = {name: value for name, value in base.items() if name not in TELLING}
     if isinstance(more.get("phases"), dict):
         more = {**more, "phases": {**(base.get("phases") or {}), **more["phases"]}}
     steps, lifelines = more.get("steps") or [], more.get("lifelines") or []
     if not isinstance(lifelines, list):
-        return {**base, **more}  # what is wrong is said by the check
+        return {**base, **more}  # check() reports the error
     lifelines = list(dict.fromkeys([*base["lifelines"], *lifelines]))
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         return {**base, **more, "lifelines": lifelines}
@@ -98,13 +98,13 @@ def extended(base, more):
         return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
     merged = [dict(step) for step in base["steps"]]
     for step in steps:
-        ids = [str(one.get("id")) for one in merged]
+        ids = [str(other.get("id")) for other in merged]
         near = str(step.get("after", step.get("before")))
         merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), dict(step))
     for step in steps:
-        for one in merged:
-            if str(one.get("id")) in map(str, step.get("leads_to") or ()):
-                one["follows"] = [*(one.get("follows") or ()), step.get("id")]
+        for other in merged:
+            if str(other.get("id")) in map(str, step.get("leads_to") or ()):
+                other["follows"] = [*(other.get("follows") or ()), step.get("id")]
     return {**base, **more, "lifelines": lifelines, "steps": merged}
 
 
@@ -116,7 +116,7 @@ def check(path, flow):
         raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
     for name in ("lifelines", "steps"):
         if not isinstance(flow[name], list):
-            raise FlowError(path, f"{name} is no list")
+            raise FlowError(path, f"{name} is not a list")
     if len(flow["steps"]) > flow_limits.MOST_STEPS:
         raise FlowError(path, f"it has {len(flow['steps'])} steps, and {flow_limits.MOST_STEPS} are the most")
     check_expression(path, "counted", flow.get("counted", "@"))
@@ -135,7 +135,7 @@ def check(path, flow):
         for part in ("observe", "cached", "absent"):
             rules = step.get(part) or []
             if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-                raise FlowError(path, f"{where}: {part} is no list of rules")
+                raise FlowError(path, f"{where}: {part} is not a list of rules")
             for rule in rules:
                 check_rule(path, where, rule, ids)
     check_order(path, flow["steps"])
@@ -151,7 +151,7 @@ def check_telling(path, flow, ids):
         raise FlowError(path, "phases is not a dictionary of dictionaries")
     for name, meaning in phases.items():
         if set(meaning) - {"stage", "repeats"}:
-            raise FlowError(path, f"the phase {name} has more than stage and repeats")
+            raise FlowError(path, f"the phase {name} has keys other than stage and repeats")
     for part in flow.get("parts") or ():
         if not isinstance(part, dict) or {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
             raise FlowError(path, "a part needs name, says, from, and either to or to_first")
@@ -163,8 +163,8 @@ def check_telling(path, flow, ids):
 
 def telling(flow):
     """How a flow is told, as a run's record has it."""
-    found = {name: flow.get(name) or usual for name, usual in TELLING.items()}
-    return {**found, "parts": [part_of(part) for part in found["parts"]]}
+    keys = {name: flow.get(name) or default for name, default in TELLING.items()}
+    return {**keys, "parts": [part_of(part) for part in keys["parts"]]}
 
 
 def part_of(part):
@@ -173,59 +173,59 @@ def part_of(part):
 
 
 def with_telling(recorded, flows):
-    """The flows of a record; one of 0.1.0 does not say how it is told, and takes that from the flow of its name."""
-    known = {flow["name"]: telling(flow) for flow in flows}
-    return [{**flow, **known.get(flow["name"], {})} for flow in recorded]
+    """The flows of a record. 0.1.0 did not record how they are told: that is taken from the flow of the same name."""
+    tellings = {flow["name"]: telling(flow) for flow in flows}
+    return [{**flow, **tellings.get(flow["name"], {})} for flow in recorded]
 
 
 def check_order(path, steps):
-    """What follows itself, by whatever way, would never be owed."""
-    left = {str(step["id"]): {str(one) for one in step.get("follows") or ()} for step in steps}
-    while left:
-        ready = [one for one, before in left.items() if not before & left.keys()]
+    """Refuse steps that follow each other in a circle: none of them would ever be owed."""
+    waiting = {str(step["id"]): set(map(str, step.get("follows") or ())) for step in steps}
+    while waiting:
+        ready = [name for name, before in waiting.items() if not before & waiting.keys()]
         if not ready:
-            raise FlowError(path, f"the steps {', '.join(left)} follow each other in a circle")
-        for one in ready:
-            del left[one]
+            raise FlowError(path, f"the steps {', '.join(waiting)} follow each other in a circle")
+        for name in ready:
+            del waiting[name]
 
 
 def check_step(path, where, step, flow, ids):
     if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
     if set(step) - STEP_KEYS - OF_ANOTHER:
-        raise FlowError(
-            path, f"{where} has {', '.join(sorted(set(step) - STEP_KEYS - OF_ANOTHER))}, which is not known"
-        )
+        unknown = sorted(set(step) - STEP_KEYS - OF_ANOTHER)
+        raise FlowError(path, f"{where} has {', '.join(unknown)}, which is not known")
     for name in ("follows", "leads_to", "covers"):
         if not isinstance(step.get(name) or [], list):
-            raise FlowError(path, f"{where}: {name} is no list")
+            raise FlowError(path, f"{where}: {name} is not a list")
     for end in ("source", "target", "owed_by"):
         if end in step and step[end] not in flow["lifelines"]:
-            raise FlowError(path, f"{where}: {step[end]} is no lifeline")
-    known = {str(one["id"]) for one in flow["base"]["steps"]} if "base" in flow else ids
-    unknown = {str(one) for one in step.get("covers") or ()} - known
+            raise FlowError(path, f"{where}: {step[end]} is not a lifeline")
+    coverable = {str(other["id"]) for other in flow["base"]["steps"]} if "base" in flow else ids
+    unknown = set(map(str, step.get("covers") or ())) - coverable
     if unknown:
-        raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are no steps")
+        raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are not steps")
     for name in ("follows", "leads_to"):
-        unknown = {str(one) for one in step.get(name) or ()} - ids
+        unknown = set(map(str, step.get(name) or ())) - ids
         if unknown:
-            raise FlowError(path, f"{where} {name.replace('_', ' ')} {', '.join(sorted(unknown))}, which are no steps")
+            raise FlowError(path, f"{where} {name.replace('_', ' ')} {', '.join(sorted(unknown))}, which are not steps")
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
-            raise FlowError(path, f"{where} comes {name} {step[name]}, which is no step")
-    if set(step) & OF_ANOTHER and not flow.get("extends"):
-        raise FlowError(path, f"{where} has {', '.join(sorted(set(step) & OF_ANOTHER))}, but the flow extends no other")
+            raise FlowError(path, f"{where} comes {name} {step[name]}, which is not a step")
+    refers = sorted(set(step) & OF_ANOTHER)
+    if refers and not flow.get("extends"):
+        raise FlowError(path, f"{where} has {', '.join(refers)}, but the flow does not extend another")
     check_expression(path, where, step.get("when", "@"))
 
 
 def check_expression(path, where, text):
-    """Whether an expression is understood; what it finds in an event is another matter."""
+    """Refuse an expression that JMESPath does not understand."""
     try:
         flow_limits.check_expression(text)
         jmespath.compile(filled(text, defaultdict(lambda: "x"))).search({})
     except JMESPathTypeError:
-        pass  # an event may have what nothing has not
-    # Parentheses may lie so deep in each other that there is an end to the stack.
+        pass  # an event may have the field that is missing here
+    # Deeply nested parentheses exhaust the stack.
     except (JMESPathError, TypeError, ValueError, RecursionError) as exc:
         raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
 
@@ -257,14 +257,14 @@ def rules_of(step):
 
 
 def filled(text, names):
-    """A rule with the run's own names in it: {host} is the instance's host, {server} its id, and so on."""
+    """Put the run's names into a text: {host} becomes the host of the instance, {server} its id, and so on."""
     return re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), text)
 
 
 def wanted(flows):
-    """What to look for in logs, by all rules: phrases in lines that are ours, and texts in those that have no id."""
+    """All that the rules look for in logs: phrases in lines with our ids, and texts in lines without an id."""
     phrases = [{"service": "nova-compute", "says": TOOK}]
-    windows = [{"service": "nova-api", "text": text} for text in RIVALS] + [{"service": "nova-compute", "text": BUILT}]
+    windows = [*({"service": "nova-api", "text": text} for text in RIVALS), {"service": "nova-compute", "text": BUILT}]
     for flow in flows:
         for rule in (rule for step in flow.get("base", flow)["steps"] for rule in rules_of(step)):
             if rule["source"] == "log" and rule.get("says"):
@@ -277,22 +277,22 @@ def wanted(flows):
 
 
 def unique(pairs):
-    return [dict(pair) for pair in sorted({tuple(sorted(one.items())) for one in pairs})]
+    return [dict(items) for items in sorted({tuple(sorted(pair.items())) for pair in pairs})]
 
 
-def agrees(expression, one):
-    """What an expression finds in an event: nothing, where it asks for what the event has not."""
+def agrees(expression, event):
+    """The result of an expression on an event; None where the event lacks what it asks for."""
     try:
-        return expression.search(one)
+        return expression.search(event)
     except JMESPathTypeError:
         return None
 
 
-def search(text, one):
-    """What an expression of a flow says of something."""
-    return jmespath.search(text, one)
+def search(text, data):
+    """The result of an expression of a flow on some data."""
+    return jmespath.search(text, data)
 
 
 def compiled(text, names):
-    """A rule's expression with the run's own names in it; a KeyError where the run has no such name."""
+    """A rule's expression with the run's names in it. Raises KeyError where the run has no such name."""
     return jmespath.compile(filled(text, names))

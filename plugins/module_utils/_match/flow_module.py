@@ -14,7 +14,7 @@ from . import flow
 
 
 def main(options, act):
-    """Run act(run, flows, module) and return what it says."""
+    """Run act(run, flows, module) and exit with its result."""
     module = AnsibleModule(
         argument_spec={
             "run_dir": {"type": "path", "required": True},

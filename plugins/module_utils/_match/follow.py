@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Follows one run through its flows: what to look for, and what was found, in the run's record."""
+"""Follows one run through its flows: what to look for on the hosts, and what the run's record says of it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from .._normalise.events import of_run
 from .._normalise.places import host_of
 from .._record.clock import now, seconds_of
 from .._record.ids import keys_of, server_of, stage_of
-from . import flow as flow_module
 from . import status
+from .flow import TOKEN_CACHE, telling
+from .flow import wanted as wanted_in_logs
 from .matcher import Matcher
 from .rivals import own_keys
 
-# Who complains of more than so many things is in a flood.
+# More kinds of complaints than this are a flood; the others are left out.
 MOST_ERRORS = 200
 
 FIELDS = sorted({field for source in SOURCES.values() for field in source.fields})
 
 
 def wanted(record, flows):
-    """What to look for on the hosts, by the control node's clock."""
+    """All that is looked for on the hosts, with times by the control node's clock."""
     began = seconds_of(record["started"])
     return {
         "keys": keys_of(record),
-        **flow_module.wanted(flows),
+        **wanted_in_logs(flows),
         "began": began,
-        **{name: told for source in SOURCES.values() for name, told in source.wanted(record).items()},
-        # The validation of a token may have been that long ago.
-        "since": began - flow_module.TOKEN_CACHE,
+        **{name: value for source in SOURCES.values() for name, value in source.wanted(record).items()},
+        # The token may have been validated so long before the run.
+        "since": began - TOKEN_CACHE,
         "until": seconds_of(now()),
         "errors": True,
     }
@@ -51,54 +52,53 @@ def follow(record, flows, reads):
         for source in (read or {}).get("sources") or []
     ]
     began = seconds_of(record["started"])
-    ended = max([began, *(one["until"] or one["at"] for one in events if one["source"] in ("api", "host"))])
+    ended = max([began, *(event["until"] or event["at"] for event in events if event["source"] in ("api", "host"))])
     matcher = Matcher(events, names_of(record), facts_of(record), sources, began, ended, boots_of(record))
     return [as_record(flow, matcher) for flow in flows], events
 
 
 def boots_of(record):
-    """Other boots as an administrator was told of them: when that was, and from when to when each was under way."""
-    told = record.get("other_boots")
-    if not told:
+    """Other boots by an administrator's answer: its moment, and (first, last) of each boot. None without an answer."""
+    answer = record.get("other_boots")
+    if not answer:
         return None
-    # Nova's times are by the clocks of its hosts, and which of them it was is not said.
+    # Nova's times are by the clocks of its hosts, and the answer does not say of which host each is.
     error = max([abs(host["clock_offset_s"] or 0) for host in record["hosts"]] or [0])
 
-    def last(one):
-        ended = one["ended"] and seconds_of(one["ended"])
-        return ended + WHOLE_SECOND + one["settling_s"] + error if ended else math.inf
+    def last(boot):
+        ended = boot["ended"] and seconds_of(boot["ended"])
+        return ended + WHOLE_SECOND + boot["settling_s"] + error if ended else math.inf
 
-    spans = [(seconds_of(one["began"]) - error, last(one)) for one in told["boots"]]
-    return seconds_of(told["asked"]), spans
+    boots = [(seconds_of(boot["began"]) - error, last(boot)) for boot in answer["boots"]]
+    return seconds_of(answer["asked"]), boots
 
 
 def errors_of(events):
-    """What the logs complain of, each kind of complaint once."""
-    found = {}
-    for one in events:
-        if one["kind"] == "error":
-            keyed = bool(own_keys(one))
-            what = (one["service"], one["host"], one["logger"], one["exception"], keyed)
-            first = found.setdefault(what, {"at": written(one["at"]), "count": 0})
-            first["count"] += 1
+    """The errors in the logs, each kind once, with its first time and its number."""
+    errors = {}
+    for event in events:
+        if event["kind"] == "error":
+            kind = (event["service"], event["host"], event["logger"], event["exception"], bool(own_keys(event)))
+            error = errors.setdefault(kind, {"at": written(event["at"]), "count": 0})
+            error["count"] += 1
     names = ("service", "host", "logger", "exception", "keyed")
-    return [{**dict(zip(names, what)), **rest} for what, rest in list(found.items())[:MOST_ERRORS]]
+    return [{**dict(zip(names, kind)), **error} for kind, error in list(errors.items())[:MOST_ERRORS]]
 
 
 def accounts(reads):
-    """What was read of each source, what was not, and why, as keys of the record."""
-    found = {}
+    """Keys of the record that say of each source what was read, what was not, and why."""
+    keys = {}
     for source in SOURCES.values():
         rows = source.account(reads.get(source.name) or {})
         if source.filed_as == "sources" and rows:
-            found.setdefault("sources", {})[source.name] = rows
+            keys.setdefault("sources", {})[source.name] = rows
         elif rows or source.filed_as == "logs":
-            found[source.filed_as] = rows
-    return found
+            keys[source.filed_as] = rows
+    return keys
 
 
 def names_of(record):
-    """What a rule may name in braces. Who has no volume has no {volume}, and the rule shows nothing."""
+    """The names that a rule may have in braces. A run without a volume has no {volume}, and the rule shows nothing."""
     instance = record.get("instance") or {}
     networks = instance.get("networks") or [{}]
     names = {
@@ -115,7 +115,7 @@ def names_of(record):
 
 
 def facts_of(record):
-    """What a step's condition may ask of the run."""
+    """The facts of a run that the condition of a step may ask for."""
     instance = record.get("instance") or {}
     network = stage_of(record, "network")["details"]
     return {
@@ -126,21 +126,24 @@ def facts_of(record):
 
 
 def as_record(flow, matcher):
+    """A flow as run.json has it, with what became of its steps."""
     steps = matcher.match(flow)
-    covered = status.coverage(steps, flow.get("counted", "@"))
+    coverage = status.coverage(steps, flow.get("counted", "@"))
     for step in steps:
-        for one in (step, *step["evidence"]):
-            one.update(at=written(one["at"]), until=written(one["until"]))
-    return {
+        for timed in (step, *step["evidence"]):
+            timed.update(at=written(timed["at"]), until=written(timed["until"]))
+    recorded = {
         "name": flow["name"],
         "title": flow["title"],
         "lifelines": flow["lifelines"],
-        **flow_module.telling(flow),
+        **telling(flow),
         "steps": steps,
-        "coverage": covered,
+        "coverage": coverage,
         "rivals": matcher.rivalry,
-        **({"others": matcher.others(flow.get("others") or [])} if flow.get("exclusive") else {}),
     }
+    if flow.get("exclusive"):
+        recorded["others"] = matcher.others(flow.get("others") or [])
+    return recorded
 
 
 def written(at):
@@ -150,14 +153,15 @@ def written(at):
 
 
 def kept(events):
-    """What carries no id may be anybody's, and is not kept; where it counts as evidence, the flow has it."""
-    return [one for one in events if one["keys"] or one["source"] == "api" or one["kind"] == "error"]
+    """The events to keep. One without an id may be anybody's and is left out; where it is evidence, the flow has it."""
+    return [event for event in events if event["keys"] or event["source"] == "api" or event["kind"] == "error"]
 
 
 def lines(events):
-    """The events as a file has them, one a line, with the fields that may be told."""
+    """The events as a file has them, one a line, with no fields but those that may be shown."""
     common = ("host", "service", "source", "kind", "level", "keys", "text", "resolution_s", "error_s")
-    for one in events:
-        told = {"at": written(one["at"]), "until": written(one["until"]), **{name: one[name] for name in common}}
-        told.update({name: one[name] for name in FIELDS if one.get(name) is not None})
-        yield json.dumps(told, sort_keys=True)
+    for event in events:
+        fields = {"at": written(event["at"]), "until": written(event["until"])}
+        fields.update({name: event[name] for name in common})
+        fields.update({name: event[name] for name in FIELDS if event.get(name) is not None})
+        yield json.dumps(fields, sort_keys=True)

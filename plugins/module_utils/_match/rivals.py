@@ -2,52 +2,57 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Other boots at the same moment: when they were under way, and which ids are of one boot alone."""
+"""Other boots at the same moment: when they were under way, and which ids belong to one boot alone."""
 
 from __future__ import annotations
 
 from .._collect.instance import SETTLING
 
-# A boot that began this long before another one may still be under way.
+# A boot that began so many seconds before another one may still be under way.
 RIVALRY = 180
 RIVALS = ('/servers" status: 202', "/servers => generated")
-# How another boot's end is known: nova-compute says how long it took.
+# The end of another boot is known by the line in which nova-compute says how long it took.
 BUILT = "seconds to build instance"
 TOOK = r"Took (?P<seconds>[\d.]+) seconds to build instance"
-# An id of a request before the boot, and of something that other boots use as well
+# Kinds of ids that other boots may have too: of a request before the boot, and of something that they share
 WEAK = {"asked", "shared"}
 
 
-def own_keys(one):
-    """The ids in an event that belong to this boot alone."""
-    return one["keys"].keys() - WEAK
+def own_keys(event):
+    """The kinds of ids in an event that belong to this boot alone."""
+    return event["keys"].keys() - WEAK
 
 
-def rivals_in(asked, built, told=None):
+def rivals_in(asked, built, answer=None):
     """When other boots were under way, as (first, last): from their request until their guest has settled.
 
-    told: what an administrator was told of them, if one was asked: the moment, and (first, last) of each. Of those that
-    were requested later, and of all if none was asked, only the logs know.
+    asked, built: the events of nova-api and of nova-compute. answer: an administrator's answer about other boots, if
+    one was asked for it: its moment, and (first, last) of each boot. Only the logs show boots that were requested after
+    that moment, or any boot if nobody was asked.
     """
-    posts = [one for one in asked if set(RIVALS) & set(one["window"])]
-    mine = [one for one in posts if one["keys"]]
-    # Nova and its web server both log a request, and the second knows no id: one line of it is our own.
-    own = sorted(
-        (one for one in posts if one.get("began") and not one["keys"]),
-        key=lambda one: min([abs(one["at"] - my["at"]) for my in mine] or [9e9]),
-    )
-    ours = (
-        own[:1]
-        if own and mine and any(abs(own[0]["at"] - my["at"]) <= 1 + own[0]["resolution_s"] for my in mine)
-        else []
-    )
-    since, known = told or (0, [])
-    others = [one for one in posts if not one["keys"] and one not in ours and one["at"] >= since - 1]
-    ends = [one for one in built if BUILT in one["window"] and not one["keys"]]
-    return known + [(one["at"], end_of(one, ends)) for one in others]
+    posts = [event for event in asked if set(RIVALS) & set(event["window"])]
+    own = own_post(posts)
+    since, boots = answer or (0, [])
+    others = [post for post in posts if not post["keys"] and post != own and post["at"] >= since - 1]
+    ends = [event for event in built if BUILT in event["window"] and not event["keys"]]
+    return [*boots, *((post["at"], end_of(post, ends)) for post in others)]
+
+
+def own_post(posts):
+    """Our own request as the web server logged it, or None: that line has no id, and lies next to Nova's own line."""
+    keyed = [post["at"] for post in posts if post["keys"]]
+    of_web_server = [post for post in posts if post.get("began") and not post["keys"]]
+    if not keyed or not of_web_server:
+        return None
+
+    def distance(post):
+        return min(abs(post["at"] - at) for at in keyed)
+
+    nearest = min(of_web_server, key=distance)
+    return nearest if distance(nearest) <= 1 + nearest["resolution_s"] else None
 
 
 def end_of(post, ends):
-    """A boot took as long as nova-compute says in its last line; a request without one may still be under way."""
-    fitting = [one["until"] for one in ends if one["until"] and -2 <= one["at"] - post["at"] <= 15]
+    """A boot took as long as nova-compute says in its last line; a request without that may still be under way."""
+    fitting = [end["until"] for end in ends if end["until"] and -2 <= end["at"] - post["at"] <= 15]
     return max(fitting) + SETTLING if fitting else post["at"] + RIVALRY

@@ -21,7 +21,7 @@ SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 
 @pytest.fixture
 def directory(followed, tmp_path):
-    """The recorded run's, as it was before it was followed."""
+    """The directory of the recorded run, as it was before it was followed."""
     made = tmp_path / followed.record["run_id"]
     made.mkdir()
     (made / "run.json").write_text(json.dumps(followed.record))
@@ -29,7 +29,7 @@ def directory(followed, tmp_path):
 
 
 def returned(logs):
-    """What was read of the logs, as the module that reads them returns it."""
+    """The events and sources of the logs, as the module that reads them returns them."""
     return {host: {**read, "events": json.dumps(read["events"])} for host, read in logs.items()}
 
 
@@ -60,8 +60,8 @@ def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
     logs = filed.pop("logs")
     assert filed.pop("errors") == []
     assert {**filed, "flows": []} == followed.record
-    assert [one["host"] for one in logs] == sorted(followed.logs)
-    assert [one["sources"] for one in logs] == [followed.logs[one["host"]]["sources"] for one in logs]
+    assert [log["host"] for log in logs] == sorted(followed.logs)
+    assert [log["sources"] for log in logs] == [followed.logs[log["host"]]["sources"] for log in logs]
     lines = (directory / "events.jsonl").read_text().splitlines()
     times = [json.loads(line)["at"] for line in lines]
     assert times == sorted(times)
@@ -72,7 +72,11 @@ def test_a_followed_run_has_its_flows_and_events(call, directory, followed):
 def test_the_record_of_a_followed_run_is_valid(call, directory, followed):
     call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     problems = jsonschema.Draft202012Validator(SCHEMA).iter_errors(record(directory))
-    assert [f"{list(one.absolute_path)}: {one.message[:200]}" for one in problems if "flows" in one.absolute_path] == []
+    assert [
+        f"{list(problem.absolute_path)}: {problem.message[:200]}"
+        for problem in problems
+        if "flows" in problem.absolute_path
+    ] == []
 
 
 def test_following_again_says_the_same(call, directory, followed):
@@ -115,14 +119,14 @@ def test_messages_that_were_recorded_are_filed_and_used(call, directory, followe
     }
     call(module, run_dir=str(directory), flows=FILES[:1], reads={"queue": queue})
     filed = record(directory)
-    assert [(one["host"], one["messages"], one["reason"]) for one in filed["queue"]] == [
+    assert [(row["host"], row["messages"], row["reason"]) for row in filed["queue"]] == [
         ("broker2", 0, "no amqp"),
         ("controller1", 1, None),
     ]
     step = next(step for step in filed["flows"][0]["steps"] if step["id"] == "6")
-    assert [(one["source"], one["tier"]) for one in step["evidence"]] == [("queue", 3)]
+    assert [(item["source"], item["tier"]) for item in step["evidence"]] == [("queue", 3)]
     problems = jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed)
-    assert [one.message[:200] for one in problems if {"flows", "queue"} & set(one.absolute_path)] == []
+    assert [problem.message[:200] for problem in problems if {"flows", "queue"} & set(problem.absolute_path)] == []
 
 
 def test_without_logs_the_run_is_followed_by_what_it_saw_itself(call, directory):
@@ -132,20 +136,20 @@ def test_without_logs_the_run_is_followed_by_what_it_saw_itself(call, directory)
 
 @pytest.mark.parametrize("which", [module, asking])
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("a: [", "own.yml: while parsing"),
         ("schema: stackproof.flow/1\nname: a", "own.yml: it lacks lifelines, steps, title. docs/flows.md describes"),
         (None, "own.yml: [Errno 2] No such file"),
     ],
 )
-def test_a_broken_flow_is_said_with_its_file(call, directory, tmp_path, which, text, said):
+def test_a_broken_flow_is_said_with_its_file(call, directory, tmp_path, which, text, words):
     path, before = tmp_path / "own.yml", (directory / "run.json").read_text()
     if text:
         path.write_text(text)
     result = call(which, run_dir=str(directory), flows=[FILES[0], str(path)])
     assert result["failed"]
-    assert said in result["msg"]
+    assert words in result["msg"]
     assert "Traceback" not in result["msg"]
     assert (directory / "run.json").read_text() == before
 

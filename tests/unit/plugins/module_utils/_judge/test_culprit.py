@@ -1,11 +1,11 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who broke runs that failed in a real cloud, where it was known who did; and what is said where less is known.
+"""Runs that failed in a real cloud, where it was known who broke them; and the sentences where less is known.
 
-recorded/failed has of each run what is judged, and the truth: the stage, components, hosts and steps of the fault that
-was made. The services of conductor-* and scheduler-stopped were read beside their runs, which did not read them yet;
-that of osd-stopped did not see services of templates that are stopped. How steps follow each other is taken from the
+recorded/failed has of each run the record that is judged, and the truth: the stage, components, hosts and steps of the
+fault that was made. The services of conductor-* and scheduler-stopped were read beside their runs, which did not read
+them yet; that of osd-stopped did not see services of templates that are stopped. The order of the steps is that of the
 flow of today.
 """
 
@@ -36,7 +36,7 @@ def step_of(step, status, at=None, host=None):
         phase=step.get("phase"),
         **meaning,
         owed_by=step.get("owed_by", step["source"]),
-        follows=[str(one) for one in step.get("follows") or ()],
+        follows=[str(name) for name in step.get("follows") or ()],
         status=status,
         at=at,
         host=host,
@@ -45,13 +45,13 @@ def step_of(step, status, at=None, host=None):
 
 def run_of(name):
     """The record of a run that failed, as far as it is judged."""
-    known = copy.deepcopy(FAILED[name])
-    steps = [step_of(step, *known["steps"].get(str(step["id"]), NOTHING)) for step in MODERN["steps"]]
-    return {**known["record"], "flows": [{"name": "modern", "judged": True, "steps": steps}]}
+    recorded = copy.deepcopy(FAILED[name])
+    steps = [step_of(step, *recorded["steps"].get(str(step["id"]), NOTHING)) for step in MODERN["steps"]]
+    return {**recorded["record"], "flows": [{"name": "modern", "judged": True, "steps": steps}]}
 
 
 def blind(record):
-    """The same evidence where nobody could look into the hosts: what only their logs and services tell is not known."""
+    """The same evidence where nobody could look into the hosts, without all that only their logs and services show."""
     for step in record["flows"][0]["steps"]:
         if step["host"] not in (None, "localhost"):
             step.update(status="unseen", at=None, host=None)
@@ -68,29 +68,29 @@ def frozen():
 
 def suspects(verdict):
     first = [verdict["component"]] if verdict["component"] else []
-    return first + [one["component"] for one in verdict["alternatives"]]
+    return first + [suspect["component"] for suspect in verdict["alternatives"]]
 
 
 @pytest.mark.parametrize("name", FAILED)
 def test_who_broke_a_real_run_is_named(name):
-    truth, found = FAILED[name]["truth"], verdict_module.judge(run_of(name))
-    assert (found["result"], found["stage"]) == ("fail", truth["stage"])
-    assert found["component"] in truth["components"]
-    # Where the one that broke was not seen on any host, none is guessed.
-    assert found["host"] in (truth["hosts"] if name != "osd-stopped" else [None])
-    assert found["step"] in truth["steps"]
-    assert found["component"] + (f" on {found['host']} " if found["host"] else " ") in found["reason"]
-    assert found["evidence"]
-    assert found["next"]
+    truth, verdict = FAILED[name]["truth"], verdict_module.judge(run_of(name))
+    assert (verdict["result"], verdict["stage"]) == ("fail", truth["stage"])
+    assert verdict["component"] in truth["components"]
+    # If nothing shows the host of the culprit, none is guessed.
+    assert verdict["host"] in (truth["hosts"] if name != "osd-stopped" else [None])
+    assert verdict["step"] in truth["steps"]
+    assert verdict["component"] + (f" on {verdict['host']} " if verdict["host"] else " ") in verdict["reason"]
+    assert verdict["evidence"]
+    assert verdict["next"]
 
 
 @pytest.mark.parametrize("name", FAILED)
 def test_a_verdict_of_a_failure_is_as_the_schema_says(name):
-    found = verdict_module.judge(run_of(name))
-    assert set(found) == set(verdict_module.verdict("fail", None, "x"))
+    verdict = verdict_module.judge(run_of(name))
+    assert set(verdict) == set(shapes.verdict("fail", None, "x"))
     validator = jsonschema.Draft202012Validator({**SCHEMA["properties"]["verdict"], "$defs": SCHEMA["$defs"]})
-    assert [one.message for one in validator.iter_errors(found)] == []
-    json.dumps(found)
+    assert [problem.message for problem in validator.iter_errors(verdict)] == []
+    json.dumps(verdict)
 
 
 @pytest.mark.parametrize("agents", [True, False], ids=["an administrator", "a plain user"])
@@ -99,26 +99,26 @@ def test_without_hosts_nobody_is_named_wrongly_and_who_did_it_is_among_the_suspe
     record, truth = blind(run_of(name)), FAILED[name]["truth"]
     if not agents:
         record["agents"] = []
-    found = verdict_module.judge(record)
-    assert found["stage"] == truth["stage"]
-    assert found["component"] in (None, *truth["components"])
-    assert found["host"] in (None, *truth["hosts"])
-    assert set(suspects(found)) & set(truth["components"])
-    # What would tell more is said.
-    assert found["component"] or "inventory" in found["next"]
+    verdict = verdict_module.judge(record)
+    assert verdict["stage"] == truth["stage"]
+    assert verdict["component"] in (None, *truth["components"])
+    assert verdict["host"] in (None, *truth["hosts"])
+    assert set(suspects(verdict)) & set(truth["components"])
+    # The verdict names the access that would tell more.
+    assert verdict["component"] or "inventory" in verdict["next"]
 
 
 @pytest.mark.parametrize("name", FAILED)
 def test_without_a_flow_nobody_is_named_wrongly(name):
-    truth, found = FAILED[name]["truth"], verdict_module.judge({**run_of(name), "flows": []})
-    assert (found["stage"], found["step"], found["last_seen"]) == (truth["stage"], None, None)
-    assert found["component"] in (None, *truth["components"])
-    assert found["host"] in (None, *truth["hosts"])
+    truth, verdict = FAILED[name]["truth"], verdict_module.judge({**run_of(name), "flows": []})
+    assert (verdict["stage"], verdict["step"], verdict["last_seen"]) == (truth["stage"], None, None)
+    assert verdict["component"] in (None, *truth["components"])
+    assert verdict["host"] in (None, *truth["hosts"])
 
 
 @pytest.mark.parametrize("name", FAILED)
 def test_of_the_host_that_broke_it_nothing_can_be_read(name):
-    """As where the host is down: what it would have said is not known, and no other one is blamed for it."""
+    """As if the host were down: its evidence is not known, and no other host is blamed for that."""
     record, truth = run_of(name), FAILED[name]["truth"]
     for host in record["hosts"]:
         if host["host"] in truth["hosts"]:
@@ -126,11 +126,11 @@ def test_of_the_host_that_broke_it_nothing_can_be_read(name):
     for step in record["flows"][0]["steps"]:
         if step["host"] in truth["hosts"] or step["status"] == "missing":
             step.update(status="unseen", at=None, host=None)
-    record["errors"] = [one for one in record["errors"] if one["host"] not in truth["hosts"]]
-    found = verdict_module.judge(record)
-    assert found["component"] in (None, *truth["components"])
-    if found["component"] is None:
-        assert found["next"] == f"make {', '.join(sorted(truth['hosts']))} readable"
+    record["errors"] = [error for error in record["errors"] if error["host"] not in truth["hosts"]]
+    verdict = verdict_module.judge(record)
+    assert verdict["component"] in (None, *truth["components"])
+    if verdict["component"] is None:
+        assert verdict["next"] == f"make {', '.join(sorted(truth['hosts']))} readable"
 
 
 @pytest.mark.parametrize("name", FAILED)
@@ -141,31 +141,31 @@ def test_who_complains_a_lot_is_not_blamed_for_it(name):
     assert verdict_module.judge(record)["component"] in truth["components"]
 
 
-# What is said, and what is not judged
+# Sentences, and errors that are not judged
 
 
-@pytest.mark.parametrize("kind", culprit.OWN_WORDS)
+@pytest.mark.parametrize("kind", culprit.OWN_ERRORS)
 def test_what_the_run_asked_for_itself_is_nobodys_fault(frozen, kind):
-    next(one for one in frozen["stages"] if one["status"] == "failed")["error"]["kind"] = kind
+    next(stage for stage in frozen["stages"] if stage["status"] == "failed")["error"]["kind"] = kind
     assert culprit.finding(frozen) is None
-    found = verdict_module.judge(frozen)
-    assert (found["component"], found["evidence"], found["alternatives"]) == (None, [], [])
+    verdict = verdict_module.judge(frozen)
+    assert (verdict["component"], verdict["evidence"], verdict["alternatives"]) == (None, [], [])
 
 
 def test_a_run_that_did_not_fail_has_no_finding(frozen):
-    frozen["stages"] = [one for one in frozen["stages"] if one["status"] != "failed"]
+    frozen["stages"] = [stage for stage in frozen["stages"] if stage["status"] != "failed"]
     assert culprit.finding(frozen) is None
 
 
 def test_a_finding_says_what_was_seen_last_and_where_to_look(frozen):
-    found = verdict_module.judge(frozen)
+    verdict = verdict_module.judge(frozen)
     assert re.match(
-        r"boot, step 13: nova-compute on compute1 is frozen: .*; step 13 \(.*\) did not happen\.", found["reason"]
+        r"boot, step 13: nova-compute on compute1 is frozen: .*; step 13 \(.*\) did not happen\.", verdict["reason"]
     )
-    assert f"Last seen: step {found['last_seen']['id']} (" in found["reason"]
-    assert set(found["last_seen"]) == {"id", "message", "at", "host"}
-    assert found["next"].startswith("on compute1: systemctl status nova-compute.service; journalctl ")
-    assert found["reason"].endswith(f"Next: {found['next']}.")
+    assert f"Last seen: step {verdict['last_seen']['id']} (" in verdict["reason"]
+    assert set(verdict["last_seen"]) == {"id", "message", "at", "host"}
+    assert verdict["next"].startswith("on compute1: systemctl status nova-compute.service; journalctl ")
+    assert verdict["reason"].endswith(f"Next: {verdict['next']}.")
 
 
 def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody():
@@ -173,29 +173,31 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
     for host in record["hosts"]:
         host["facts"]["services"] = []
     record.update(agents=[], errors=[])
-    stage = next(one for one in record["stages"] if one["status"] == "failed")
+    stage = next(other for other in record["stages"] if other["status"] == "failed")
     assert stage["error"]["kind"] == "deadline"
     last = culprit.finding(record)["last_seen"]["at"]
     stage["finished"] = last
-    found = verdict_module.judge(record)
-    assert (found["component"], found["host"]) == (None, None)
-    assert "yet, but another one was seen 0.0 s before the end: it may be slow, not broken" in found["reason"]
-    assert "-e stackproof_boot_timeout=" in found["next"]
-    assert found["alternatives"]
+    verdict = verdict_module.judge(record)
+    assert (verdict["component"], verdict["host"]) == (None, None)
+    assert "yet, but another one was seen 0.0 s before the end: it may be slow, not broken" in verdict["reason"]
+    assert "-e stackproof_boot_timeout=" in verdict["next"]
+    assert verdict["alternatives"]
 
 
 def test_alternatives_are_others_and_not_too_many(frozen):
-    found = verdict_module.judge(frozen)
-    assert 0 < len(found["alternatives"]) <= culprit.OTHERS
-    assert (found["component"], found["host"]) not in [(one["component"], one["host"]) for one in found["alternatives"]]
-    weights = [one["weight"] for one in found["alternatives"]]
+    verdict = verdict_module.judge(frozen)
+    assert 0 < len(verdict["alternatives"]) <= culprit.OTHERS
+    assert (verdict["component"], verdict["host"]) not in [
+        (other["component"], other["host"]) for other in verdict["alternatives"]
+    ]
+    weights = [other["weight"] for other in verdict["alternatives"]]
     assert weights == sorted(weights, reverse=True)
 
 
 def test_who_is_not_named_has_no_host_and_no_evidence(frozen):
-    found = verdict_module.judge(blind(frozen))
-    assert (found["component"], found["host"], found["evidence"]) == (None, None, [])
-    assert "nothing that could be read says why" in found["reason"]
+    verdict = verdict_module.judge(blind(frozen))
+    assert (verdict["component"], verdict["host"], verdict["evidence"]) == (None, None, [])
+    assert "nothing that could be read says why" in verdict["reason"]
 
 
 def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
@@ -203,15 +205,15 @@ def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
         shapes.step("a", "client", "nova-api", "Ask", "REST", status="seen", at="2026-11-21T17:10:00.000000+00:00"),
         shapes.step("b", "nova-compute", "libvirt", "Do", "REST"),
     ]
-    found = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
-    assert (found["step"], found["component"], found["host"]) == ("b", "nova-compute", "compute1")
+    verdict = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
+    assert (verdict["step"], verdict["component"], verdict["host"]) == ("b", "nova-compute", "compute1")
 
 
 def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
     steps = [step_of({"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}, "missing")]
-    found = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
-    assert found["step"] == "1"
-    assert found["component"] in (None, "billing")
+    verdict = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
+    assert verdict["step"] == "1"
+    assert verdict["component"] in (None, "billing")
 
 
 def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow(frozen):
@@ -241,11 +243,11 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
     assert verdict_module.judge(record)["stage"] == FAILED[name]["truth"]["stage"]
 
 
-ONE = {"component": "ceph-mon", "host": None, "role": "r", "step": None, "weight": 9, "why": ["w"]}
+CULPRIT = {"component": "ceph-mon", "host": None, "role": "r", "step": None, "weight": 9, "why": ["w"]}
 
 
 @pytest.mark.parametrize(
-    ("component", "said"),
+    ("component", "words"),
     [
         ("ceph-mon", "ceph status"),
         ("ceph-osd", "ceph osd tree"),
@@ -254,16 +256,16 @@ ONE = {"component": "ceph-mon", "host": None, "role": "r", "step": None, "weight
         ("somebody", None),
     ],
 )
-def test_where_to_look_next_for_who_is_no_unit_that_was_read(component, said):
-    found = culprit.next_of({**ONE, "component": component}, {"hosts": []})
-    assert found is None if said is None else said in found
+def test_where_to_look_next_for_who_is_no_unit_that_was_read(component, words):
+    command = culprit.command_for({**CULPRIT, "component": component}, {"hosts": []})
+    assert command is None if words is None else words in command
 
 
 HOST = {"host": "a", "status": "read", "facts": {}}
 
 
 @pytest.mark.parametrize(
-    ("hosts", "flows", "said"),
+    ("hosts", "flows", "words"),
     [
         ([], [], "give an inventory"),
         (
@@ -275,6 +277,6 @@ HOST = {"host": "a", "status": "read", "facts": {}}
         ([HOST], [], None),
     ],
 )
-def test_which_access_would_tell_more(hosts, flows, said):
-    found = culprit.access({"hosts": hosts, "flows": flows})
-    assert found is None if said is None else said in found
+def test_which_access_would_tell_more(hosts, flows, words):
+    access = culprit.access({"hosts": hosts, "flows": flows})
+    assert access is None if words is None else words in access

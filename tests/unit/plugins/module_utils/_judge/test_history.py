@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a run compares with earlier ones, on copies of recorded runs."""
+"""A run compared with earlier ones, on copies of recorded runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def runs(tmp_path):
 
 
 def earlier(runs, name=LAST, most=20):
-    return [one["run_id"] for one in history.earlier_records(runs, run.read_record(runs / name), most)]
+    return [record["run_id"] for record in history.earlier_records(runs, run.read_record(runs / name), most)]
 
 
 def test_earlier_runs_of_the_same_cloud_are_found_newest_first(runs):
@@ -106,7 +106,7 @@ def put(runs, text):
 
 
 @pytest.mark.parametrize(
-    ("values", "share", "found"),
+    ("values", "share", "value"),
     [
         ([1.0], 0.95, 1.0),
         ([1.0, 2.0], 0.95, 2.0),
@@ -116,15 +116,15 @@ def put(runs, text):
         ([3, 1, 2], 0.0, 1),
     ],
 )
-def test_percentile(values, share, found):
-    assert history.percentile(values, share) == found
-    assert sum(value <= found for value in values) >= share * len(values)
+def test_percentile(values, share, value):
+    assert history.percentile(values, share) == value
+    assert sum(each <= value for each in values) >= share * len(values)
 
 
 def test_a_summary_counts_only_stages_that_worked(runs):
     records = history.earlier_records(runs, run.read_record(runs / LAST), 20)
     summary = history.summarize(records)
-    boots = [one["stages"][4]["duration_s"] for one in records if one["stages"][4]["status"] == "ok"]
+    boots = [record["stages"][4]["duration_s"] for record in records if record["stages"][4]["status"] == "ok"]
     assert len(boots) == 4
     assert summary["boot"] == {
         "runs": 4,
@@ -144,9 +144,9 @@ def test_a_stage_that_never_worked_has_no_history(runs):
 def test_the_history_in_a_recorded_run_agrees_with_the_runs_before_it(runs):
     # Two of the three that it was compared with are recorded here.
     record = run.read_record(runs / "20261121-065105-bdb5f5")
-    found = history.summarize(history.earlier_records(runs, record, 20))
-    assert {name: one["runs"] for name, one in found.items()} == dict.fromkeys(run.STAGES, 2)
-    assert all(found[name]["p95_s"] <= record["history"][name]["p95_s"] for name in found)
+    summary = history.summarize(history.earlier_records(runs, record, 20))
+    assert {name: stage["runs"] for name, stage in summary.items()} == dict.fromkeys(run.STAGES, 2)
+    assert all(summary[name]["p95_s"] <= record["history"][name]["p95_s"] for name in summary)
 
 
 def test_an_empty_folder_has_no_history(tmp_path):

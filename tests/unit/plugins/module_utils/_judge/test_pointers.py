@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each kind of evidence says against whom, and what says nothing."""
+"""The component that each kind of evidence points at, and evidence that points at none."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 
 
 class Noted:
-    """Takes down what is said against whom."""
+    """Takes down the pointers."""
 
     host = "compute1"
 
     def __init__(self):
-        self.said, self.nearer = [], []
+        self.pointed, self.nearer = [], []
 
     def point(self, component, host, weight, why):
-        self.said.append((component, host, weight, why))
+        self.pointed.append((component, host, weight, why))
 
     def near(self, component, _step, weight, _why):
         self.nearer.append((component, weight))
 
 
-def said_by(pointer, record=None, stage=None):
+def pointed_by(pointer, record=None, stage=None):
     noted = Noted()
     pointer(noted, {"hosts": [], **(record or {})}, stage)
-    return noted.said
+    return noted.pointed
 
 
 def host(**facts):
@@ -41,7 +41,7 @@ ALL = (pointers.units, pointers.agents, pointers.ceph, pointers.errors)
 @pytest.mark.parametrize("pointer", ALL)
 @pytest.mark.parametrize("record", [{}, {"hosts": [host()]}, {"hosts": [host(services=None, ceph=None, names=None)]}])
 def test_where_nothing_was_read_nobody_is_pointed_at(pointer, record):
-    assert said_by(pointer, record) == []
+    assert pointed_by(pointer, record) == []
 
 
 def call(status, service="compute", path="/v2.1/servers"):
@@ -49,13 +49,13 @@ def call(status, service="compute", path="/v2.1/servers"):
 
 
 @pytest.mark.parametrize(
-    ("calls", "said"),
+    ("calls", "pointed"),
     [
         ([], []),
         ([call(200), call(404), call(409)], []),
         ([call(None)], [("nova-api", None, pointers.NO_ANSWER, "did not answer GET /v2.1/servers")]),
         ([call(503)], [("nova-api", None, pointers.SERVER_ERROR, "answered 503 to GET /v2.1/servers")]),
-        # Whoever answered later is well again.
+        # An API that answered later is well again.
         (
             [call(503), call(None, "volume", "/v3/x"), call(200)],
             [("cinder-api", None, pointers.NO_ANSWER, "did not answer GET /v3/x")],
@@ -64,8 +64,8 @@ def call(status, service="compute", path="/v2.1/servers"):
         ([call(500, "dns")], []),
     ],
 )
-def test_answers_of_the_apis(calls, said):
-    assert said_by(pointers.answers, stage={"calls": calls}) == said
+def test_answers_of_the_apis(calls, pointed):
+    assert pointed_by(pointers.answers, stage={"calls": calls}) == pointed
 
 
 def test_who_was_asked_and_did_not_answer_is_a_suspect_in_any_stage():
@@ -87,13 +87,13 @@ def test_who_was_asked_and_did_not_answer_is_a_suspect_in_any_stage():
 )
 def test_services_that_do_not_run(state, why):
     service = {"component": "x", "unit": "x.service", "state": state, "for_s": 12.3}
-    said = said_by(pointers.units, {"hosts": [host(services=[service])]})
-    assert said == ([("x", "h1", pointers.GONE, why)] if why else [])
+    pointed = pointed_by(pointers.units, {"hosts": [host(services=[service])]})
+    assert pointed == ([("x", "h1", pointers.GONE, why)] if why else [])
 
 
 def test_a_service_that_stopped_nobody_knows_when():
     service = {"component": "x", "unit": "x.service", "state": "stopped", "for_s": None}
-    assert said_by(pointers.units, {"hosts": [host(services=[service])]})[0][3] == "is stopped (x.service)"
+    assert pointed_by(pointers.units, {"hosts": [host(services=[service])]})[0][3] == "is stopped (x.service)"
 
 
 def agent(**more):
@@ -101,9 +101,9 @@ def agent(**more):
 
 
 def test_who_is_not_heard_from_a_host_that_nobody_looked_at_may_be_kept_from_speaking():
-    ((component, place, weight, _why),) = said_by(pointers.agents, {"agents": [agent(state="down")]})
+    ((component, place, weight, _why),) = pointed_by(pointers.agents, {"agents": [agent(state="down")]})
     assert (component, place, weight) == ("nova-compute", "n1", pointers.UNHEARD_ONLY)
-    # Not enough to be named, even for who owed the first step.
+    # Not enough to name a component, even if it owed the first step.
     assert weight + suspects.OWED < culprit.NAMED
 
 
@@ -112,18 +112,22 @@ def test_who_is_not_heard_from_a_host_that_nobody_looked_at_may_be_kept_from_spe
 )
 def test_agents_have_the_inventorys_names_of_their_hosts(more, weight):
     record = {"hosts": [host(names=["n1", "n1.example"])], "agents": [agent(**more)]}
-    assert [one[:3] for one in said_by(pointers.agents, record)] == ([("nova-compute", "h1", weight)] if weight else [])
+    assert [pointer[:3] for pointer in pointed_by(pointers.agents, record)] == (
+        [("nova-compute", "h1", weight)] if weight else []
+    )
 
 
 def test_an_agent_of_a_host_that_nobody_read_keeps_its_name():
-    assert said_by(pointers.agents, {"agents": [agent(state="down")]})[0][1] == "n1"
+    assert pointed_by(pointers.agents, {"agents": [agent(state="down")]})[0][1] == "n1"
 
 
 def test_osds_that_are_down_and_what_ceph_says_of_itself():
     checks = {"OSD_DOWN": "1 osds down", "MON_DOWN": "1/3 mons down", "PG_AVAILABILITY": "stale", "RECENT_CRASH": "x"}
     ceph = {"osds": {"0": False, "1": True, "2": False}, "health": {"status": "HEALTH_WARN", "checks": checks}}
-    said = {(one[0], one[2]): one[3] for one in said_by(pointers.ceph, {"hosts": [host(ceph=ceph)]})}
-    assert said == {
+    pointed = {
+        (pointer[0], pointer[2]): pointer[3] for pointer in pointed_by(pointers.ceph, {"hosts": [host(ceph=ceph)]})
+    }
+    assert pointed == {
         ("ceph-osd", 8): "0, 2 is down, as Ceph says",
         ("ceph-mon", 2): "is not well, as Ceph says: MON_DOWN",
         ("ceph-osd", 2): "is not well, as Ceph says: OSD_DOWN, PG_AVAILABILITY",
@@ -132,7 +136,7 @@ def test_osds_that_are_down_and_what_ceph_says_of_itself():
 
 def test_a_ceph_that_is_well_is_no_suspect():
     ceph = {"osds": {"0": True}, "health": {"status": "HEALTH_OK", "checks": {}}}
-    assert said_by(pointers.ceph, {"hosts": [host(ceph=ceph)]}) == []
+    assert pointed_by(pointers.ceph, {"hosts": [host(ceph=ceph)]}) == []
 
 
 @pytest.mark.parametrize(
@@ -148,24 +152,24 @@ def test_a_ceph_that_is_well_is_no_suspect():
 )
 def test_a_ceph_that_hangs(command, kind, number):
     unread = [{"what": "x", "kind": kind, "command": command, "why": "w"}]
-    assert len(said_by(pointers.ceph, {"hosts": [{**host(), "unread": unread}]})) == number
+    assert len(pointed_by(pointers.ceph, {"hosts": [{**host(), "unread": unread}]})) == number
 
 
 def error(exception, service="nova-compute", keyed=True):
     return {"service": service, "host": "h1", "logger": "l.m", "exception": exception, "keyed": keyed, "count": 1}
 
 
-def errors(*them):
-    return [(one[0], one[1], one[2]) for one in said_by(pointers.errors, {"errors": list(them)})]
+def errors(*logged):
+    return [(pointer[0], pointer[1], pointer[2]) for pointer in pointed_by(pointers.errors, {"errors": list(logged)})]
 
 
 @pytest.mark.parametrize(
-    ("one", "said"),
+    ("logged", "pointed"),
     [
         (error(None), [("nova-compute", "h1", 4)]),
         (error(None, keyed=False), [("nova-compute", "h1", 1)]),
         (error("a.SomeError"), [("nova-compute", "h1", 4)]),
-        # Who failed at somebody else is less to blame.
+        # A component that failed at another one is less to blame.
         (error("libvirt.libvirtError"), [("nova-compute", "h1", 1), ("libvirt", "h1", 6)]),
         (error("libvirt.libvirtError", keyed=False), [("nova-compute", "h1", 1), ("libvirt", "h1", 1)]),
         (error("rbd.ImageNotFound"), [("nova-compute", "h1", 1), ("ceph-mon", None, 4)]),
@@ -174,7 +178,7 @@ def errors(*them):
             [("nova-compute", "h1", 1), ("neutron-l2-agent", "h1", 3), ("neutron-server", None, 3)],
         ),
         (error("oslo_db.exception.DBConnectionError"), [("nova-compute", "h1", 1), ("database", None, 4)]),
-        # Who waited in vain has broken nothing.
+        # A component that waited in vain has broken nothing.
         (error("oslo_messaging.exceptions.MessagingTimeout"), []),
         (error("keystoneauth1.exceptions.connection.ConnectTimeout"), []),
         (error(log_formats.QUEUE_UNREACHABLE), [("nova-compute", "h1", 3), ("rabbitmq", None, 2)]),
@@ -183,8 +187,8 @@ def errors(*them):
         (error(None, "somebody"), [("somebody", "h1", 4)]),
     ],
 )  # fmt: skip
-def test_errors_in_logs(one, said):
-    assert errors(one) == said
+def test_errors_in_logs(logged, pointed):
+    assert errors(logged) == pointed
 
 
 def test_a_directory_that_is_down_is_what_keystone_failed_at():
@@ -193,28 +197,28 @@ def test_a_directory_that_is_down_is_what_keystone_failed_at():
 
 @pytest.mark.parametrize("word", [*(hint[0] for hint in pointers.HINTS), *pointers.VICTIM])
 def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
-    """What no class could be read as would never be found."""
+    """A word that is in no class would never be found."""
     classes = ["libvirt.libvirtError", "nova.exception.HypervisorUnavailable", "rados.ObjectNotFound",
                "rbd.ImageNotFound", "nova.exception.VirtualInterfaceCreateException", "neutron.PortBindingFailed",
                "oslo_db.exception.DBConnectionError", "sqlalchemy.exc.OperationalError", "ldap.SERVER_DOWN",
                "nova.exception.NoValidHost", "oslo_messaging.exceptions.MessagingTimeout",
                "cotyledon.DeadlinePassed", "keystoneauth1.exceptions.connection.ConnectTimeout",
                "requests.exceptions.ReadTimeout", "keystoneauth1.exceptions.http.GatewayTimeout"]  # fmt: skip
-    assert any(word in (log_formats.exception_in(f"x: {one}: y") or "") for one in classes)
+    assert any(word in (log_formats.exception_in(f"x: {name}: y") or "") for name in classes)
 
 
 def test_no_valid_host_points_at_placement_and_brings_the_computes_near():
     stage = {"error": {"said": None, "message": "No valid host was found."}}
     noted = Noted()
     pointers.faults(noted, {"agents": [agent(state="down"), agent(), agent(component="cinder-volume")]}, stage)
-    assert [one[:3] for one in noted.said] == [("placement-api", None, 3), ("nova-scheduler", None, 1)]
+    assert [pointer[:3] for pointer in noted.pointed] == [("placement-api", None, 3), ("nova-scheduler", None, 1)]
     assert noted.nearer[0] == ("nova-compute", 2)
     assert {"libvirt", "ceph-mon"} <= {component for component, weight in noted.nearer if weight < 1}
 
 
-@pytest.mark.parametrize("said", [None, "", "no end after 44 s"])
-def test_other_words_of_nova_say_nothing(said):
-    assert said_by(pointers.faults, stage={"error": {"said": said, "message": "x"}}) == []
+@pytest.mark.parametrize("message", [None, "", "no end after 44 s"])
+def test_other_words_of_nova_say_nothing(message):
+    assert pointed_by(pointers.faults, stage={"error": {"said": message, "message": "x"}}) == []
 
 
 def guest(**more):
@@ -235,7 +239,7 @@ def guest(**more):
     ],
 )
 def test_what_the_guest_wrote(stage, components):
-    assert [one[0] for one in said_by(pointers.guest, stage=stage)] == components
+    assert [pointer[0] for pointer in pointed_by(pointers.guest, stage=stage)] == components
 
 
 ANSWERED = {"stage": "metadata", "details": {"guest": {"steps": [{"step": "no_metadata", "http_status": 403}]}}}
@@ -243,16 +247,16 @@ ANSWERED = {"stage": "metadata", "details": {"guest": {"steps": [{"step": "no_me
 
 def test_an_answer_to_the_guest_says_who_refused_it():
     record = {"hosts": [host()]}
-    (one,) = said_by(pointers.metadata, record, ANSWERED)
-    assert (one[0], one[2]) == ("nova-api-metadata", 5)
-    assert said_by(pointers.metadata, record, {**ANSWERED, "stage": "boot"}) == []
+    (pointer,) = pointed_by(pointers.metadata, record, ANSWERED)
+    assert (pointer[0], pointer[2]) == ("nova-api-metadata", 5)
+    assert pointed_by(pointers.metadata, record, {**ANSWERED, "stage": "boot"}) == []
 
 
 def test_what_the_proxy_answered_says_the_same():
     requests = [{"status": 200}, {"status": 404}, {"status": 404}, {"status": 418}]
     record = {"hosts": [{**host(), "facts": {"metadata": {"port": [{"requests": requests}, {"requests": None}]}}}]}
-    (one,) = said_by(pointers.metadata, record, {"stage": "metadata", "details": {}})
-    assert (one[0], one[2]) == ("neutron-metadata-agent", 4)
+    (pointer,) = pointed_by(pointers.metadata, record, {"stage": "metadata", "details": {}})
+    assert (pointer[0], pointer[2]) == ("neutron-metadata-agent", 4)
 
 
 @pytest.mark.parametrize("kind", ["nova.exception.MaxRetriesExceeded", "nova.exception.BuildAbortException"])
@@ -267,7 +271,7 @@ def test_who_is_refused_has_itself_to_blame():
 @pytest.mark.parametrize(
     ("dnsmasq", "pointed"),
     [
-        # It is there, knows the guest, and heard nothing: its requests are lost on their way.
+        # dnsmasq runs, knows the guest, and heard nothing: the requests are lost on their way.
         ({"processes": [1], "hosts": [{"mac": "m"}], "log": []}, ["data network"]),
         ({"processes": [1], "hosts": [{"mac": "m"}], "log": [{"at": 1}]}, ["data network", "dnsmasq"]),
         ({"processes": [1], "hosts": [], "log": []}, ["data network", "dnsmasq"]),
@@ -280,6 +284,6 @@ def test_a_guest_that_got_no_lease(dnsmasq, pointed):
     noted.host = "c1"
     stage = guest(steps=[{"step": "dhcp_start"}])
     pointers.guest(noted, {"hosts": [host(dhcp={"p": dnsmasq}), host(dhcp=None)]}, stage)
-    assert [component for component, _host, _weight, _why in noted.said] == pointed
-    sure = noted.said[0][2] >= culprit.NAMED
+    assert [component for component, _host, _weight, _why in noted.pointed] == pointed
+    sure = noted.pointed[0][2] >= culprit.NAMED
     assert sure is (len(pointed) == 1)

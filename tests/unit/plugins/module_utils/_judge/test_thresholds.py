@@ -24,7 +24,7 @@ def apply(query, **bounds):
 
 
 @pytest.mark.parametrize(
-    ("bounds", "ok", "said"),
+    ("bounds", "ok", "words"),
     [
         ({"max": 14.0}, True, "it: 13.8855"),
         ({"max": 13.885464}, True, "it: 13.8855"),
@@ -35,10 +35,10 @@ def apply(query, **bounds):
         ({"min": 0.0, "max": 0.0}, False, "it: 13.8855 is more than 0"),
     ],
 )
-def test_a_value_is_held_against_its_bounds(bounds, ok, said):
-    found = apply(BOOT, **bounds)
-    assert (found["ok"], found["said"], found["value"]) == (ok, said, 13.885464)
-    assert {name: found[name] for name in bounds} == bounds
+def test_a_value_is_held_against_its_bounds(bounds, ok, words):
+    result = apply(BOOT, **bounds)
+    assert (result["ok"], result["said"], result["value"]) == (ok, words, 13.885464)
+    assert {name: result[name] for name in bounds} == bounds
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_a_limit_may_be_about_anything_in_the_record(query, value):
     ],
 )
 def test_what_is_no_number_is_not_within_its_limits(query):
-    found = apply(query, min=-1e9, max=1e9)
-    assert not found["ok"]
-    assert found["value"] is None
-    assert found["said"].startswith("it: ")
-    assert "\n" not in found["said"]
+    result = apply(query, min=-1e9, max=1e9)
+    assert not result["ok"]
+    assert result["value"] is None
+    assert result["said"].startswith("it: ")
+    assert "\n" not in result["said"]
 
 
 def test_a_query_that_finds_much_does_not_say_all_of_it():
@@ -78,8 +78,8 @@ def test_a_query_that_finds_much_does_not_say_all_of_it():
 
 
 def test_all_limits_are_applied_in_their_order():
-    found = thresholds.apply_limits([limit("made", max=9.0), limit("made", max=1.0)], run.read_record(RUN))
-    assert [one["ok"] for one in found] == [True, False]
+    results = thresholds.apply_limits([limit("made", max=9.0), limit("made", max=1.0)], run.read_record(RUN))
+    assert [result["ok"] for result in results] == [True, False]
 
 
 @pytest.mark.parametrize("query", ["", "stages[", "stages[?stage=='boot'", "a b", "made >"])

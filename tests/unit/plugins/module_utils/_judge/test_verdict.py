@@ -1,15 +1,15 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Verdicts on recorded runs, and on what becomes of them when something is changed."""
+"""Verdicts on recorded runs, and on the same runs with something changed."""
 
 from __future__ import annotations
 
 import copy
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run, shapes
 from tree import RECORDED
 
 RUNS = RECORDED / "runs"
@@ -30,22 +30,22 @@ def passed():
 
 
 def stage(record, name):
-    return next(one for one in record["stages"] if one["stage"] == name)
+    return next(stage for stage in record["stages"] if stage["stage"] == name)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_recorded_run_is_judged_as_it_was(name):
     record = run.read_record(RUNS / name)
-    found = verdict.judge(record)
-    assert (found["result"], found["stage"]) == EXPECTED[name]
-    assert found["reason"].endswith(".")
+    verdict = verdict_module.judge(record)
+    assert (verdict["result"], verdict["stage"]) == EXPECTED[name]
+    assert verdict["reason"].endswith(".")
     # These runs were recorded when a verdict had fewer keys.
-    assert set(record["verdict"]) <= set(found) == set(verdict.verdict("pass", None, "x"))
+    assert set(record["verdict"]) <= set(verdict) == set(shapes.verdict("pass", None, "x"))
 
 
 def test_a_failure_names_its_reason_and_what_to_look_at():
-    found = verdict.judge(run.read_record(RUNS / "20261121-065330-a90299"))
-    assert found["reason"] == (
+    verdict = verdict_module.judge(run.read_record(RUNS / "20261121-065330-a90299"))
+    assert verdict["reason"] == (
         "volume: the cloud has no volume type nope; it has __DEFAULT__, ceph."
         " Look at the name or id, and whether this project may see it."
     )
@@ -55,65 +55,65 @@ def test_the_first_failed_stage_counts(passed):
     for name in ("boot", "network"):
         error = {"kind": "quota", "message": f"{name} broke", "hint": "Look."}
         stage(passed, name).update(status="failed", error=error)
-    assert verdict.judge(passed)["stage"] == "network"
+    assert verdict_module.judge(passed)["stage"] == "network"
 
 
 def test_a_stage_that_is_missing_makes_the_run_incomplete(passed):
-    passed["stages"] = [one for one in passed["stages"] if one["stage"] != "metadata"]
-    found = verdict.judge(passed)
-    assert (found["result"], found["stage"]) == ("incomplete", "metadata")
+    passed["stages"] = [stage for stage in passed["stages"] if stage["stage"] != "metadata"]
+    verdict = verdict_module.judge(passed)
+    assert (verdict["result"], verdict["stage"]) == ("incomplete", "metadata")
 
 
 def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
     stage(passed, "volume").update(status="skipped", details={"reason": "no volume is asked for"})
-    assert verdict.judge(passed)["result"] == "pass"
+    assert verdict_module.judge(passed)["result"] == "pass"
 
 
 def test_a_guest_that_was_not_asked_is_not_said_to_have_its_metadata(passed):
     stage(passed, "metadata").update(status="skipped", details={"reason": "the guest is not to be asked"})
-    found = verdict.judge(passed)
-    assert found["result"] == "pass"
-    assert found["reason"].endswith(" s, but its guest was not asked.")
+    verdict = verdict_module.judge(passed)
+    assert verdict["result"] == "pass"
+    assert verdict["reason"].endswith(" s, but its guest was not asked.")
 
 
 def test_no_stages_at_all_is_incomplete(passed):
-    found = verdict.judge({**passed, "stages": []})
-    assert (found["result"], found["stage"]) == ("incomplete", "auth")
+    verdict = verdict_module.judge({**passed, "stages": []})
+    assert (verdict["result"], verdict["stage"]) == ("incomplete", "auth")
 
 
 def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
     passed["thresholds"] = [{"ok": True, "said": "a: 1"}, {"ok": False, "said": "b: 2 is more than 1"}]
-    found = verdict.judge(passed)
-    assert (found["result"], found["stage"]) == ("fail", None)
-    assert "b: 2 is more than 1" in found["reason"]
-    assert "a: 1" not in found["reason"]
+    verdict = verdict_module.judge(passed)
+    assert (verdict["result"], verdict["stage"]) == ("fail", None)
+    assert "b: 2 is more than 1" in verdict["reason"]
+    assert "a: 1" not in verdict["reason"]
 
 
 def test_what_is_left_fails_a_run_whose_stages_worked(passed):
     passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "why": "it is still there"}]
-    found = verdict.judge(passed)
-    assert found["result"] == "fail"
-    assert "stackproof-x-server (it is still there)" in found["reason"]
+    verdict = verdict_module.judge(passed)
+    assert verdict["result"] == "fail"
+    assert "stackproof-x-server (it is still there)" in verdict["reason"]
 
 
 def test_skipped_stages_say_which_one_failed_before_them(passed):
     stages = copy.deepcopy(passed["stages"][:3])
     stages[2].update(status="failed", error={})
-    whole = verdict.with_skipped(stages)
-    assert [one["stage"] for one in whole] == list(run.STAGES)
+    whole = verdict_module.with_skipped(stages)
+    assert [stage["stage"] for stage in whole] == list(run.STAGES)
     assert whole[:3] == stages
-    for one in whole[3:]:
-        assert (one["status"], one["started"], one["error"]) == ("skipped", None, None)
-        assert one["details"] == {"reason": "the stage network failed before"}
+    for stage in whole[3:]:
+        assert (stage["status"], stage["started"], stage["error"]) == ("skipped", None, None)
+        assert stage["details"] == {"reason": "the stage network failed before"}
 
 
 def test_skipped_stages_of_a_run_that_broke_off_say_so(passed):
-    whole = verdict.with_skipped(passed["stages"][:1])
+    whole = verdict_module.with_skipped(passed["stages"][:1])
     assert whole[1]["details"] == {"reason": "the run broke off before"}
 
 
 def test_stages_come_in_their_order(passed):
-    assert verdict.with_skipped(passed["stages"][::-1]) == passed["stages"]
+    assert verdict_module.with_skipped(passed["stages"][::-1]) == passed["stages"]
 
 
 def check(status, reason=None):
@@ -134,52 +134,56 @@ def checked(passed):
 def test_checks_are_found_by_how_they_ended(checked):
     bad, worse = check("failed", "one"), check("failed", "two")
     record = checked(a=[check("ok"), bad], b=[], c=[worse, check("unreadable", "x")])
-    assert verdict.checks_with(record, "failed") == [("a", bad), ("c", worse)]
-    assert [host for host, _check in verdict.checks_with(record, "unreadable")] == ["c"]
-    assert verdict.checks_with(record, "not_applicable") == []
+    assert verdict_module.checks_with(record, "failed") == [("a", bad), ("c", worse)]
+    assert [host for host, _check in verdict_module.checks_with(record, "unreadable")] == ["c"]
+    assert verdict_module.checks_with(record, "not_applicable") == []
 
 
 @pytest.mark.parametrize(("status", "failed"), [("ok", False), ("unreadable", False), ("failed", True)])
 def test_a_run_has_failed_where_a_host_does_not_agree(checked, status, failed):
-    assert verdict.has_failed(checked(a=[check("ok"), check(status)])) is failed
+    assert verdict_module.has_failed(checked(a=[check("ok"), check(status)])) is failed
 
 
 def test_a_run_has_failed_where_a_stage_has(checked):
     record = checked()
-    assert not verdict.has_failed(record)
+    assert not verdict_module.has_failed(record)
     stage(record, "boot")["status"] = "failed"
-    assert verdict.has_failed(record)
+    assert verdict_module.has_failed(record)
 
 
 def test_a_host_that_does_not_agree_fails_a_run_whose_stages_worked(checked):
-    found = verdict.judge(checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")]))
-    assert (found["result"], found["stage"], found["host"]) == ("fail", None, "b")
-    assert found["reason"] == "All stages worked, but the hosts do not agree with the API: the tap is down."
+    verdict = verdict_module.judge(
+        checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")])
+    )
+    assert (verdict["result"], verdict["stage"], verdict["host"]) == ("fail", None, "b")
+    assert verdict["reason"] == "All stages worked, but the hosts do not agree with the API: the tap is down."
 
 
 def test_several_checks_that_failed_are_counted(checked):
     bad = [check("failed", "the tap is down"), check("failed", "no lease")]
-    found = verdict.judge(checked(a=bad, b=[check("failed", "x")]))
-    assert found["host"] == "a"
-    assert found["reason"].endswith("API: the tap is down. And 2 more checks of the hosts failed.")
+    verdict = verdict_module.judge(checked(a=bad, b=[check("failed", "x")]))
+    assert verdict["host"] == "a"
+    assert verdict["reason"].endswith("API: the tap is down. And 2 more checks of the hosts failed.")
 
 
 def test_a_failed_stage_counts_more_than_a_check(checked):
     record = checked(a=[check("failed", "x")])
     stage(record, "boot").update(status="failed", error={"kind": "quota", "message": "broke", "hint": "Look."})
-    found = verdict.judge(record)
-    assert (found["stage"], found["host"]) == ("boot", None)
+    verdict = verdict_module.judge(record)
+    assert (verdict["stage"], verdict["host"]) == ("boot", None)
 
 
 def test_a_pass_says_that_the_hosts_agree_and_what_could_not_be_read(checked):
-    found = verdict.judge(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
-    assert found["result"] == "pass"
-    assert found["reason"].endswith("the guest has its metadata. The hosts agree, by 2 checks.")
-    found = verdict.judge(checked(a=[check("ok"), check("unreadable", "a: sudo refuses"), check("unreadable", "x")]))
-    assert found["result"] == "pass"
-    assert found["reason"].endswith(" The hosts agree, by 1 checks. But 2 could not be made: a: sudo refuses.")
+    verdict = verdict_module.judge(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
+    assert verdict["result"] == "pass"
+    assert verdict["reason"].endswith("the guest has its metadata. The hosts agree, by 2 checks.")
+    verdict = verdict_module.judge(
+        checked(a=[check("ok"), check("unreadable", "a: sudo refuses"), check("unreadable", "x")])
+    )
+    assert verdict["result"] == "pass"
+    assert verdict["reason"].endswith(" The hosts agree, by 1 checks. But 2 could not be made: a: sudo refuses.")
 
 
 def test_a_pass_without_hosts_says_nothing_of_them(checked):
-    assert verdict.what_the_hosts_said(checked()) == ""
-    assert verdict.what_the_hosts_said(checked(a=[])) == ""
+    assert verdict_module.hosts_sentence(checked()) == ""
+    assert verdict_module.hosts_sentence(checked(a=[])) == ""

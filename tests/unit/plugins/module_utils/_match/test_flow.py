@@ -48,12 +48,12 @@ def statuses(flow):
 
 
 def without(run, service, keep=None, sources=False):
-    """The same run without the events of a service in logs, and without its files if so said."""
+    """The same run without the events of a service in logs, and with sources=True without its files."""
     less = copy.deepcopy(run)
     for read in less.logs.values():
-        read["events"] = [one for one in read["events"] if one["service"] != service or (keep and keep(one))]
+        read["events"] = [event for event in read["events"] if event["service"] != service or (keep and keep(event))]
         if sources:
-            read["sources"] = [one for one in read["sources"] if one["service"] != service]
+            read["sources"] = [source for source in read["sources"] if source["service"] != service]
     return less
 
 
@@ -89,7 +89,9 @@ def test_new_steps_lie_where_they_belong():
     ids = [str(step["id"]) for step in FLOWS["modern"]["steps"]]
     assert ids[:2] == ["N1", "1"]
     assert ids[ids.index("4") + 1 : ids.index("4") + 3] == ["N4", "N13"]
-    assert [one for one in ids if not one.startswith("N")] == [str(one["id"]) for one in FLOWS["ops_guide"]["steps"]]
+    assert [name for name in ids if not name.startswith("N")] == [
+        str(step["id"]) for step in FLOWS["ops_guide"]["steps"]
+    ]
 
 
 def test_what_to_look_for_is_said_by_all_rules():
@@ -99,7 +101,7 @@ def test_what_to_look_for_is_said_by_all_rules():
     assert {"service": "nova-conductor", "text": "received message "} in wanted["windows"]
     assert {"service": "nova-api", "text": '/servers" status: 202'} in wanted["windows"]
     for kind in ("phrases", "windows"):
-        assert len({tuple(one.items()) for one in wanted[kind]}) == len(wanted[kind]) > 15
+        assert len({tuple(row.items()) for row in wanted[kind]}) == len(wanted[kind]) > 15
     bare = flow_module.wanted([])
     assert (len(bare["phrases"]), len(bare["windows"])) == (1, 3)
 
@@ -137,28 +139,31 @@ def rule(**more):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "words"),
     [
         ({"text": "- a\n- b"}, "does not begin with schema: stackproof.flow/1"),
         ({"text": ""}, "does not begin with schema"),
         ({"text": "a: [b"}, "line 1, column"),
         ({"schema": "stackproof.flow/2"}, "does not begin with schema"),
         ({"text": "schema: stackproof.flow/1\nname: x"}, "it lacks lifelines, steps, title"),
-        ({"steps": None}, "steps is no list"),
-        ({"steps": "1"}, "steps is no list"),
-        ({"lifelines": None}, "lifelines is no list"),
+        ({"steps": None}, "steps is not a list"),
+        ({"steps": "1"}, "steps is not a list"),
+        ({"lifelines": None}, "lifelines is not a list"),
         ({"steps": [STEP, 5]}, "step 2 needs id, source, target, message and kind"),
         ({"steps": [{"id": 7}]}, "step 7 needs id, source, target, message and kind"),
         ({"steps": [{**STEP, "observed": []}]}, "step 1 has observed, which is not known"),
         ({"steps": [STEP, {**STEP, "id": 1}]}, "step 1 is there twice"),
-        ({"steps": [{**STEP, "target": "c"}]}, "step 1: c is no lifeline"),
-        ({"steps": [{**STEP, "covers": ["1", "9"]}]}, "step 1 covers 9, which are no steps"),
-        ({"steps": [{**STEP, "after": "8"}]}, "step 1 comes after 8, which is no step"),
-        ({"steps": [STEP, {**STEP, "id": "2", "after": "1"}]}, "step 2 has after, but the flow extends no other"),
+        ({"steps": [{**STEP, "target": "c"}]}, "step 1: c is not a lifeline"),
+        ({"steps": [{**STEP, "covers": ["1", "9"]}]}, "step 1 covers 9, which are not steps"),
+        ({"steps": [{**STEP, "after": "8"}]}, "step 1 comes after 8, which is not a step"),
+        (
+            {"steps": [STEP, {**STEP, "id": "2", "after": "1"}]},
+            "step 2 has after, but the flow does not extend another",
+        ),
         ({"steps": [STEP, {**STEP, "id": "2", "leads_to": ["1"]}]}, "step 2 has leads_to, but the flow"),
         ({"steps": [{**STEP, "when": "volumes &&"}]}, "step 1 has an expression that is not understood"),
-        ({"steps": [{**STEP, "observe": {"source": "log"}}]}, "step 1: observe is no list of rules"),
-        ({"steps": [{**STEP, "absent": ["log"]}]}, "step 1: absent is no list of rules"),
+        ({"steps": [{**STEP, "observe": {"source": "log"}}]}, "step 1: observe is not a list of rules"),
+        ({"steps": [{**STEP, "absent": ["log"]}]}, "step 1: absent is not a list of rules"),
         ({"steps": rule(wher="a")}, "step 1 has a rule with wher, which is not known"),
         ({"steps": [{**STEP, "cached": [{"source": "log"}]}]}, "step 1 has a rule without source and service"),
         ({"steps": rule(level="trace")}, "step 1 has a rule of the level trace and the tier None"),
@@ -176,11 +181,11 @@ def rule(**more):
         ({"extends": "own.yml"}, "it extends itself"),
     ],
 )
-def test_an_error_in_a_flow_of_ones_own_is_said_with_its_place(load, more, said):
+def test_an_error_in_a_flow_of_ones_own_is_said_with_its_place(load, more, words):
     with pytest.raises(flow_module.FlowError) as caught:
         load(**more)
     text = str(caught.value)
-    assert said in text
+    assert words in text
     assert text.startswith("the flow /")
     assert "own.yml" in text or "nowhere.yml" in text
 
@@ -193,7 +198,7 @@ MERGES = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for 
 
 @pytest.mark.light
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         (f"{HEAD}l0: &l0 [lol]\n{LAUGHS}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
         (f"{HEAD}l0: &l0 {{lol: 1}}\n{MERGES}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
@@ -211,7 +216,7 @@ MERGES = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for 
         (f"{HEAD}steps: !!python/name:os.system\n", "could not determine a constructor"),
     ],
 )
-def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, text, said):
+def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, text, words):
     began = time.monotonic()
     tracemalloc.start()
     try:
@@ -220,7 +225,7 @@ def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, 
         memory = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert said in str(caught.value)
+    assert words in str(caught.value)
     assert time.monotonic() - began < 10 and memory < 200 << 20
 
 
@@ -243,7 +248,7 @@ def test_a_pattern_of_the_plain_kind_is_taken(load, says):
 
 @pytest.mark.parametrize("where", ["a" * 2001, "(" * 900 + "a" + ")" * 900, "[" * 1990, "!" * 1990 + "a"])
 def test_an_expression_without_measure_is_refused_or_understood(load, where):
-    """Whatever it is, no error but the one that has the place comes of it."""
+    """It raises no error but the one that names the place."""
     with contextlib.suppress(flow_module.FlowError):
         load(steps=rule(where=where))
     if len(where) > 2000:
@@ -252,22 +257,22 @@ def test_an_expression_without_measure_is_refused_or_understood(load, where):
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("steps", "words"),
     [
         ("steps: [5]", "step 1 needs id"),
-        ("steps: five", "steps is no list"),
+        ("steps: five", "steps is not a list"),
         ("steps: [{covers: ['1']}]", "step 1 needs id"),
         ("steps: [{message: a}, {message: b}]", "needs id, source"),
         ("lifelines: 5\nsteps: []", "lifelines"),
     ],
 )
-def test_an_error_in_a_flow_that_extends_another_is_said_too(load, steps, said):
+def test_an_error_in_a_flow_that_extends_another_is_said_too(load, steps, words):
     text = f"schema: {flow_module.SCHEMA}\nname: n\nextends: {FILES}/ops_guide.yml\n{steps}\n"
     if steps.startswith("lifelines"):
-        with pytest.raises(flow_module.FlowError, match=said):
+        with pytest.raises(flow_module.FlowError, match=words):
             load(text)
         return
-    with pytest.raises(flow_module.FlowError, match=said):
+    with pytest.raises(flow_module.FlowError, match=words):
         load(text)
 
 
@@ -276,7 +281,7 @@ def test_an_error_in_a_flow_that_extends_another_is_said_too(load, steps, said):
 
 @pytest.fixture(scope="module")
 def all_of():
-    """What following the recorded run has found, in each flow; not to be changed."""
+    """The recorded run, followed through each flow; not to be changed."""
     record, logs = {}, {}
     folder = RECORDED / "followed"
     record = json.loads((folder / "run.json").read_text())
@@ -292,7 +297,7 @@ def test_every_step_of_the_guide_was_seen_or_is_explained(all_of):
     assert statuses(all_of["ops_guide"]) == {"seen": 59, "absent": 6, "cached": 2}
     for step in all_of["ops_guide"]["steps"]:
         assert step["evidence"]
-        assert all(one["text"] and one["service"] for one in step["evidence"])
+        assert all(item["text"] and item["service"] for item in step["evidence"])
 
 
 def test_every_step_of_today_was_seen_or_is_explained(all_of):
@@ -305,7 +310,9 @@ def test_what_is_found_is_as_the_schema_of_the_record_says(all_of):
     validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/flow", "$defs": SCHEMA["$defs"]})
     for flow in all_of.values():
         plain = {name: value for name, value in flow.items() if name != "by_id"}
-        assert [f"{list(one.absolute_path)}: {one.message[:200]}" for one in validator.iter_errors(plain)] == []
+        assert [
+            f"{list(problem.absolute_path)}: {problem.message[:200]}" for problem in validator.iter_errors(plain)
+        ] == []
 
 
 @pytest.mark.parametrize(
@@ -313,7 +320,7 @@ def test_what_is_found_is_as_the_schema_of_the_record_says(all_of):
     [(0, None, 10), (1, None, 15), (2, "info", 33), (2, "debug", 42), (2, "messaging", 50), (3, "messaging", 50)],
 )
 def test_more_access_shows_more(all_of, tier, level, least):
-    (row,) = (one for one in all_of["ops_guide"]["coverage"] if (one["tier"], one["level"]) == (tier, level))
+    (row,) = (row for row in all_of["ops_guide"]["coverage"] if (row["tier"], row["level"]) == (tier, level))
     assert row["of"] == 58
     assert row["seen"] + row["absent"] >= least
     assert sum(row[name] for name in (*status_module.STATUSES, "window")) == 58
@@ -333,13 +340,13 @@ def test_every_exchange_was_found_or_is_explained(all_of):
     assert statuses(trace)["seen"] >= 31
     assert all(step["reason"] for step in trace["steps"] if step["status"] == "skipped")
     assert trace["others"]
-    assert [one["what"] for one in trace["others"] if not one["because"]] == []
+    assert [exchange["what"] for exchange in trace["others"] if not exchange["because"]] == []
 
 
 def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
     (trace,), events = follow_module.follow(followed.record, [FLOWS["http_trace"]], {"log": followed.logs})
-    there = Counter((one["service"], one["host"], follow_module.written(one["at"])) for one in events)
-    shown = Counter((one["service"], one["host"], one["at"]) for step in trace["steps"] for one in step["evidence"])
+    there = Counter((event["service"], event["host"], follow_module.written(event["at"])) for event in events)
+    shown = Counter((item["service"], item["host"], item["at"]) for step in trace["steps"] for item in step["evidence"])
     assert len(shown) > 20
     assert shown <= there
 
@@ -353,9 +360,9 @@ ORDER = [
 
 
 def order_of(flow, pair):
-    first, second = (flow["by_id"][one] for one in pair.split())
+    first, second = (flow["by_id"][name] for name in pair.split())
     seconds = clock.seconds_of(second["at"]) - clock.seconds_of(first["at"])
-    return seconds, sum(one["resolution_s"] + one["error_s"] for one in (first, second))
+    return seconds, sum(step["resolution_s"] + step["error_s"] for step in (first, second))
 
 
 @pytest.mark.parametrize("pair", ORDER)
@@ -373,7 +380,7 @@ def test_the_network_is_ready_and_the_guest_asks_in_this_order_without_doubt(all
 
 def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
     story, guide = all_of["request_flow"]["by_id"], all_of["ops_guide"]["by_id"]
-    times = [guide[one]["at"] for one in ("13", "14", "15", "16", "17", "18")]
+    times = [guide[name]["at"] for name in ("13", "14", "15", "16", "17", "18")]
     assert story["9"]["at"] == min(times)
     assert story["9"]["until"] >= max(times)
     assert story["9"]["covers"] == ["13", "14", "15", "16", "17", "18"]
@@ -382,7 +389,7 @@ def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
     )
 
 
-# What is not there
+# Evidence that is lacking
 
 
 @pytest.mark.parametrize(
@@ -403,13 +410,13 @@ def test_the_story_is_as_long_as_the_steps_it_covers(all_of):
     ],
 )
 def test_without_its_evidence_a_step_is_unseen_and_says_what_would_show_it(followed, service, sources, step, reason):
-    found = follow(without(followed, service, sources=sources))["by_id"][step]
-    assert (found["status"], found["at"], found["evidence"]) == ("unseen", None, [])
-    assert reason in found["reason"]
+    unseen = follow(without(followed, service, sources=sources))["by_id"][step]
+    assert (unseen["status"], unseen["at"], unseen["evidence"]) == ("unseen", None, [])
+    assert reason in unseen["reason"]
 
 
 def test_without_messages_their_level_is_asked_for(followed):
-    run = without(followed, "nova-api", lambda one: one["kind"] != "rpc")
+    run = without(followed, "nova-api", lambda event: event["kind"] != "rpc")
     step = follow(run)["by_id"]["6"]
     ways = "nova-api with oslo.messaging at DEBUG, or the messages on the queue (stackproof_firehose)"
     assert (step["status"], step["reason"]) == ("unseen", f"would be shown by {ways}")
@@ -417,9 +424,9 @@ def test_without_messages_their_level_is_asked_for(followed):
 
 def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followed):
     (taken,) = [
-        one
-        for one in followed.logs["controller1"]["events"]
-        if (one.get("action"), one.get("method")) == ("taken", "dhcp_ready_on_ports") and one["window"]
+        event
+        for event in followed.logs["controller1"]["events"]
+        if (event.get("action"), event.get("method")) == ("taken", "dhcp_ready_on_ports") and event["window"]
     ][-1:]
     ports = ids.keys_of(followed.record)["port"]
     call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
@@ -428,7 +435,9 @@ def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followe
         followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
     )
     step = next(step for step in flow["steps"] if step["id"] == "33")
-    assert ("log", "messaging", "keyed") in {(one["source"], one["level"], one["grade"]) for one in step["evidence"]}
+    assert ("log", "messaging", "keyed") in {
+        (item["source"], item["level"], item["grade"]) for item in step["evidence"]
+    }
 
 
 def test_without_any_host_ssh_is_asked_for(followed):
@@ -437,7 +446,7 @@ def test_without_any_host_ssh_is_asked_for(followed):
     assert "ssh to the host of qemu" in flow["by_id"]["49"]["reason"]
     assert "the log of glance-api" in flow["by_id"]["19"]["reason"]
     assert flow["by_id"]["4"]["status"] == "seen"
-    (row,) = (one for one in flow["coverage"] if one["tier"] == 0)
+    (row,) = (row for row in flow["coverage"] if row["tier"] == 0)
     assert row["seen"] + row["absent"] >= 10
 
 
@@ -451,7 +460,7 @@ def test_steps_of_a_volume_are_skipped_where_there_is_none(followed):
 def test_a_run_that_came_to_nothing_is_followed_all_the_same(followed):
     record = followed.record
     record.update(instance=None, evidence=None, hosts=[])
-    record["stages"] = [one for one in record["stages"] if one["stage"] == "auth"]
+    record["stages"] = [stage for stage in record["stages"] if stage["stage"] == "auth"]
     missing = {}
     for flow in follow(followed, *NAMES):
         assert set(statuses(flow)) <= set(status_module.STATUSES)
@@ -465,11 +474,11 @@ def test_exchanges_are_told_where_the_run_has_no_name_for_a_rule_to_explain_them
     followed.record["instance"]["ports"], followed.record["hosts"] = [], []
     trace = follow(followed, "http_trace")
     assert trace["others"]
-    assert any(one["because"] for one in trace["others"])
+    assert any(exchange["because"] for exchange in trace["others"])
 
 
 def slapd(followed):
-    return next(one for one in followed.logs["controller1"]["sources"] if one["service"] == "slapd")
+    return next(source for source in followed.logs["controller1"]["sources"] if source["service"] == "slapd")
 
 
 def test_absence_is_proved_by_a_source_that_was_read_whole(followed):
@@ -497,14 +506,14 @@ def test_absence_is_not_proved_without_a_source(followed):
 
 def test_absence_is_proved_only_at_the_level_that_would_show_it(followed):
     assert follow(followed, "modern")["by_id"]["N19"]["status"] == "absent"
-    quiet = without(followed, "nova-compute", lambda one: one["level"] != "messaging")
+    quiet = without(followed, "nova-compute", lambda event: event["level"] != "messaging")
     step = follow(quiet, "modern")["by_id"]["N19"]
     assert (step["status"], "oslo.messaging at DEBUG" in step["reason"]) == ("unseen", True)
 
 
 def test_absence_is_not_proved_when_the_span_of_time_is_not_known(followed):
     for stage in followed.record["stages"]:
-        stage["calls"] = [one for one in stage["calls"] if not one["path"].endswith("/auth/tokens")]
+        stage["calls"] = [call for call in stage["calls"] if not call["path"].endswith("/auth/tokens")]
     flow = follow(without(followed, "keystone"))
     assert flow["by_id"]["3"]["status"] == "unseen"
     assert flow["by_id"]["1a"]["status"] == "unseen"
@@ -523,7 +532,7 @@ def bind(followed, at, who=None):
 def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
     bind(followed, clock.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
     rivals = set(rivals_module.RIVALS)
-    followed = without(followed, "nova-api", lambda one: one["keys"] or not rivals & set(one["window"]))
+    followed = without(followed, "nova-api", lambda event: event["keys"] or not rivals & set(event["window"]))
     step = follow(followed)["by_id"]["1a"]
     assert (step["status"], step["evidence"][0]["grade"], len(step["evidence"])) == ("seen", "window", 1)
 
@@ -544,7 +553,7 @@ def test_a_bind_that_may_be_of_others_proves_neither(followed):
 
 
 def rival(followed, at):
-    """Another boot, as the log of nova-api told it."""
+    """Another boot, as the log of nova-api shows it."""
     event = {"at": at, "resolution_s": 0.001, "service": "nova-api", "kind": "http", "level": "info", "keys": {},
              "said": [], "window": ['/servers" status: 202'], "method": "POST", "path": "/v2.1/servers", "status": 202,
              "client": "10.71.16.99", "seconds": None}  # fmt: skip
@@ -555,13 +564,13 @@ WINDOWED = ("19a", "26a", "33")
 
 
 def grades(flow):
-    return {one["grade"] for step in flow["steps"] for one in step["evidence"]}
+    return {item["grade"] for step in flow["steps"] for item in step["evidence"]}
 
 
 def test_what_only_its_time_shows_is_counted_apart(followed):
     flow = follow(followed)
     assert flow["by_id"]["33"]["evidence"][0]["grade"] == "window"
-    (row,) = (one for one in flow["coverage"] if (one["tier"], one["level"]) == (2, "messaging"))
+    (row,) = (row for row in flow["coverage"] if (row["tier"], row["level"]) == (2, "messaging"))
     assert row["window"] == 3
     sure = {"seen", "window"}
     tabled = [step for step in flow["steps"] if "table" in step["numbers"] and step["status"] in sure]
@@ -575,7 +584,7 @@ def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followe
     flow = follow(followed)
     assert flow["rivals"] == 2  # the first is over before this boot begins
     assert grades(flow) == {"keyed"}
-    assert {flow["by_id"][one]["status"] for one in WINDOWED} == {"unseen"}
+    assert {flow["by_id"][name]["status"] for name in WINDOWED} == {"unseen"}
 
 
 def test_a_boot_that_ended_long_before_is_no_rival(followed):
@@ -614,7 +623,7 @@ def server(status, launched=None, gone=None):
 
 
 @pytest.mark.parametrize(
-    ("told", "ended", "settling"),
+    ("answer", "ended", "settling"),
     [
         (server("BUILD"), None, None),
         (server("ACTIVE", "2026-11-21T10:00:20.000000"), "2026-11-21T10:00:20.000000", 60),
@@ -623,10 +632,10 @@ def server(status, launched=None, gone=None):
         (server("ACTIVE", "2026-11-21T10:00:20.000000", "2026-11-21T10:00:29.000000"), "2026-11-21T10:00:29.000000", 5),
     ],
 )
-def test_nova_says_when_another_boot_was_over(told, ended, settling):
-    began = {"began": told["created"]}
-    assert instance.of_servers([told], "y") == [{**began, "ended": ended, "settling_s": settling}]
-    assert instance.of_servers([told], "x") == []
+def test_nova_says_when_another_boot_was_over(answer, ended, settling):
+    began = {"began": answer["created"]}
+    assert instance.of_servers([answer], "y") == [{**began, "ended": ended, "settling_s": settling}]
+    assert instance.of_servers([answer], "x") == []
 
 
 def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
@@ -650,21 +659,23 @@ def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(followed)
 @pytest.mark.parametrize("change", ["none of it", "of one of two hosts", "no source"])
 def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_read_whole(followed, change):
     sources = followed.logs["controller1"]["sources"]
-    api = [one for one in sources if one["service"] == "nova-api"]
+    api = [source for source in sources if source["service"] == "nova-api"]
     if change == "none of it":
-        for one in api:
-            one["whole"] = False
+        for source in api:
+            source["whole"] = False
     elif change == "no source":
-        followed.logs["controller1"]["sources"] = [one for one in sources if one not in api]
+        followed.logs["controller1"]["sources"] = [source for source in sources if source not in api]
     else:
         followed.logs["network1"]["sources"].append({**api[0], "whole": False})
     flow = follow(followed)
     assert grades(flow) == {"keyed"}
-    assert {flow["by_id"][one]["status"] for one in WINDOWED} == {"unseen"}
+    assert {flow["by_id"][name]["status"] for name in WINDOWED} == {"unseen"}
 
 
 def test_one_of_two_logs_of_nova_api_on_a_host_is_enough(followed):
-    next(one for one in followed.logs["controller1"]["sources"] if one["service"] == "nova-api")["whole"] = False
+    next(source for source in followed.logs["controller1"]["sources"] if source["service"] == "nova-api")["whole"] = (
+        False
+    )
     assert "window" in grades(follow(followed))
 
 
@@ -673,10 +684,10 @@ def second_run(followed):
 
     A little more than a second, as some logs have whole seconds, and each time must tell whose it is.
     """
-    known = {text for texts in ids.keys_of(followed.record).values() for text in texts} - {
+    own = {text for texts in ids.keys_of(followed.record).values() for text in texts} - {
         followed.record["instance"]["image"]["id"]
     }
-    pattern = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
+    pattern = re.compile("|".join(map(re.escape, sorted(own, key=len, reverse=True))))
 
     def other(text):
         return pattern.sub(lambda match: match[0][:-4] + "ffff", text)
@@ -684,13 +695,13 @@ def second_run(followed):
     copies = {}
     for host, read in followed.logs.items():
         events = json.loads(other(json.dumps(read["events"])))
-        for one in events:
-            one["at"] += 1.00037
-            one["keys"] = {kind: texts for kind, texts in one["keys"].items() if kind == "shared"}
-            if one.get("message"):
-                one["message"] = one["message"][::-1]
-            if not one["window"] and one["kind"] == "rpc" and one["action"] in MESSAGES:
-                one["window"] = ["received message "]
+        for event in events:
+            event["at"] += 1.00037
+            event["keys"] = {kind: texts for kind, texts in event["keys"].items() if kind == "shared"}
+            if event.get("message"):
+                event["message"] = event["message"][::-1]
+            if not event["window"] and event["kind"] == "rpc" and event["action"] in MESSAGES:
+                event["window"] = ["received message "]
         copies[host] = events
     return copies
 
@@ -701,25 +712,25 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
     for host, events in second_run(followed).items():
         second.logs[host]["events"] = events
         followed.logs[host]["events"] = followed.logs[host]["events"] + events
-    found = events_of.logs(second.record, second.logs)
-    theirs = {follow_module.written(one[name]) for one in found for name in ("at", "until") if one[name]}
+    events = events_of.logs(second.record, second.logs)
+    times = {follow_module.written(event[name]) for event in events for name in ("at", "until") if event[name]}
     for together in follow(followed, *NAMES):
         assert together["rivals"] >= alone[together["name"]]["rivals"] + 2
         for step in together["steps"]:
             before = alone[together["name"]]["by_id"][step["id"]]["evidence"]
-            assert [one for one in step["evidence"] if one["at"] in theirs] == [], step["id"]
-            keyed = [[one for one in evidence if one["grade"] == "keyed"] for evidence in (before, step["evidence"])]
-            assert [one for one in keyed[1] if one not in keyed[0]] == [], step["id"]
-            lost = [one for one in keyed[0] if one not in keyed[1]]
-            assert {one["proves"] for one in lost} <= {"absent"}, step["id"]
+            assert [item for item in step["evidence"] if item["at"] in times] == [], step["id"]
+            keyed = [[item for item in evidence if item["grade"] == "keyed"] for evidence in (before, step["evidence"])]
+            assert [item for item in keyed[1] if item not in keyed[0]] == [], step["id"]
+            lost = [item for item in keyed[0] if item not in keyed[1]]
+            assert {item["proves"] for item in lost} <= {"absent"}, step["id"]
 
 
 def test_the_second_boot_is_really_in_the_logs(followed):
     ours = sum(len(read["events"]) for read in followed.logs.values())
-    others = [one for events in second_run(followed).values() for one in events]
+    others = [event for events in second_run(followed).values() for event in events]
     assert len(others) == ours
-    assert sum(set(rivals_module.RIVALS) & set(one["window"]) != set() for one in others) >= 2
-    assert not any(one["keys"].keys() - {"shared"} for one in others)
+    assert sum(set(rivals_module.RIVALS) & set(event["window"]) != set() for event in others) >= 2
+    assert not any(event["keys"].keys() - {"shared"} for event in others)
 
 
 def test_what_others_use_too_is_ours_only_when_nobody_else_could_be_meant(followed):
@@ -752,7 +763,7 @@ def test_what_is_true_later_shows_that_it_happened_but_not_when_and_frees_no_oth
     events = [fact(50.0, "later", timeless=True), fact(500.0, "flows")]
     rule_of = {"source": "host", "service": "s"}
     (step,) = match(events, [{"observe": [rule_of]}])
-    assert [(one["text"], one["at"]) for one in step["evidence"]] == [("later", None)]
+    assert [(item["text"], item["at"]) for item in step["evidence"]] == [("later", None)]
     (step,) = match(events, [{"observe": [rule_of]}], ended=600.0)
     assert (step["at"], len(step["evidence"])) == (500.0, 2)
 
@@ -761,7 +772,7 @@ def test_a_rule_that_asks_for_what_an_event_has_not_finds_nothing():
     where = "contains(path, 'x') || fact == 'y'"
     events = [fact(5.0, "y"), fact(6.0, "y", path="xx")]
     (step,) = match(events, [{"observe": [{**RULE, "source": "host", "where": where}]}])
-    assert [one["at"] for one in step["evidence"]] == [6.0]
+    assert [item["at"] for item in step["evidence"]] == [6.0]
 
 
 def test_a_rule_with_a_name_that_the_run_has_not_finds_nothing():
@@ -771,13 +782,13 @@ def test_a_rule_with_a_name_that_the_run_has_not_finds_nothing():
 
 
 @pytest.mark.parametrize(
-    ("pick", "edge", "found"), [("first", None, [1.0]), ("last", None, [3.0]), (None, "end", [9.0, 9.0, 9.0])]
+    ("pick", "edge", "times"), [("first", None, [1.0]), ("last", None, [3.0]), (None, "end", [9.0, 9.0, 9.0])]
 )
-def test_the_first_the_last_or_the_end_of_what_is_found(pick, edge, found):
+def test_the_first_the_last_or_the_end_of_what_is_found(pick, edge, times):
     more = {name: value for name, value in (("pick", pick), ("edge", edge)) if value}
     events = [fact(at, "y", until=9.0) for at in (1.0, 2.0, 3.0)]
     (step,) = match(events, [{"observe": [{**RULE, "source": "host", **more}]}])
-    assert [one["at"] for one in step["evidence"]] == found
+    assert [item["at"] for item in step["evidence"]] == times
 
 
 def test_the_best_time_is_a_fine_one_of_what_carries_an_id_and_of_these_the_first():
@@ -786,7 +797,7 @@ def test_the_best_time_is_a_fine_one_of_what_carries_an_id_and_of_these_the_firs
     assert (step["at"], step["resolution_s"]) == (2.0, 1e-6)
 
 
-# What others wrote
+# Hostile text
 
 
 HOSTILE = '<script>alert(\'x\')</script>\x1b[31m\u202e\n{"keys": {"request": ["x"]}}'
@@ -797,24 +808,26 @@ def test_hostile_text_stays_text_and_is_no_key(followed):
     boot["waits"][0]["states"][0]["state"] = HOSTILE
     boot["calls"][0]["path"] = f"/v2.1/{HOSTILE}"
     boot["details"]["events"][0]["event"] = HOSTILE
-    logged = next(one for one in followed.logs["controller1"]["events"] if one["kind"] == "http" and one["keys"])
+    logged = next(
+        event for event in followed.logs["controller1"]["events"] if event["kind"] == "http" and event["keys"]
+    )
     logged["path"] = HOSTILE
     wanted = follow_module.wanted(followed.record, FLOWS.values())
     assert "script" not in json.dumps(wanted["keys"])
     flows, events = follow_module.follow(followed.record, list(FLOWS.values()), {"log": followed.logs})
-    texts = [one["text"] for one in events if HOSTILE in one["text"]]
+    texts = [event["text"] for event in events if HOSTILE in event["text"]]
     assert len(texts) == 4
-    assert "script" not in json.dumps([one["keys"] for one in events])
+    assert "script" not in json.dumps([event["keys"] for event in events])
     written = list(follow_module.lines(events))
     assert all("\n" not in line and "\x1b" not in line for line in written)
-    assert [json.loads(line)["text"] for line in written] == [one["text"] for one in events]
+    assert [json.loads(line)["text"] for line in written] == [event["text"] for event in events]
     assert all(step["id"] for flow in flows for step in flow["steps"])
 
 
 def test_fields_that_are_not_known_are_not_written(followed):
     for read in followed.logs.values():
-        for one in read["events"]:
-            one.update(headers={"X-Auth-Token": "gAAAAsecret"}, user_data="secret", line="secret", password="secret")
+        for event in read["events"]:
+            event.update(headers={"X-Auth-Token": "gAAAAsecret"}, user_data="secret", line="secret", password="secret")
     flows, events = follow_module.follow(followed.record, list(FLOWS.values()), {"log": followed.logs})
     assert "secret" in json.dumps(events)
     written = list(follow_module.lines(events))
@@ -836,7 +849,7 @@ def timed(run):
 def test_ten_times_the_events_take_ten_times_as_long(followed):
     many = copy.deepcopy(followed)
     for read in many.logs.values():
-        others = [{**one, "keys": {}} for one in read["events"]]
+        others = [{**event, "keys": {}} for event in read["events"]]
         read["events"] = read["events"] + others * 9
     timed(followed)
     assert timed(many) < 15 * min(timed(followed) for _turn in range(3)) + 0.1

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The schema of flows takes those that are shipped and a user's own, and no typical mistake."""
+"""The schema of flows accepts the shipped ones and a user's own, and refuses typical mistakes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = json.loads((ROOT / "roles/flow/files/flow.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 SHIPPED = sorted(FLOWS.glob("*.yml"))
 DOCUMENT = (ROOT / "docs/flows.md").read_text()
-# What it shows to its readers
+# The flow that the page shows to its readers
 EXAMPLE = next(
     yaml.safe_load(block)
     for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.DOTALL)
@@ -50,7 +50,7 @@ EXTENSION = {
 
 
 def problems(flow):
-    return [f"{list(one.absolute_path)}: {one.message}" for one in VALIDATOR.iter_errors(flow)]
+    return [f"{list(problem.absolute_path)}: {problem.message}" for problem in VALIDATOR.iter_errors(flow)]
 
 
 def changed(flow, way, value):
@@ -76,7 +76,7 @@ def test_it_knows_the_same_names_as_the_code():
     assert set(SCHEMA["$defs"]["step"]["properties"]) == flow_module.STEP_KEYS | flow_module.OF_ANOTHER
     rule = SCHEMA["$defs"]["rule"]["properties"]
     assert set(rule) == flow_module.RULE_KEYS
-    # What docs/flows.md names in its table of a rule's keys
+    # docs/flows.md names them in its table of a rule's keys.
     for name in ("source", "kind"):
         row = next(line for line in DOCUMENT.splitlines() if line.startswith(f"| `{name}`"))
         assert set(rule[name]["enum"]) == set(re.findall(r"`(\w+)`", row)) - {name}
@@ -130,7 +130,7 @@ MISTAKES = [
     ("steps.0.became", "old"),
     ("steps.0.numbers", 3),
     ("steps.0.unless", "there is no when"),
-    # These say something of a flow that is extended.
+    # These keys refer to a flow that is extended.
     ("steps.0.leads_to", ["2"]),
     ("steps.0.after", "1"),
     ("steps.0.covers", ["1"]),
@@ -161,14 +161,14 @@ def test_a_typical_mistake_is_not_valid(way, value):
 @pytest.mark.parametrize("name", ["follows", "leads_to", "covers"])
 def test_what_must_be_a_list_of_steps_is_said_where_it_is_none(tmp_path, name, value):
     (tmp_path / "own.yml").write_text(yaml.safe_dump(changed(EXAMPLE, f"steps.0.{name}", value)))
-    with pytest.raises(errors.StageError, match=f"step 1: {name} is no list"):
+    with pytest.raises(errors.StageError, match=f"step 1: {name} is not a list"):
         flow_module.load(str(tmp_path / "own.yml"))
 
 
 @pytest.mark.parametrize("follows", [{"1": ["1"]}, {"1": ["3"], "2": ["1"], "3": [2]}])
 def test_steps_that_follow_each_other_in_a_circle_are_said(tmp_path, follows):
     flow = copy.deepcopy(EXAMPLE)
-    flow["steps"] = [{**EXAMPLE["steps"][0], "id": one, "follows": follows.get(one, [])} for one in ("1", "2", "3")]
+    flow["steps"] = [{**EXAMPLE["steps"][0], "id": name, "follows": follows.get(name, [])} for name in ("1", "2", "3")]
     (tmp_path / "own.yml").write_text(yaml.safe_dump(flow))
     with pytest.raises(errors.StageError, match="in a circle"):
         flow_module.load(str(tmp_path / "own.yml"))
@@ -176,12 +176,12 @@ def test_steps_that_follow_each_other_in_a_circle_are_said(tmp_path, follows):
 
 def test_a_step_that_follows_what_is_not_there_is_said(tmp_path):
     (tmp_path / "own.yml").write_text(yaml.safe_dump(changed(EXAMPLE, "steps.0.follows", ["7"])))
-    with pytest.raises(errors.StageError, match="step 1 follows 7, which are no steps"):
+    with pytest.raises(errors.StageError, match="step 1 follows 7, which are not steps"):
         flow_module.load(str(tmp_path / "own.yml"))
 
 
 def test_an_answer_is_known_by_its_status():
-    """Some services log when a request begins, too: that line is no answer."""
+    """Some services also log when a request begins: that line is not an answer."""
     rules = [
         (step["id"], rule)
         for path in SHIPPED
@@ -189,7 +189,7 @@ def test_an_answer_is_known_by_its_status():
         for rule in step.get("observe", [])
         if (rule["source"], rule.get("kind"), rule.get("edge")) == ("log", "http", "end")
     ]
-    # RGW's log of operations has a line of those that are over, and of no others.
+    # RGW's log of operations has only lines of those that are over.
     loose = [name for name, rule in rules if "status" not in rule["where"] and rule["service"] != "rgw"]
     assert len(rules) >= 5
     assert loose == []

@@ -14,12 +14,12 @@ from tree import FLOWS
 
 def step(name, *follows, status="unseen", owed_by="somebody", at=None, **more):
     seen = f"2026-11-21T12:00:{name:0>2}" if status == "seen" and name.isdigit() else None
-    known = {"follows": list(follows), "status": status, "owed_by": owed_by, "at": at or seen}
-    return shapes.step(name, "a", "b", "m", "HTTP REST", **known, **more)
+    fields = {"follows": list(follows), "status": status, "owed_by": owed_by, "at": at or seen}
+    return shapes.step(name, "a", "b", "m", "HTTP REST", **fields, **more)
 
 
 def ids(paths):
-    return [[one["id"] for one in path] for path in paths]
+    return [[step["id"] for step in path] for path in paths]
 
 
 def chain(*statuses):
@@ -102,7 +102,7 @@ def test_of_two_paths_that_which_is_proved_is_the_first():
 
 def test_what_comes_directly_after_a_step():
     steps = [step("1"), step("2", "1"), step("3", "1"), step("4", "3")]
-    assert [one["id"] for one in order.after(steps[0], steps)] == ["2", "3"]
+    assert [other["id"] for other in order.after(steps[0], steps)] == ["2", "3"]
     assert order.after(steps[3], steps) == []
 
 
@@ -126,18 +126,18 @@ def test_what_has_no_time_was_not_seen_last():
 
 @pytest.mark.parametrize("name", ["ops_guide", "modern"])
 def test_the_steps_of_each_flow_follow_each_other(name):
-    """Each step that is in the chain comes, at last, from the first one, and what is seen at the end proves the way."""
+    """Each step of the chain comes, at last, from the first one, and a step that was seen proves all before it."""
     flow = flow_module.load(str(FLOWS / f"{name}.yml"))
-    steps = [step(str(one["id"]), *map(str, one.get("follows") or ())) for one in flow["steps"]]
-    by_id = {one["id"]: one for one in steps}
-    roots = {one["id"] for one in steps if not one["follows"]}
-    for one in steps:
-        if one["follows"]:
-            for each in steps:
-                each["status"] = "unseen"
-            by_id[one["id"]]["status"] = "seen"
+    steps = [step(str(current["id"]), *map(str, current.get("follows") or ())) for current in flow["steps"]]
+    by_id = {current["id"]: current for current in steps}
+    roots = {current["id"] for current in steps if not current["follows"]}
+    for current in steps:
+        if current["follows"]:
+            for other in steps:
+                other["status"] = "unseen"
+            by_id[current["id"]]["status"] = "seen"
             assert "1" in order.happened(steps)
-    linked = {other for one in steps for other in one["follows"]}
+    linked = {other for current in steps for other in current["follows"]}
     assert roots & linked == {"1"}
 
 
