@@ -35,7 +35,7 @@ OPTIONS = {
 def check_expressions(limits):
     """Find a mistake in a limit before a run, not after it."""
     for limit in limits:
-        hint = "See the examples of thresholds in the README."
+        hint = "See the examples of limits in docs/run.md."
         try:
             jmespath.compile(limit["query"])
         except JMESPathError as exc:
