@@ -9,7 +9,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._normalise im
 
 
 def source(name, record, reads=None, logs=None):
-    run = events.known({"stages": [], **record}, {"log": logs or (reads if name == "log" else {})})
+    run = events.context_of({"stages": [], **record}, {"log": logs or (reads if name == "log" else {})})
     return events.of_source(name, run, reads or {})
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: dhcp_lease_info
-short_description: 'Asks a host: what the DHCP agent and dnsmasq have of a port'
+short_description: 'Asks a host: a port in the DHCP agent and dnsmasq'
 version_added: 0.1.0
 description:
-  - Tells of a network and a MAC address the agent's files, the lease, the dnsmasq processes, and what they said.
+  - Shows the lines of a MAC address in the DHCP agent's files for a network, its lease, the dnsmasq processes, and
+    their messages to the address.
 extends_documentation_fragment: [stackproof.provision._host]
 options:
   network:
@@ -22,27 +23,27 @@ options:
     type: str
     required: true
   since:
-    description: Time from which on log lines count, in seconds since the epoch.
+    description: Log lines before this time are left out, in seconds since the epoch.
     type: float
     default: 0
   states:
-    description: Where the DHCP agent may keep its files; the first that has the network is taken.
+    description: Directories of the DHCP agent; the first that has the network is used.
     type: list
     elements: path
     default: [/var/lib/neutron/dhcp, /opt/stack/data/neutron/dhcp]
   logs:
-    description: Where dnsmasq's log may be, identifiers in the C(journals) and paths of C(files).
+    description: Places of dnsmasq's log, as identifiers in the C(journals) and paths of C(files).
     type: dict
     default: {journals: [dnsmasq-dhcp], files: [/var/log/neutron/dnsmasq.log]}
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Tells the ids by the API.
+    description: Asks the API for the ids.
 """
 
 EXAMPLES = r"""
-- name: Read what dnsmasq knows of a port
+- name: Read the lease of a port
   stackproof.provision.dhcp_lease_info:
     network: 768e2cca-1de4-4859-a79c-50b039d669de
     mac: fa:16:3e:12:34:56
@@ -50,7 +51,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 directory:
-  description: Where the agent keeps the network's files; none if this host does not serve the network.
+  description: The directory of the network's files; none if this host does not serve the network.
   returned: success
   type: str
   sample: /var/lib/neutron/dhcp/43fab180-bf69-42bf-a74e-9ed8722a60fa
@@ -82,7 +83,7 @@ options:
   elements: str
   sample: ['tag:subnet-d654e239-ceea-413b-bd06-c6c2d1b45599,option:router,192.168.222.1']
 log:
-  description: The messages of dnsmasq to the MAC address, such as C(DISCOVER) and C(ACK), and when.
+  description: The messages between dnsmasq and the MAC address, such as C(DISCOVER) and C(ACK), with their times.
   returned: success
   type: list
   elements: dict
@@ -92,7 +93,7 @@ log:
     - {kind: REQUEST, address: 192.168.222.230, mac: 'fa:16:3e:2d:9a:e3', at: 1795258906.0, resolution_s: 1}
     - {kind: ACK, address: 192.168.222.230, mac: 'fa:16:3e:2d:9a:e3', at: 1795258906.0, resolution_s: 1}
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict

@@ -10,8 +10,8 @@ module: domain_info
 short_description: 'Asks a host: the libvirt domain of an instance'
 version_added: 0.1.0
 description:
-  - Tells how libvirt runs an instance on a compute host, and what its process is connected to.
-  - Asks C(virsh), C(pgrep) and C(ss).
+  - Shows how libvirt runs an instance on a compute host, and the connections of its process.
+  - Uses C(virsh), C(pgrep) and C(ss).
 extends_documentation_fragment: [stackproof.provision._host]
 options:
   uuid:
@@ -20,9 +20,9 @@ options:
     required: true
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Tells the ids by the API.
+    description: Asks the API for the ids.
 """
 
 EXAMPLES = r"""
@@ -34,9 +34,9 @@ EXAMPLES = r"""
 RETURN = r"""
 domain:
   description:
-    - The domain with its name, virtual processors, memory, disks, interfaces and state, the secrets that libvirt knows
-      here, and its process with start and connections.
-    - None if libvirt has no such domain, or could not be asked, which RV(unread) tells.
+    - The domain with its name, virtual processors, memory, disks, interfaces and state, the secrets of libvirt on this
+      host, and its process with start and connections.
+    - None if libvirt has no such domain, or if the domain could not be read; then RV(unread) has the reason.
   returned: success
   type: dict
   sample:
@@ -71,7 +71,7 @@ domain:
       started: 1795258894.88
       connections: ['10.71.16.11:3300', '10.71.16.11:6800', '10.71.16.11:6808']
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict

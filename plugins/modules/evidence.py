@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: evidence
-short_description: 'Used by verify: files what was read on the hosts in the record of a run'
+short_description: 'Used by verify: writes the facts of the hosts into the record of a run'
 version_added: 0.1.0
 description:
-  - Every host that was to be read is named in the record, also one that could not be reached or read.
+  - The record names every host that was to be read, even if it could not be reached or read.
 extends_documentation_fragment: [stackproof.provision._attributes.writes]
 options:
   run_dir:
@@ -18,16 +18,16 @@ options:
     type: path
     required: true
   hosts:
-    description: The hosts that were to be read. What was registered of each is taken from its variables.
+    description: The hosts that were to be read. Their results are in the variables that the playbook registered.
     type: list
     elements: str
     required: true
   platform:
-    description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
+    description: Paths and names, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
   reads:
-    description: What was read on each host. The collection fills it in, by O(hosts).
+    description: The results of each host. The collection fills this in, by O(hosts).
     type: dict
     default: {}
 author: stackproof contributors (@stackproof)
@@ -37,7 +37,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: File what was read
+- name: Write the facts of the hosts into the record
   stackproof.provision.evidence:
     run_dir: "{{ run.directory }}"
     hosts: [controller1, compute1]
@@ -61,7 +61,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 
 
 def status_of(read):
-    """(status, reason) of a host by what its reading has returned."""
+    """(status, reason) of a host, by the result of reading it."""
     if read is None:
         return "unreadable", "it was not asked"
     if read.get("unreachable"):
@@ -69,23 +69,23 @@ def status_of(read):
     if read.get("failed"):
         return "unreadable", read.get("msg") or "no reason was given"
     if read["unread"]:
-        return "read", "; ".join(f"{one['what']}: {one['why']}" for one in read["unread"])
+        return "read", "; ".join(f"{entry['what']}: {entry['why']}" for entry in read["unread"])
     return "read", None
 
 
-def as_record(name, found, platform):
+def as_record(name, results, platform):
     """A host as run.json has it."""
-    clock, read = found["clock"] or {}, found["read"] or {}
-    status, reason = status_of(found["read"])
+    clock, read = results["clock"] or {}, results["read"] or {}
+    status, reason = status_of(results["read"])
     return shapes.host(
         name,
-        groups=found["groups"],
-        parts=host_facts.parts_of(found["groups"], platform),
+        groups=results["groups"],
+        parts=host_facts.parts_of(results["groups"], platform),
         status=status,
         reason=reason,
         clock_offset_s=clock.get("offset_s"),
         clock_error_s=clock.get("error_s"),
-        health_before=(found["before"] or {}).get("health"),
+        health_before=(results["before"] or {}).get("health"),
         facts=read.get("facts") or {},
         unread=read.get("unread") or [],
     )
@@ -103,7 +103,7 @@ def main():
     )
     params = module.params
     with failing(module, f"filing the evidence in {params['run_dir']}"):
-        hosts = [as_record(name, found, params["platform"]) for name, found in sorted(params["reads"].items())]
+        hosts = [as_record(name, results, params["platform"]) for name, results in sorted(params["reads"].items())]
         if not module.check_mode:
             run = Run(params["run_dir"])
             with run.alone():
@@ -113,10 +113,10 @@ def main():
                 run.save()
     for host in hosts:
         if host["reason"]:
-            how = "was not read wholly" if host["status"] == "read" else f"is {host['status']}"
-            module.warn(f"{host['host']} {how}: {host['reason']}")
-    told = [{name: host[name] for name in ("host", "status", "reason")} for host in hosts]
-    module.exit_json(changed=True, hosts=told)
+            state = "was read only in part" if host["status"] == "read" else f"is {host['status']}"
+            module.warn(f"{host['host']} {state}: {host['reason']}")
+    summary = [{name: host[name] for name in ("host", "status", "reason")} for host in hosts]
+    module.exit_json(changed=True, hosts=summary)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: evidence_info
-short_description: 'Used by verify: reads all that a host knows of an instance'
+short_description: 'Used by verify: reads all facts of a host about an instance'
 version_added: 0.1.0
 description:
-  - Reads each part of the cloud that the inventory's groups say is on this host, once.
-  - What each part tells is described with the modules M(stackproof.provision.domain_info),
+  - Reads, once each, the parts of the cloud that are on this host by the inventory's groups.
+  - The facts of each part are described with the modules M(stackproof.provision.domain_info),
     M(stackproof.provision.ovs_port_info), M(stackproof.provision.dhcp_lease_info),
     M(stackproof.provision.metadata_proxy_info), M(stackproof.provision.rbd_info) and M(stackproof.provision.log_info).
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
@@ -19,25 +19,25 @@ options:
   instance:
     description:
       - The instance, as M(stackproof.provision.instance) returns it.
-      - Without it the host says how itself, its services and Ceph are.
+      - Without it only the state of the host itself, its services and Ceph is read.
     type: dict
   parts:
-    description: What is on this host.
+    description: The parts of the cloud on this host.
     type: list
     elements: str
     choices: [control, compute, network, ceph, queue]
     required: true
   platform:
-    description: Where things are, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
+    description: Paths and names, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
   wanted:
     description:
-      - What to look for in the host's logs, as M(stackproof.provision.flow_info) returns it.
+      - The ids, texts and times to look for in the host's logs, as M(stackproof.provision.flow_info) returns them.
       - Without it no log is read.
     type: dict
   offset_s:
-    description: How far this host's clock is ahead of the control node's.
+    description: Seconds by which this host's clock is ahead of the control node's.
     type: float
     default: 0
   patience:
@@ -45,17 +45,17 @@ options:
     type: int
 notes:
   - Nothing is changed on the host, and nothing but Python's standard library is needed there.
-  - What only root may read is asked through C(sudo -n).
+  - Commands that only root may run are run through C(sudo -n).
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.instance
-    description: Tells of the instance what the hosts should show.
+    description: Asks the API for what the hosts should show.
   - module: stackproof.provision.evidence
-    description: Files what was read.
+    description: Writes the facts into the record of the run.
 """
 
 EXAMPLES = r"""
-- name: Read what a compute host knows of an instance
+- name: Read the facts of a compute host about an instance
   stackproof.provision.evidence_info:
     instance: "{{ looked.instance }}"
     parts: [compute]
@@ -70,11 +70,11 @@ facts:
   returned: success
   type: dict
 logs:
-  description: What M(stackproof.provision.log_info) returns, where logs were asked for.
+  description: The result of M(stackproof.provision.log_info), if O(wanted) is given.
   returned: success
   type: dict
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
@@ -85,8 +85,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.sour
 
 
 def read(host, params):
-    found = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
-    return {name: result for name, result in found.items() if result is not None}
+    results = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
+    return {name: result for name, result in results.items() if result is not None}
 
 
 def main():

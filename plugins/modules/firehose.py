@@ -7,27 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: firehose
-short_description: 'Used by verify: records which messages pass through RabbitMQ'
+short_description: 'Used by verify: records the messages that pass through RabbitMQ'
 version_added: 0.1.0
 description:
-  - Switches RabbitMQ's tracing (its firehose) on for a virtual host, and records who sends which message where.
-  - Of a message time, method, topic and ids are kept, never what it carries, as that holds tokens and passwords.
-    They lie in a directory below C(/run) that only root may read, and what is returned are the messages of one run.
-  - The recorder is a transient service of systemd, and what undoes it is that service's C(ExecStopPost).
-    So tracing ends, and user, queue and directory go, when it is stopped, when it is killed, and at its deadline.
-  - Tracing that somebody else had switched on before stays on.
+  - Switches RabbitMQ's tracing (its firehose) on for a virtual host, and records sender, method and topic of messages.
+  - Only time, method, topic and ids of a message are kept, never its content, because that holds tokens and passwords.
+    They are in a directory below C(/run) that only root may read. Only the messages of one run are returned.
+  - The recorder is a transient service of systemd, and the C(ExecStopPost) of the service undoes all changes.
+    So tracing ends, and user, queue and directory are removed, when it is stopped, when it is killed, and at its
+    deadline.
+  - Tracing that was on before stays on.
 options:
   state:
-    description: V(started) records, V(stopped) ends that, undoes it, and returns what was recorded.
+    description: V(started) starts a recorder. V(stopped) stops it, undoes its changes, and returns the messages.
     type: str
     choices: [started, stopped]
     required: true
   run_id:
-    description: The run that it is for. Several may record at the same time.
+    description: The run to record. Several runs may be recorded at the same time.
     type: str
     required: true
   deadline:
-    description: After so many seconds the recorder ends by itself, and nothing is kept of what it has recorded.
+    description: After so many seconds the recorder ends by itself, and its messages are lost.
     type: int
     default: 1800
   vhost:
@@ -35,18 +36,18 @@ options:
     type: str
     default: /
   prefix:
-    description: Words to put before C(rabbitmqctl), where it lies in a container.
+    description: Words to put before C(rabbitmqctl), if it is in a container.
     type: list
     elements: str
     default: []
   wanted:
-    description: What to look for, as M(stackproof.provision.flow_info) returns it. Without it nothing is returned.
+    description: The ids to look for, as M(stackproof.provision.flow_info) returns them. Without it nothing is returned.
     type: dict
     default: {}
 notes:
   - Run it on one host of the broker, as root (C(become)).
   - Needs systemd there, and Python's C(amqp), which OpenStack's packages for RabbitMQ bring. Nothing is installed.
-  - A traced broker has more work to do. How much more was measured on the lab says C(docs/measured.md).
+  - A traced broker has more work to do. C(docs/measured.md) has figures from the lab.
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:
@@ -54,17 +55,17 @@ attributes:
     support: full
 seealso:
   - module: stackproof.provision.flow
-    description: Takes what was recorded.
+    description: Takes the messages.
 """
 
 EXAMPLES = r"""
-- name: Record
+- name: Start to record
   stackproof.provision.firehose:
     state: started
     run_id: "{{ run.run_id }}"
   become: true
 
-- name: Have recorded
+- name: Stop, and return the messages
   stackproof.provision.firehose:
     state: stopped
     run_id: "{{ run.run_id }}"
@@ -79,11 +80,11 @@ events:
   type: list
   elements: dict
 foreign:
-  description: Whether tracing had been on before, so that it stays on.
+  description: Whether tracing was on before, and so stays on.
   returned: success
   type: bool
 why:
-  description: Why there are no events, or not all, if so.
+  description: Why there are no events, or not all of them.
   returned: when O(state=stopped)
   type: str
 """
@@ -106,7 +107,7 @@ RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
 def start(module, name, directory):
     params = module.params
     if os.path.isdir(directory):
-        return {"changed": False, "foreign": found(directory)}
+        return {"changed": False, "foreign": was_traced(directory)}
     if find_spec("amqp") is None:
         module.fail_json(
             msg=f"{sys.executable} on this host has no module amqp, with which OpenStack's services reach RabbitMQ: "
@@ -130,19 +131,19 @@ def start(module, name, directory):
         "Nice": 10,
     }
     words = [f"--property={key}={value}" for key, value in properties.items()]
-    status, _out, errors = module.run_command(
-        [module.get_bin_path("systemd-run", required=True), "--quiet", "--collect", f"--unit={name}", *words]
-        + ["--setenv=HOME=/root", sys.executable, program, "record", directory]
-    )
+    systemd_run = [module.get_bin_path("systemd-run", required=True), "--quiet", "--collect", f"--unit={name}"]
+    recorder = [sys.executable, program, "record", directory]
+    status, _out, errors = module.run_command([*systemd_run, *words, "--setenv=HOME=/root", *recorder])
     if status:
         undo(module, name, directory)
-        said = module.run_command(["journalctl", "--quiet", "--output=cat", "--lines=20", f"--unit={name}"])[1]
-        why = [line for line in said.splitlines() if "Error" in line]
-        module.fail_json(msg=f"the recorder did not start: {why[-1] if why else errors.strip()}")
-    return {"changed": True, "foreign": found(directory)}
+        log = module.run_command(["journalctl", "--quiet", "--output=cat", "--lines=20", f"--unit={name}"])[1]
+        reasons = [line for line in log.splitlines() if "Error" in line]
+        module.fail_json(msg=f"the recorder did not start: {reasons[-1] if reasons else errors.strip()}")
+    return {"changed": True, "foreign": was_traced(directory)}
 
 
-def found(directory):
+def was_traced(directory):
+    """Whether tracing was on before the recorder began."""
     with open(os.path.join(directory, "found.json"), encoding="utf-8") as file:
         return json.load(file)["foreign"]
 
@@ -153,7 +154,7 @@ def stop(module, name, directory):
         return {"changed": False, "foreign": False, "events": [], "why": why}
     why, events, foreign = None, [], False
     try:
-        foreign = found(directory)
+        foreign = was_traced(directory)
         path = os.path.join(directory, "messages")
         with open(path, encoding="utf-8") as lines:
             events = queue.read(lines, module.params["wanted"].get("keys") or {})
@@ -166,7 +167,7 @@ def stop(module, name, directory):
 
 
 def undo(module, name, directory):
-    """Have systemd end the recorder and undo what it did; without a service that is left to do here."""
+    """Let systemd stop the recorder and undo its changes; undo them here if systemd has no such service any more."""
     module.run_command(["systemctl", "stop", f"{name}.service"])
     if os.path.exists(os.path.join(directory, "config.json")):
         with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
@@ -175,7 +176,7 @@ def undo(module, name, directory):
             firehose.restore(directory, config)
         except SystemExit as exc:
             shutil.rmtree(directory)
-            module.fail_json(msg=f"what was done for the recorder {name} could not be undone: {exc}")
+            module.fail_json(msg=f"the changes for the recorder {name} could not be undone: {exc}")
 
 
 def main():
@@ -192,7 +193,7 @@ def main():
     )
     run_id = module.params["run_id"]
     if not RUN_ID.fullmatch(run_id):
-        module.fail_json(msg=f"{run_id!r} is no run id: letters, digits and hyphens")
+        module.fail_json(msg=f"{run_id!r} is not a run id: letters, digits and hyphens")
     if module.params["deadline"] <= 0:
         module.fail_json(msg=f"deadline cannot be {module.params['deadline']}: the recorder must end by itself")
     if os.geteuid():
@@ -203,7 +204,7 @@ def main():
     act = {"started": start, "stopped": stop}[module.params["state"]]
     result = act(module, name, os.path.join(PLACE, name))
     if result["foreign"]:
-        module.warn("tracing of the broker had been on before, and stays on")
+        module.warn("tracing of the broker was on before, and stays on")
     module.exit_json(**result)
 
 

@@ -21,12 +21,14 @@ options:
     type: path
     required: true
   phase:
-    description: Whether the instance should be V(running), or V(removed). What was kept on purpose is not checked then.
+    description:
+      - Whether the instance should be V(running) or V(removed).
+      - With V(removed), an instance that was kept on purpose is not checked.
     type: str
     choices: [running, removed]
     default: running
   inventory:
-    description: The inventory's sources. Where there are several, they are files or folders.
+    description: The sources of the inventory. Several sources must be files or folders.
     type: list
     elements: str
     required: true
@@ -36,11 +38,11 @@ options:
     elements: str
     required: true
   platform:
-    description: How the cloud is installed, as a name of a file in C(vars/platforms) of the role evidence or a path.
+    description: The platform of the cloud, as the name of a file in C(vars/platforms) of the role evidence or a path.
     type: str
     default: packages
   timeout:
-    description: How long all checks together may take, in seconds.
+    description: Seconds that all checks together may take.
     type: float
     default: 300
 requirements:
@@ -52,9 +54,9 @@ attributes:
     support: full
 seealso:
   - module: stackproof.provision.evidence
-    description: Files what was read on the hosts.
+    description: Writes the facts of the hosts into the record of the run.
   - module: stackproof.provision.instance
-    description: Tells what the API says of the instance.
+    description: Asks the API about the instance.
 """
 
 EXAMPLES = r"""
@@ -110,16 +112,16 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.waiti
 
 DOING = "checking the hosts"
 TIMED_OUT = 124
-RAN = (0, 1)  # pytest's exit status where all tests ran, whether or not they passed
+RAN = (0, 1)  # pytest's exit status if all tests ran, whether or not they passed
 
 
 def suite_results(module):
-    """What the suite has written; why it wrote nothing otherwise."""
+    """The checks that the suite has written."""
     params = module.params
     timeout_of(params["timeout"], "timeout")
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "checks.json")
-        # One that hangs on a host must not keep the run from its end; not every system has the program.
+        # A check that hangs on a host must not hold up the run; not every system has the program.
         limit = module.get_bin_path("timeout")
         command = [
             *([limit, f"{params['timeout']:.0f}"] if limit else []),
@@ -129,7 +131,7 @@ def suite_results(module):
             f"--checks-file={results}",
         ]  # fmt: skip
         environment = {
-            # Testinfra takes one inventory; ansible-inventory, which it asks, hears of all of them by the environment.
+            # Testinfra takes one inventory, but it asks ansible-inventory, which reads all of them by this variable.
             "ANSIBLE_INVENTORY": ",".join(params["inventory"]),
             "STACKPROOF_RUN": params["run_dir"],
             "STACKPROOF_PLATFORM": params["platform"],
@@ -139,16 +141,16 @@ def suite_results(module):
         status, out, errors = module.run_command(command, environ_update=environment)
         if status == TIMED_OUT:
             raise StageError("deadline", f"the checks of the hosts took more than {params['timeout']:.0f} s")
-        said = " ".join((out + errors).split())[-600:]
+        output = " ".join((out + errors).split())[-600:]
         if status not in RAN or not os.path.exists(results):
-            hint = "Install pytest-testinfra where ansible-playbook runs." if "No module named" in said else ""
-            raise StageError("files", f"the checks of the hosts did not run: {said}", hint=hint)
+            hint = "Install pytest-testinfra where ansible-playbook runs." if "No module named" in output else ""
+            raise StageError("files", f"the checks of the hosts did not run: {output}", hint=hint)
         with open(results, encoding="utf-8") as stream:
             return json.load(stream)
 
 
 def results_or_why_not(module):
-    """What the suite says; if it could not run, that is a check of its own, as silence would look like success."""
+    """The checks of the suite. If it could not run, that is a check of its own: no check would look like success."""
     try:
         return suite_results(module)
     except (StageError, OSError) as exc:
@@ -178,9 +180,9 @@ def main():
         checks = results_or_why_not(module)
         with run.alone():
             file_checks(run, checks)
-    for one in checks:
-        if one["status"] in ("failed", "unreadable"):
-            module.warn(f"{one['host'] or 'the inventory'}: {one['status']}: {one['reason']}")
+    for check in checks:
+        if check["status"] in ("failed", "unreadable"):
+            module.warn(f"{check['host'] or 'the inventory'}: {check['status']}: {check['reason']}")
     module.exit_json(changed=True, checks=checks)
 
 

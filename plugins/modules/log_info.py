@@ -10,32 +10,32 @@ module: log_info
 short_description: 'Asks a host: the events of a run in its logs'
 version_added: 0.1.0
 description:
-  - Reads the log files and journals of the services that are on this host, by the ids of a run.
-  - Lines that are not of the run are passed over by C(grep) on the host.
-  - What is returned of a line is its time, its level, ids of the run, and of requests and messages who, what, how long.
-    No line is returned as it is, as debug logs hold tokens, passwords and user data.
+  - Reads the log files and journals of the services on this host, and finds lines with the ids of a run.
+  - C(grep) on the host leaves out lines that are not of the run.
+  - Returns the time, the level and the ids of the run in a line, and client, target and duration of requests and
+    messages. No line is returned as it is, because debug logs hold tokens, passwords and user data.
 options:
   services:
     description:
-      - Where each service logs, as C(logs) in the files C(vars/platforms) of the role
+      - Places of each service's log, as C(logs) in the files C(vars/platforms) of the role
         P(stackproof.provision.evidence#role).
-      - What does not exist on this host is passed over.
+      - Places that do not exist on this host are left out.
     type: list
     elements: dict
     required: true
   wanted:
-    description: What to look for, as M(stackproof.provision.flow_info) returns it.
+    description: The ids, texts and times to look for, as M(stackproof.provision.flow_info) returns them.
     type: dict
     required: true
   offset_s:
-    description: How far this host's clock is ahead of the control node's.
+    description: Seconds by which this host's clock is ahead of the control node's.
     type: float
     default: 0
 extends_documentation_fragment:
   - stackproof.provision._host
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.flow_info
     description: Makes O(wanted) for a run.
 """
@@ -54,7 +54,8 @@ events:
   description:
     - JSON text of a list. Each event has C(at) by this host's own clock, C(resolution_s), C(service), C(kind), C(keys)
       and more.
-    - They are thousands, and Ansible looks at each value of a structure, which takes longer than to read the logs.
+    - It is one text because Ansible looks at each value of a structure. For thousands of events that takes longer than
+      to read the logs.
   returned: success
   type: str
   sample: >-
@@ -63,7 +64,7 @@ events:
     "level": "debug", "resolution_s": 0.001, "said": ["Starting instance\\.\\.\\."], "service": "nova-compute",
     "window": []}]
 sources:
-  description: Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) not.
+  description: Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) if not.
   returned: success
   type: list
   elements: dict
@@ -75,13 +76,13 @@ sources:
       why: null
     - {first: 1795271944.155, from: /var/log/nova/nova-compute.log, service: nova-compute, whole: true, why: null}
 addresses:
-  description: The host's own addresses, by which other services know it.
+  description: The host's own addresses, which other services log.
   returned: success
   type: list
   elements: str
   sample: [10.71.16.14]
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict
@@ -99,7 +100,7 @@ def main():
             "wanted": {"type": "dict", "required": True},
             "offset_s": {"type": "float", "default": 0},
         },
-        lambda host, params: log_files.told(host, params["services"], params["wanted"], params["offset_s"]),
+        lambda host, params: log_files.read_packed(host, params["services"], params["wanted"], params["offset_s"]),
     )
 
 

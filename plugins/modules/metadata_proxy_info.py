@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metadata_proxy_info
-short_description: 'Asks a host: what a metadata proxy has done for an address'
+short_description: 'Asks a host: the requests of an address at the metadata proxies'
 version_added: 0.1.0
 description:
-  - Tells whether the proxy of a network or a router runs here, and which requests of an address it has passed on.
+  - Shows whether the proxy of a network or a router runs here, and the requests of an address that it passed on.
 extends_documentation_fragment: [stackproof.provision._host]
 options:
   owners:
@@ -23,24 +23,24 @@ options:
     type: str
     required: true
   since:
-    description: Time from which on log lines count, in seconds since the epoch.
+    description: Log lines before this time are left out, in seconds since the epoch.
     type: float
     default: 0
   logs:
     description:
-      - Where the proxies' log may be, identifiers in the C(journals) and paths of C(files).
+      - Places of the proxies' log, as identifiers in the C(journals) and paths of C(files).
       - C({owner}) stands for the network or the router.
     type: dict
     default: {journals: ["haproxy-metadata-proxy-{owner}"], files: []}
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Tells the ids by the API.
+    description: Asks the API for the ids.
 """
 
 EXAMPLES = r"""
-- name: Read what the proxy of a network has answered
+- name: Read the requests at the proxy of a network
   stackproof.provision.metadata_proxy_info:
     owners: [768e2cca-1de4-4859-a79c-50b039d669de]
     address: 192.168.222.57
@@ -48,7 +48,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 proxies:
-  description: For each owner the numbers of its processes, and the requests with time, path and status.
+  description: The process ids of each owner's proxy, and its requests with time, path and status.
   returned: success
   type: list
   elements: dict
@@ -72,7 +72,7 @@ proxies:
           path: /openstack/latest/meta_data.json
           seconds: 0.516
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict

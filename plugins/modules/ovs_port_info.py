@@ -10,7 +10,7 @@ module: ovs_port_info
 short_description: 'Asks a host: a port in Open vSwitch and the kernel'
 version_added: 0.1.0
 description:
-  - Tells of a Neutron port its interface, bridge, tag, link and flows on this host.
+  - Shows the interface, bridge, tag, link and flows of a Neutron port on this host.
 extends_documentation_fragment: [stackproof.provision._host]
 options:
   port:
@@ -19,9 +19,9 @@ options:
     required: true
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Tells the ids by the API.
+    description: Asks the API for the ids.
 """
 
 EXAMPLES = r"""
@@ -35,7 +35,7 @@ interface:
   description:
     - The interface with its name, number, MAC address and server, the bridge and tag, the link's MTU and whether it is
       up, and the number and ages of its flows.
-    - None if this host has none for the port, or could not be asked, which RV(unread) tells.
+    - None if this host has no interface for the port, or if it could not be read; then RV(unread) has the reason.
   returned: success
   type: dict
   sample:
@@ -52,7 +52,7 @@ interface:
     link: {mtu: 1500, up: true}
     flows: {count: 16, oldest_s: 335.353, youngest_s: 335.352}
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict

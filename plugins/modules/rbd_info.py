@@ -10,8 +10,8 @@ module: rbd_info
 short_description: 'Asks a host: RBD images, and the health of their cluster'
 version_added: 0.1.0
 description:
-  - Tells of images what they stand on, who has them open, and where their header lies.
-  - Asks C(rbd) and C(ceph), on any host with a keyring that allows it, compute hosts included.
+  - Shows the parent of images, the clients that have them open, and the place of their header.
+  - Uses C(rbd) and C(ceph), on any host with a keyring that allows it, compute hosts included.
 extends_documentation_fragment: [stackproof.provision._host]
 options:
   images:
@@ -20,15 +20,15 @@ options:
     elements: str
     default: []
   users:
-    description: Ceph users; the first whose keyring lies in C(/etc/ceph) is taken.
+    description: Ceph users; the first with a keyring in C(/etc/ceph) is used.
     type: list
     elements: str
     default: [admin, cinder, nova, openstack]
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads all of a host in one go, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Tells the ids by the API.
+    description: Asks the API for the ids.
 """
 
 EXAMPLES = r"""
@@ -39,12 +39,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 user:
-  description: The Ceph user that was taken, none if there is no keyring.
+  description: The Ceph user that was used; none if there is no keyring.
   returned: success
   type: str
   sample: admin
 health:
-  description: C(status) of the cluster, and the C(checks) that are not well, by name. Muted checks are left out.
+  description: C(status) of the cluster, and its C(checks) that failed, by name. Muted checks are left out.
   returned: success
   type: dict
   sample:
@@ -60,7 +60,7 @@ images:
   description:
     - Each image with its parent, features, size, snapshots, the addresses of its watchers, and the placement group
       and acting OSDs of its header object.
-    - RV(images[].exists) is none if that could not be read.
+    - RV(images[].exists) is none if the image could not be read.
   returned: success
   type: list
   elements: dict
@@ -77,12 +77,12 @@ images:
       header: {object: rbd_header.241ad7f09e7f, pg: '3.0', acting: [0]}
   contains:
     exists:
-      description: Whether there is such an image.
+      description: Whether the image exists.
       returned: always
       type: bool
       sample: true
 unread:
-  description: What could not be read, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
   type: list
   elements: dict

@@ -10,21 +10,21 @@ module: span_info
 short_description: 'Used by verify: reads the spans of a trace that OSProfiler has kept'
 version_added: 0.1.0
 description:
-  - Reads the spans of a trace from where the services of this host put them, with the host's own C(osprofiler).
-  - What is returned of a span is who, where, when and how long; of a request its method and path, of a call its name,
-    and of a statement to a database its verb and its table. Arguments and values are not returned.
+  - Reads the spans of a trace from the place where the services of this host put them, with the host's C(osprofiler).
+  - Returns service, host, start and end of each span, the method and path of a request, the name of a call, and the
+    verb and table of a database statement. Arguments and values are not returned.
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   trace:
-    description: Id of the trace, as the stage boot has it in its details.
+    description: Id of the trace, from the details of the stage boot.
     type: str
     required: true
   config:
-    description: A file of the host that has the section C([profiler]) with C(connection_string).
+    description: A file on the host with C(connection_string) in its section C([profiler]).
     type: path
     default: /etc/nova/nova.conf
 notes:
-  - Nothing is changed on the host. The file is readable by root only, so C(become) is needed.
+  - Nothing is changed on the host. Only root may read the file, so C(become) is needed.
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.flow
@@ -40,7 +40,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 spans:
-  description: The spans by the clocks of the hosts that they are of, reads of the same table by one service only once.
+  description: The spans, each by the clock of its own host. Of a service's reads of one table only the first is there.
   returned: success
   type: list
   elements: dict
@@ -53,7 +53,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.ospr
 
 
 def connection(path):
-    """The place that a service's file names; oslo.config's own form has options more than once."""
+    """The place of the spans in a service's file. Files of oslo.config may have an option more than once."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     with open(path, encoding="utf-8") as file:
         parser.read_file(file)
@@ -68,24 +68,24 @@ def main():
         },
         supports_check_mode=True,
     )
-    # Brought by the cloud's own packages, and only by those: where they are not, the module says so itself.
+    # Only the cloud's own packages bring these.
     try:
-        import osprofiler.drivers  # noqa: F401, PLC0415 - so that they are known
+        import osprofiler.drivers  # noqa: F401, PLC0415 - registers the drivers
         from oslo_config import cfg  # noqa: PLC0415
         from osprofiler import opts  # noqa: PLC0415
         from osprofiler.drivers.base import get_driver  # noqa: PLC0415
     except ImportError:
         module.fail_json(msg=missing_required_lib("osprofiler"))
     try:
-        where = connection(module.params["config"])
+        place = connection(module.params["config"])
     except (OSError, configparser.Error) as exc:
-        module.fail_json(msg=f"{module.params['config']} names no place of OSProfiler's spans: {exc}")
+        module.fail_json(msg=f"{module.params['config']} does not name the place of OSProfiler's spans: {exc}")
     try:
         opts.set_defaults(cfg.CONF)
-        report = get_driver(where).get_report(module.params["trace"])
-    # Each of the places has a library with errors of its own, whose words may have the password in them.
+        report = get_driver(place).get_report(module.params["trace"])
+    # Each kind of place has a library with its own errors, and their texts may hold the password.
     except Exception as exc:
-        module.fail_json(msg=f"the spans could not be read from {where.partition(':')[0]}: {type(exc).__name__}")
+        module.fail_json(msg=f"the spans could not be read from {place.partition(':')[0]}: {type(exc).__name__}")
     module.exit_json(changed=False, spans=read(report))
 
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""2. Collect: what the API and the hosts say, asked by small readers.
+"""2. Collect: small readers ask the API and the hosts.
 
-In: what to look for (ids, names, times). Out: plain data, as each source tells it.
+In: ids, names and times to look for. Out: plain data, as each source returns it.
 
 PRIVATE to the collection: no promise is made to other users of this package.
 """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the cloud itself says of its services and agents: which of them it still hears. For administrators."""
+"""The services and agents of the cloud, and which of them it still hears. Only administrators may ask."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS, explain
 from .._record.errors import STRANGE, StageError
 
-# The names of components, where the APIs call them otherwise
+# Names of components, where the APIs use other names
 NAMES = {
     "neutron-openvswitch-agent": "neutron-l2-agent",
     "neutron-linuxbridge-agent": "neutron-l2-agent",
@@ -19,29 +19,34 @@ NAMES = {
 
 def look(admin):
     """(list of component, host, state, enabled, heard; what could not be asked and why)."""
-    found, unread = [], []
+    agents, unread = [], []
     for ask in (compute, network, volume):
         try:
-            found += ask(admin)
+            agents += ask(admin)
         except (*CLOUD_ERRORS, StageError) as exc:
             unread.append(explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
         # A web server before the API may answer anything.
         except STRANGE:
             unread.append(f"the agents of the service {ask.__name__}: an answer of an unknown form")
-    return found, unread
+    return agents, unread
 
 
 def compute(admin):
     return [
-        agent(one["binary"], one["host"], one["state"] == "up", one["status"] == "enabled", one["updated_at"])
-        for one in answer_of(admin.compute.get("/os-services"))["services"]
+        of_service(service, service["host"]) for service in answer_of(admin.compute.get("/os-services"))["services"]
     ]
 
 
 def network(admin):
     return [
-        agent(one["binary"], one["host"], one["alive"], one["admin_state_up"], one["heartbeat_timestamp"])
-        for one in answer_of(admin.network.get("/agents"))["agents"]
+        agent(
+            entry["binary"],
+            entry["host"],
+            up=entry["alive"],
+            enabled=entry["admin_state_up"],
+            heard=entry["heartbeat_timestamp"],
+        )
+        for entry in answer_of(admin.network.get("/agents"))["agents"]
     ]
 
 
@@ -50,13 +55,22 @@ def volume(admin):
         return []
     return [
         # A back end of cinder-volume is named host@back end.
-        agent(one["binary"], host, one["state"] == "up", one["status"] == "enabled", one["updated_at"])
-        for one in answer_of(admin.block_storage.get("/os-services"))["services"]
-        for host in one["host"].split("@")[:1]
+        of_service(service, service["host"].partition("@")[0])
+        for service in answer_of(admin.block_storage.get("/os-services"))["services"]
     ]
 
 
-def agent(binary, host, up, enabled, heard):
+def of_service(service, host):
+    return agent(
+        service["binary"],
+        host,
+        up=service["state"] == "up",
+        enabled=service["status"] == "enabled",
+        heard=service["updated_at"],
+    )
+
+
+def agent(binary, host, *, up, enabled, heard):
     return {
         "component": NAMES.get(binary, binary),
         "host": host,

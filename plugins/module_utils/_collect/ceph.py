@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a Ceph cluster says of the images of an instance, asked from any host with a keyring."""
+"""The state of a Ceph cluster and of an instance's images in it, asked from any host with a keyring."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABSENT = re.compile(r"error opening (image|pool) .*No such file or directory")
 
 
 def read(host, images, users):
-    """The cluster's health, its OSDs, and of each image (pool, name) what it stands on and who uses it."""
+    """The cluster's health, its OSDs, and the parent, watchers and place of each image (pool, name)."""
     user = host.attempt("the keyrings of Ceph", user_of, users)
     if user is None:
         return {"user": None, "health": None, "osds": None, "images": None}
@@ -30,22 +30,22 @@ def read(host, images, users):
 
 
 def images_of(host, user, images):
-    found = []
+    described = []
     for pool, name in images:
-        found.append(image_of(host, user, pool, name))
+        described.append(image_of(host, user, pool, name))
         if host.unread and host.unread[-1]["kind"] == "hung":
             break  # the others would hang as well
-    return found
+    return described
 
 
 def user_of(host, users):
-    """The first of the users whose keyring lies here."""
+    """The first of the users whose keyring is on this host."""
     files = host.ask("ceph", "ls", "/etc/ceph").split()
     here = [match.group(1) for match in map(KEYRING.match, files) if match]
     chosen = next((user for user in users if user in here), None)
     if chosen is None:
-        said = f"no keyring of {', '.join(users)} lies there, but of {', '.join(here) or 'nobody'}"
-        raise UnreadError("failed", ["ls", "/etc/ceph"], said)
+        reason = f"no keyring of {', '.join(users)} lies there, but of {', '.join(here) or 'nobody'}"
+        raise UnreadError("failed", ["ls", "/etc/ceph"], reason)
     return chosen
 
 
@@ -54,26 +54,28 @@ def ask(host, user, program, *words):
 
 
 def health_of(host, user):
-    said = ask(host, user, "ceph", "health")
-    checks = {name: one["summary"]["message"] for name, one in said["checks"].items() if not one.get("muted")}
-    return {"status": said["status"], "checks": checks}
+    health = ask(host, user, "ceph", "health")
+    checks = {name: check["summary"]["message"] for name, check in health["checks"].items() if not check.get("muted")}
+    return {"status": health["status"], "checks": checks}
 
 
 def osds_of(host, user):
-    """Number of each OSD, and whether it is up."""
-    said = ask(host, user, "ceph", "osd", "dump")
-    return {str(one["osd"]): bool(one["up"]) for one in said["osds"]}
+    """The number of each OSD, and whether it is up."""
+    dump = ask(host, user, "ceph", "osd", "dump")
+    return {str(osd["osd"]): bool(osd["up"]) for osd in dump["osds"]}
 
 
 def image_of(host, user, pool, name):
-    found = {"pool": pool, "name": name, "exists": None}
+    image = {"pool": pool, "name": name, "exists": None}
     info = host.attempt(f"the image {pool}/{name}", info_of, user, pool, name)
+    if info is None:
+        return image
     if not info:
-        return {**found, "exists": None if info is None else False}
+        return {**image, "exists": False}
     parent = info.get("parent")
     header = f"rbd_header.{info['id']}"
     return {
-        **found,
+        **image,
         "exists": True,
         "size": info["size"],
         "features": info["features"],
@@ -86,27 +88,27 @@ def image_of(host, user, pool, name):
 
 
 def info_of(host, user, pool, name):
-    """What rbd info says; nothing, but not None, where there is no such image."""
+    """The answer of rbd info; an empty dictionary if the image does not exist."""
     try:
         return ask(host, user, "rbd", "info", f"{pool}/{name}")
     except UnreadError as exc:
-        # A keyring that is missing is no such file either.
-        if exc.kind == "failed" and ABSENT.search(exc.said):
+        # The message about a missing keyring ends in the same words.
+        if exc.kind == "failed" and ABSENT.search(exc.output):
             return {}
         raise
 
 
 def watchers_of(host, user, pool, name):
-    """The addresses of those who have the image open."""
-    said = ask(host, user, "rbd", "status", f"{pool}/{name}")["watchers"]
-    said = said.values() if isinstance(said, dict) else said
-    return [one["address"].rpartition(":")[0].strip("[]") for one in said]
+    """The addresses of the clients that have the image open."""
+    watchers = ask(host, user, "rbd", "status", f"{pool}/{name}")["watchers"]
+    watchers = watchers.values() if isinstance(watchers, dict) else watchers
+    return [watcher["address"].rpartition(":")[0].strip("[]") for watcher in watchers]
 
 
 def snapshots_of(host, user, pool, name):
-    return [one["name"] for one in ask(host, user, "rbd", "snap", "ls", f"{pool}/{name}")]
+    return [snapshot["name"] for snapshot in ask(host, user, "rbd", "snap", "ls", f"{pool}/{name}")]
 
 
 def place_of(host, user, pool, name):
-    said = ask(host, user, "ceph", "osd", "map", pool, name)
-    return {"object": name, "pg": said["pgid"], "acting": said["acting"]}
+    place = ask(host, user, "ceph", "osd", "map", pool, name)
+    return {"object": name, "pg": place["pgid"], "acting": place["acting"]}

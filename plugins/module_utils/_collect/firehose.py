@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records what passes through RabbitMQ, and undoes all that this took. A program of its own, for the broker's host.
+"""Records the messages that pass through RabbitMQ, and undoes its own changes there. A program for the broker's host.
 
-firehose.py record DIRECTORY, and afterwards, however that ended: firehose.py restore DIRECTORY
+firehose.py record DIRECTORY, and afterwards, however it ended: firehose.py restore DIRECTORY
 
-systemd runs the first as a service and the second as its ExecStopPost: so nothing that may happen to the recorder, to
-who started it or to the connection between them leaves the broker traced. Of a message only what is named in told() is
-kept: the rest holds tokens and passwords.
+systemd runs the first as a service and the second as its ExecStopPost: so the broker does not stay traced if the
+recorder, the module that started it, or the connection between them fails. Only the fields that summary() names are
+kept of a message: the rest may hold tokens and passwords.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import sys
 import time
 
 MARK = "stackproof-firehose-"
-# A tag of the user that has switched tracing on, and the beginning of the one that says until when it may live
+# A tag of the user that has switched tracing on, and the beginning of the tag with the end of its recording
 RESTORES, UNTIL = "restores", "until-"
 TRACE = "amq.rabbitmq.trace"
-# So many messages wait in the queue, and so much of them is kept; the rest is lost, and the broker is not held up.
+# Limits of the queue (messages) and of the file (bytes): the rest is lost, and the broker is not held up.
 QUEUED, KEPT = 20000, 64 << 20
 PATIENCE = 60
 LONGEST = 1 << 20
@@ -43,41 +43,45 @@ METHOD = re.compile(r"^[a-z_][a-z0-9_.]{0,79}$")
 NAME = re.compile(r"^[\w.@:-]{1,255}$")
 
 
-def told(at, key, headers, body):
-    """The little that is kept of a traced message: who sent which message where, and ids. None of what is no RPC."""
+def summary(at, key, headers, body):
+    """The fields that are kept of a traced message: sender, method, topic and ids. None if it is not an RPC message."""
     message = rpc_of(body)
     if message is None:
         return None
     way, _dot, queue = key.partition(".")
-    answer = "method" not in message
-    identity = message.get("_msg_id") or message.get("_unique_id")
-    if "event_type" in message:
-        action, method = "notify", message["event_type"]
-    elif way == "deliver":
-        action, method = "answered" if answer else "received", message.get("method")
-    else:
-        action, method = "reply" if answer else "call" if message.get("_msg_id") else "cast", message.get("method")
+    delivered = way == "deliver"
     keys = headers.get("routing_keys") or [""]
+    client = str(headers.get("connection") or "").partition(" ")[0].rpartition(":")[0].strip("[]")
     requests = [message.get("_context_request_id"), message.get("_context_global_request_id")]
     return {
         "at": at,
-        "action": "taken off" if way == "deliver" and action == "notify" else action,
-        "method": fitting(METHOD, method),
-        "message": fitting(MESSAGE, identity),
-        "topic": fitting(NAME, queue if way == "deliver" else keys[0] or headers.get("exchange_name")),
-        "client": fitting(NAME, str(headers.get("connection") or "").partition(" ")[0].rpartition(":")[0].strip("[]")),
-        "requests": sorted({one for one in requests if fitting(REQUEST, one)}),
+        "action": action_of(message, delivered),
+        "method": fitting(METHOD, message.get("event_type", message.get("method"))),
+        "message": fitting(MESSAGE, message.get("_msg_id") or message.get("_unique_id")),
+        "topic": fitting(NAME, queue if delivered else keys[0] or headers.get("exchange_name")),
+        "client": fitting(NAME, client),
+        "requests": sorted({request for request in requests if fitting(REQUEST, request)}),
         "ids": sorted(set(UUID.findall(str(body[:LONGEST]))))[:MOST_IDS],
     }
 
 
+def action_of(message, delivered):
+    if "event_type" in message:
+        return "taken off" if delivered else "notify"
+    if "method" not in message:
+        return "answered" if delivered else "reply"
+    if delivered:
+        return "received"
+    return "call" if message.get("_msg_id") else "cast"
+
+
 def fitting(pattern, text):
-    """A text if it has the form of what it should be."""
+    """The text if it matches the pattern, else None."""
     return text if isinstance(text, str) and pattern.match(text) else None
 
 
 def rpc_of(body):
-    """The message of oslo.messaging in a body."""
+    """The message of oslo.messaging in a body, or None."""
     if len(body) > LONGEST:
         return None
     try:
@@ -88,7 +92,7 @@ def rpc_of(body):
 
 
 class Broker:
-    """What is asked of rabbitmqctl. execute(words) runs a command and returns what it prints."""
+    """Asks rabbitmqctl. execute(words) runs a command and returns its output."""
 
     def __init__(self, execute, prefix, vhost):
         self.execute, self.prefix, self.vhost = execute, prefix, vhost
@@ -98,17 +102,17 @@ class Broker:
 
     def is_traced(self):
         vhosts = json.loads(self.ask("list_vhosts", "name", "tracing", "--formatter", "json"))
-        return any(one["name"] == self.vhost and one["tracing"] in (True, "true") for one in vhosts)
+        return any(vhost["name"] == self.vhost and vhost["tracing"] in (True, "true") for vhost in vhosts)
 
     def recorders(self):
-        """Users of recorders, with their tags."""
+        """The tags of each user that a recorder has made."""
         users = json.loads(self.ask("list_users", "--formatter", "json"))
-        return {one["user"]: one["tags"] for one in users if one["user"].startswith(MARK)}
+        return {user["user"]: user["tags"] for user in users if user["user"].startswith(MARK)}
 
     def address(self):
-        """Where it listens, from its own host."""
+        """The address and port of the broker, as its own host reaches it."""
         listeners = json.loads(self.ask("status", "--formatter", "json"))["listeners"]
-        plain = [one for one in listeners if one["protocol"] == "amqp"]
+        plain = [listener for listener in listeners if listener["protocol"] == "amqp"]
         if not plain:
             raise RuntimeError("the broker has no listener without TLS")
         name = plain[0]["interface"].strip("[]")
@@ -117,22 +121,22 @@ class Broker:
 
 
 def lives(tags, now):
-    """Whether a recorder may still be at work: it says until when, and a broker that was lost keeps its user."""
+    """Whether a recorder may still be at work. Its tag has the end: a broker that was lost keeps the user for ever."""
     return any(tag.startswith(UNTIL) and tag[len(UNTIL) :].isdigit() and int(tag[len(UNTIL) :]) > now for tag in tags)
 
 
 def hashed(password):
-    """As RabbitMQ keeps it: what another process can see in a command is not the password."""
+    """A password as RabbitMQ keeps it: other processes can see the words of a command."""
     salt = os.urandom(4)
     return base64.b64encode(salt + hashlib.sha256(salt + password.encode()).digest()).decode()
 
 
 def admit(broker, name, seconds, now):
-    """Make the user that may do no more than record. Returns (password, whether somebody else traces already)."""
+    """Make a user that may only record. Return (password, whether somebody else already traces the broker)."""
     others = broker.recorders()
-    for one, tags in others.items():
+    for user, tags in others.items():
         if not lives(tags, now):
-            broker.ask("delete_user", one)
+            broker.ask("delete_user", user)
     foreign = broker.is_traced() and not any(RESTORES in tags for tags in others.values())
     password = secrets.token_urlsafe(32)
     broker.ask("add_user", name, hashed(password), "--pre-hashed-password")
@@ -144,29 +148,29 @@ def admit(broker, name, seconds, now):
 
 
 def readmit(broker, name, now):
-    """Undo what was done for a recorder; tracing stays on for others who still record, or who had it on before."""
+    """Remove a recorder's user. Tracing stays on for other recorders at work, and if it was on before."""
     users = broker.recorders()
     if name not in users:
         return
-    if RESTORES in users[name] and not any(lives(tags, now) for one, tags in users.items() if one != name):
+    if RESTORES in users[name] and not any(lives(tags, now) for user, tags in users.items() if user != name):
         broker.ask("trace_off", "-p", broker.vhost)
     broker.ask("delete_user", name)
 
 
 def execute(words):
-    # A program of its own has no module to run commands for it.
+    # This program is not a module, and has no run_command().
     # pylint: disable-next=ansible-bad-function
     done = subprocess.run(
         words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split())[:300]
-        raise RuntimeError(f"{' '.join(words[:4])} ended with status {done.returncode}: {said}")
+        output = " ".join((done.stderr or done.stdout).split())[:300]
+        raise RuntimeError(f"{' '.join(words[:4])} ended with status {done.returncode}: {output}")
     return done.stdout
 
 
 def record(directory, config):
-    import amqp  # noqa: PLC0415 - OpenStack's own packages bring it; what undoes all must do without
+    import amqp  # noqa: PLC0415 - OpenStack's own packages bring it; restore must work without it
 
     broker = Broker(execute, config["prefix"], config["vhost"])
     name = config["name"]
@@ -182,7 +186,7 @@ def record(directory, config):
             channel.queue_bind(name, TRACE, key)
 
         def keep(message):
-            line = told(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
+            line = summary(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
             if line and file.tell() < KEPT:
                 file.write(json.dumps(line) + "\n")
 
@@ -194,7 +198,7 @@ def record(directory, config):
 
 
 def ready():
-    """Say to systemd that the service has begun."""
+    """Tell systemd that the service has begun."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
@@ -202,7 +206,7 @@ def ready():
 
 
 def restore(directory, config, tries=3, pause=5):
-    """Undo all. What cannot be undone is said in the directory, which otherwise goes."""
+    """Undo all changes and remove the directory; if that fails, the reason stays in the file left there."""
     broker = Broker(execute, config["prefix"], config["vhost"])
     for left in range(tries - 1, -1, -1):
         try:

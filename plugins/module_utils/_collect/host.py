@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Commands that read something on a host: as lists of words, with the privilege and in the container they need."""
+"""Runs commands that read something on a host: lists of words, with the privilege and in the container they need."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|execu
 
 
 class UnreadError(Exception):
-    """A command that did not say what it should: which one, why, and what it said instead."""
+    """A command that did not print what it should; output is what it printed instead."""
 
-    def __init__(self, kind, command, said):
-        super().__init__(said)
-        self.kind, self.command, self.said = kind, " ".join(command), said
+    def __init__(self, kind, command, output):
+        super().__init__(output)
+        self.kind, self.command, self.output = kind, " ".join(command), output
 
     def __str__(self):
         words = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
-        return f"{words[self.kind]}: {self.command}: {self.said}"
+        return f"{words[self.kind]}: {self.command}: {self.output}"
 
 
 class Host:
@@ -37,12 +37,14 @@ class Host:
     """
 
     def __init__(self, execute, prefixes=None, patience=PATIENCE, sudo=None):
-        self.execute, self.prefixes, self.patience = execute, prefixes or {}, patience
+        self.execute = execute
+        self.prefixes = prefixes or {}
+        self.patience = patience
         self.unread = []
         self._sudo = sudo
 
     def patient(self):
-        """This host for what may take long, such as to read its logs. What that could not read is told apart."""
+        """This host for commands that may take long, such as those that read logs, with a list unread of its own."""
         return Host(self.execute, self.prefixes, sudo=self._sudo)
 
     @property
@@ -52,32 +54,32 @@ class Host:
         return self._sudo
 
     def ask(self, part, *words, root=True, despite=None):
-        """What a command prints. part (libvirt, ceph, dhcp, metadata or ovs) says whose container it may be in.
+        """Run a command and return its output. part (libvirt, ceph, dhcp, metadata, ovs or logs) names its container.
 
-        despite: what each line of its errors has to hold for what it printed to count all the same.
+        despite: the output counts in spite of errors if each of their lines has this text.
         """
         prefix = list(self.prefixes.get(part) or [])
-        # To look into a container needs root, whoever may run the command in it.
+        # Only root may enter a container, even if anybody may run the command inside it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]
         status, out, errors = self.execute(["timeout", str(self.patience), *command])
         if status == TIMED_OUT:
             raise UnreadError("hung", command, f"no answer after {self.patience} s")
         if status == 0 or (despite and errors.strip() and all(despite in line for line in errors.splitlines())):
             return out
-        said = " ".join((errors or out).split())[:300] or f"exit status {status}"
-        if REFUSALS.search(said):
-            raise UnreadError("refused", command, said)
-        named = any(program in said for program in (words[0], *prefix[:1]))
-        missing = status == 127 or (status != 2 and MISSING.search(said) and named)
-        raise UnreadError("missing" if missing else "failed", command, said)
+        output = " ".join((errors or out).split())[:300] or f"exit status {status}"
+        if REFUSALS.search(output):
+            raise UnreadError("refused", command, output)
+        named = any(program in output for program in (words[0], *prefix[:1]))
+        missing = status == 127 or (status != 2 and MISSING.search(output) and named)
+        raise UnreadError("missing" if missing else "failed", command, output)
 
     def attempt(self, what, read, *arguments, default=None):
-        """Read one thing of several: where it cannot be read, say so in unread and go on."""
+        """Read one of several things; if it cannot be read, note that in unread and go on."""
         try:
             return read(self, *arguments)
         except UnreadError as exc:
             self.unread.append({"what": what, "kind": exc.kind, "command": exc.command, "why": str(exc)})
-        # The parser of XML raises a SyntaxError.
+        # The XML parser raises a SyntaxError.
         except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
             why = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
             self.unread.append({"what": what, "kind": "strange", "command": read.__name__, "why": why})
@@ -85,31 +87,33 @@ class Host:
 
 
 def processes(host, part, pattern):
-    """Process id and command line, as a list of words, of those whose command line matches."""
+    """(id, words of the command line) of each process whose command line matches."""
     command = ["pgrep", "--full", "--list-full", "--", pattern]
     try:
-        said = host.ask(part, *command, root=False)
+        output = host.ask(part, *command, root=False)
     except UnreadError as exc:
-        if exc.kind != "failed" or exc.said != "exit status 1":
+        if exc.kind != "failed" or exc.output != "exit status 1":
             raise
-        said = ""
-    lines = [line.partition(" ") for line in said.splitlines()]
-    # It passes over itself, but not over what has called it.
-    found = [(int(number), words.split()) for number, _space, words in lines if " ".join(command) not in words]
-    if not found:
+        output = ""
+    lines = [line.partition(" ") for line in output.splitlines()]
+    # pgrep leaves out itself, but not the process that called it.
+    matching = [(int(number), words.split()) for number, _space, words in lines if " ".join(command) not in words]
+    if not matching:
         check_sight(host, part)
-    return found
+    return matching
 
 
 def check_sight(host, part):
-    """Who sees no process must be somebody who can see those of others."""
+    """Raise if this user cannot see the processes of others: then it proves nothing that none was found."""
     visible = ["test", "-r", "/proc/1/cmdline"]
     try:
         host.ask(part, *visible, root=False)
     except UnreadError as exc:
-        if exc.kind == "failed" and exc.said == "exit status 1":
-            said = "this user sees no processes of others (/proc has hidepid): add it to the group of that mount's gid"
-            raise UnreadError("failed", visible, said) from None
+        if exc.kind == "failed" and exc.output == "exit status 1":
+            reason = (
+                "this user sees no processes of others (/proc has hidepid): add it to the group of that mount's gid"
+            )
+            raise UnreadError("failed", visible, reason) from None
         raise
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a host knows of an instance: all its parts, read once."""
+"""Reads all parts of a host for an instance, each part once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def names_of(host):
     try:
         return sorted({short, host.ask(None, "hostname", "--fqdn", root=False).strip()})
     except UnreadError:
-        return [short]  # a name that no resolver knows
+        return [short]  # no resolver knows the name
 
 
 def parts_of(groups, platform):
@@ -27,16 +27,16 @@ def parts_of(groups, platform):
 
 
 def pool_images(instance, platform):
-    """The images that the instance has in Ceph, if it has any there."""
+    """The names of the images that the instance should have in Ceph."""
     server, pools = instance["server"], platform["pools"]
     root = [f"{pools['vms']}/{server['id']}_disk"] if instance["image"] else []
-    return root + [f"{pools['volumes']}/volume-{volume}" for volume in instance["volumes"]]
+    return [*root, *(f"{pools['volumes']}/volume-{volume}" for volume in instance["volumes"])]
 
 
 def read(host, parts, instance, platform):
-    """What the named parts of a host know of an instance. Keys are the parts; what is not there is no key.
+    """The facts of the named parts of a host about an instance. A part that is not on the host has no key.
 
-    Without an instance, as where a stage before it failed, what a host says of itself alone.
+    Without an instance, because an earlier stage failed, only the facts about the host itself.
     """
     facts = {
         "names": host.attempt("the host's name", names_of, default=[]),
@@ -69,14 +69,16 @@ def read_dhcp(host, port, since, platform):
 
 
 def read_proxies(host, port, instance, since, platform):
-    network = next(one for one in instance["networks"] if one["id"] == port["network"])
+    network = next(network for network in instance["networks"] if network["id"] == port["network"])
     owners = [network["id"], *network["routers"]]
-    found = [
-        metadata_proxy.read(host, owners, address, since, platform["metadata_logs"]) for address in port["addresses"]
+    by_address = [
+        metadata_proxy.read(host, owners, address, since, platform["metadata_logs"])["proxies"]
+        for address in port["addresses"]
     ]
-    proxies = found[0]["proxies"] if found else []
-    for other in found[1:]:
-        for proxy, more in zip(proxies, other["proxies"]):
-            if proxy["requests"] is not None and more["requests"] is not None:
-                proxy["requests"] = sorted(proxy["requests"] + more["requests"], key=lambda one: one["at"])
+    proxies = by_address[0] if by_address else []
+    for others in by_address[1:]:
+        for proxy, other in zip(proxies, others):
+            if proxy["requests"] is not None and other["requests"] is not None:
+                requests = [*proxy["requests"], *other["requests"]]
+                proxy["requests"] = sorted(requests, key=lambda request: request["at"])
     return proxies

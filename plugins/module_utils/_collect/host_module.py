@@ -15,7 +15,7 @@ PREFIXES = {"prefixes": {"type": "dict", "default": {}}}
 
 
 def main(options, read, prefixes_of=lambda params: params["prefixes"]):
-    """Run read(host, parameters); what it could not read is said beside what it has read, and as warnings."""
+    """Run read(host, parameters) and return its facts; name in unread and in warnings what could not be read."""
     module = AnsibleModule(argument_spec=options, supports_check_mode=True)
 
     def execute(words):
@@ -27,6 +27,6 @@ def main(options, read, prefixes_of=lambda params: params["prefixes"]):
     host = Host(execute, prefixes_of(module.params), module.params.get("patience") or PATIENCE)
     with failing(module, "reading this host"):
         facts = read(host, module.params)
-    for one in [*host.unread, *(facts.get("logs") or {}).get("unread", [])]:
-        module.warn(f"{one['what']}: {one['why']}")
+    for entry in [*host.unread, *(facts.get("logs") or {}).get("unread", [])]:
+        module.warn(f"{entry['what']}: {entry['why']}")
     module.exit_json(changed=False, unread=host.unread, **facts)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the API says of an instance, as far as its hosts must agree with it."""
+"""Asks the API for what the hosts of an instance must agree with."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .._cloud.connection import answer_of
 from .._record.clock import now
 from .._record.errors import StageError
 
-# Since this version a server shows its flavor's sizes.
+# Since this version a server shows the sizes of its flavor.
 FLAVOR_SINCE = "2.47"
-# Whose ports tell how a network is served
+# The owners of the ports that show how a network is served
 OWNERS = [
     "network:dhcp",
     "network:distributed",
@@ -24,12 +24,12 @@ OWNERS = [
     "network:ha_router_replicated_interface",
 ]
 
-# How long after a boot its guest may still be heard, and after a server is gone or given up what is still written of it
+# For so many seconds the guest still sends requests after a boot, and logs still name a server that is gone or failed.
 SETTLING, WINDING_UP = 60, 5
 
 
 def look(cloud, server_id, admin=None):
-    """The server with its ports, networks, volumes and image. An administrator also sees on which hosts they are."""
+    """The server with its ports, networks, volumes and image. An administrator also sees their hosts."""
     everything = admin or cloud
     server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
     ports = [port for port in listed(everything, "ports", device_id=server_id) if port["device_id"] == server_id]
@@ -39,26 +39,28 @@ def look(cloud, server_id, admin=None):
         "server": describe_server(server),
         "ports": [describe_port(port) for port in ports],
         "networks": [describe_network(everything, network) for network in networks],
-        "volumes": [one["id"] for one in server["os-extended-volumes:volumes_attached"]],
+        "volumes": [volume["id"] for volume in server["os-extended-volumes:volumes_attached"]],
         "image": describe_image(cloud, server["image"]["id"]) if server["image"] else None,
     }
 
 
 def other_boots(admin, server_id, since):
-    """Which other servers changed since a time, those that are gone among them; only administrators are told."""
+    """The boots of the other servers that changed since a time, deleted ones too; only administrators may ask."""
     asked, query = now(), {"all_tenants": 1, "changes-since": since}
     answer = answer_of(admin.compute.get("/servers/detail", params=query))
-    # There are more than one page of them: who knows a part of the others does not know them.
-    return None if answer.get("servers_links") else {"asked": asked, "boots": of_servers(answer["servers"], server_id)}
+    # There is another page: a part of the others is not enough.
+    if answer.get("servers_links"):
+        return None
+    return {"asked": asked, "boots": of_servers(answer["servers"], server_id)}
 
 
 def of_servers(servers, own):
-    """When others' boots began and ended, as an administrator is told; None where one may still be under way."""
-    return [{"began": one["created"], **end_of_server(one)} for one in servers if one["id"] != own]
+    """When the boots of other servers began and ended; the end of a boot that may still be under way is None."""
+    return [{"began": server["created"], **end_of_server(server)} for server in servers if server["id"] != own]
 
 
 def end_of_server(server):
-    """The moment that nova knows, and for how long after it something of the boot may still be heard."""
+    """The end of a boot as nova knows it, and for how many seconds after it the boot may still cause events."""
     launched, gone = server.get("OS-SRV-USG:launched_at"), server.get("OS-SRV-USG:terminated_at")
     if gone or server["status"] in ("DELETED", "ERROR"):
         return {"ended": gone or server["updated"], "settling_s": WINDING_UP}
@@ -66,15 +68,16 @@ def end_of_server(server):
 
 
 def claims(admin, server):
-    """How many resource providers hold something for a server, and which, as long as nova-compute has not taken it.
+    """How many resource providers hold something for a server, and their names while the server has no host.
 
-    Until then only placement knows where it is to go; only administrators may ask placement.
+    Until nova-compute takes the server, only placement knows its host; only administrators may ask placement.
     """
-    held = sorted(answer_of(admin.placement.get(f"/allocations/{server['id']}"))["allocations"])
-    return {"allocations": len(held), "claimed_on": [] if server["host"] else [named(admin, one) for one in held]}
+    providers = sorted(answer_of(admin.placement.get(f"/allocations/{server['id']}"))["allocations"])
+    names = [] if server["host"] else [name_of(admin, provider) for provider in providers]
+    return {"allocations": len(providers), "claimed_on": names}
 
 
-def named(admin, provider):
+def name_of(admin, provider):
     return answer_of(admin.placement.get(f"/resource_providers/{provider}"))["name"]
 
 
@@ -115,15 +118,15 @@ def describe_port(port):
 
 def describe_network(cloud, identity):
     network = answer_of(cloud.network.get(f"/networks/{identity}"))["network"]
-    # A network that many share may have thousands of others.
+    # A shared network may have thousands of other ports.
     ports = listed(cloud, "ports", network_id=identity, device_owner=OWNERS, fields=["device_id", "device_owner"])
     return {
         "id": identity,
         "mtu": network.get("mtu"),
         "subnets": [describe_subnet(subnet) for subnet in listed(cloud, "subnets", network_id=identity)],
-        # The DHCP agents have a port each, if this user may see them.
+        # Each DHCP agent has a port, but not every user may see it.
         "dhcp_ports": [port["device_id"] for port in ports if port["device_owner"] == "network:dhcp"],
-        # OVN has ports of its own where others have DHCP agents.
+        # OVN has a port of its own kind instead of DHCP agents.
         "distributed": any(port["device_owner"] == "network:distributed" for port in ports),
         "routers": sorted({port["device_id"] for port in ports if "router" in port["device_owner"]}),
     }
@@ -142,12 +145,12 @@ def describe_subnet(subnet):
 
 def describe_image(cloud, identity):
     answer = cloud.image.get(f"/images/{identity}")
-    # The image may be gone while the instance lives on; what is not told of it keeps nothing else from being told.
+    # The image may be deleted while the instance lives on.
     try:
         image = answer_of(answer) if answer.status_code == 200 else {}
     except StageError:
         image = {}
-    # Those of other stores may hold a password.
+    # The address in another store may hold a password.
     address = image.get("direct_url") or ""
     return {
         "id": identity,

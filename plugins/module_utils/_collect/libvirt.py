@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What libvirt and the kernel of a compute host say of an instance."""
+"""An instance as libvirt and the kernel of its compute host show it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PEER = re.compile(r"^\S+\s+\d+\s+\d+\s+(\S+)\s+(\S+)\s")
 
 
 def read(host, uuid):
-    """The domain of an instance, None where there is none, with the process that runs it and what that is tied to."""
+    """The domain of an instance, with its process and the connections of that; None if there is no domain."""
     domain = host.attempt("the domain", domain_of, uuid)
     if domain is not None:
         domain["state"] = host.attempt("the domain's state", state_of, uuid)
@@ -27,24 +27,24 @@ def read(host, uuid):
 
 def domain_of(host, uuid):
     try:
-        # virsh as root and as anybody else says the same of a domain, but some hosts let only root in.
+        # Some hosts let only root use virsh.
         return parse_domain(host.ask("libvirt", *VIRSH, "dumpxml", uuid))
     except UnreadError as exc:
-        if re.search(r"[Dd]omain not found|failed to get domain", exc.said):
+        if re.search(r"[Dd]omain not found|failed to get domain", exc.output):
             return None
         raise
 
 
 def state_of(host, uuid):
-    """(state, reason), as in running, booted."""
-    said = host.ask("libvirt", *VIRSH, "domstate", uuid, "--reason").strip()
-    state, _space, reason = said.partition(" (")
+    """The name and the reason of the state, such as running and booted."""
+    output = host.ask("libvirt", *VIRSH, "domstate", uuid, "--reason").strip()
+    state, _space, reason = output.partition(" (")
     return {"name": state, "reason": reason.rstrip(")")}
 
 
 def secrets_of(host):
-    said = host.ask("libvirt", *VIRSH, "secret-list").splitlines()
-    return [line.split()[0] for line in said[2:] if line.strip()]
+    lines = host.ask("libvirt", *VIRSH, "secret-list").splitlines()
+    return [line.split()[0] for line in lines[2:] if line.strip()]
 
 
 def parse_domain(text):
@@ -61,8 +61,8 @@ def parse_domain(text):
 
 
 def attribute(element, path, name):
-    found = element.find(path)
-    return None if found is None else found.get(name)
+    child = element.find(path)
+    return None if child is None else child.get(name)
 
 
 def parse_disk(disk):
@@ -75,7 +75,7 @@ def parse_disk(disk):
         "serial": disk.findtext("serial"),
         "protocol": source.get("protocol"),
         "source": source.get("name") or source.get("file") or source.get("dev"),
-        "monitors": [f"{one.get('name')}:{one.get('port')}" for one in source.findall("host")],
+        "monitors": [f"{monitor.get('name')}:{monitor.get('port')}" for monitor in source.findall("host")],
         "user": attribute(disk, ".//auth", "username"),
         "secret": attribute(disk, ".//auth/secret", "uuid"),
     }
@@ -95,10 +95,10 @@ def parse_interface(interface):
 
 def process_of(host, uuid):
     """The emulator: its number, when it started, and its connections to monitors and OSDs."""
-    found = [number for number, words in processes(host, "libvirt", f"uuid {uuid}") if "qemu" in words[0]]
-    if not found:
+    numbers = [number for number, words in processes(host, "libvirt", f"uuid {uuid}") if "qemu" in words[0]]
+    if not numbers:
         return None
-    number = found[0]
+    number = numbers[0]
     return {
         "pid": number,
         "started": host.attempt("the start of the process", started_at, number),
@@ -107,7 +107,7 @@ def process_of(host, uuid):
 
 
 def started_at(host, number):
-    """Seconds since the epoch, to the hundredth: boot time plus the ticks until then."""
+    """Seconds since the epoch, to the hundredth: the host's boot time plus the ticks since then."""
     stat = host.ask("libvirt", "cat", f"/proc/{number}/stat", root=False)
     booted = re.search(r"^btime (\d+)$", host.ask("libvirt", "cat", "/proc/stat", root=False), re.MULTILINE).group(1)
     return int(booted) + int(stat.rpartition(")")[2].split()[19]) / 100
@@ -115,5 +115,5 @@ def started_at(host, number):
 
 def connections_of(host, number):
     lines = host.ask("libvirt", "ss", "--no-header", "--tcp", "--numeric", "--processes").splitlines()
-    found = (PEER.match(line) for line in lines if f"pid={number}," in line)
-    return sorted({match.group(2) for match in found if match})
+    peers = (PEER.match(line) for line in lines if f"pid={number}," in line)
+    return sorted({match.group(2) for match in peers if match})

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a log line says, by the format in which it is written. Pure: text in, fields out.
+"""Parses log lines in all their formats. Pure: text in, fields out.
 
-Only what is named here leaves a line: times, levels, ids, and of requests and messages who, what, how long. The rest
-of a line may hold tokens, passwords or user data, and is never passed on.
+Only the fields that are named here leave a line: times, levels, ids, and client, target and duration of requests and
+messages. The rest of a line may hold tokens, passwords or user data, and is never passed on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._record.clock import seconds_of
 
 # Characters of a time without a fraction
 WHOLE_SECONDS = len("2026-11-21 14:43:25")
-# No message that is looked for lies further in; a line may be a megabyte long.
+# Characters of a line that are read: a line may be a megabyte long, and its message begins before this.
 LONGEST = 16384
 
 # oslo.log: time, process, level, logger, [global and local request id, user, project ...], message
@@ -32,14 +32,14 @@ OSLO = re.compile(
     + r"\[(?P<context>[^]]*)\]\s?"
 )
 REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-# rsyslog writes an escape as its number.
+# rsyslog writes an escape character as its number.
 COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]*m")
 # Open vSwitch, Ceph, libvirt and rsyslog: an ISO time with its zone, or in UTC
 ISO = re.compile(r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:?\d\d)[|:\s]+")
 SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<fraction>\.\d+)? ")
-# What syslog and the journal say before a line, behind its time: the host, and who wrote it
+# syslog and the journal name the host and the program between the time and the line.
 WRITER = re.compile(r"^(?P<host>[\w.:-]+)\s+(?P<program>[^\s\[\]]+?)(?:\[\d+\])?:\s")
-# What Apache says before the line of a service that runs in it: its own time, and more in brackets
+# Apache puts its own time, and more in brackets, before the line of a service that runs in it.
 IN_APACHE = re.compile(
     r"^(?:\[\w{3} \w{3} [ \d]\d [\d:.]+ \d{4}\] (?:\[[^]]*\] )*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ )"
     r"(?=\d{4}-\d\d-\d\d)"
@@ -81,56 +81,56 @@ RPC = [
     ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
     ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
 ]
-# Beside an exception's usual endings, those that OpenStack's own have. Its name is letters only: a token is not.
+# The usual endings of exceptions, and those of OpenStack's own. A name has letters only, so that it cannot be a token.
 RAISED = (
     r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
     r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
     r"|Conflict|NoValidHost|DeadlinePassed|Undeliverable|SERVER_DOWN))"
-    # What another service has raised and sent back
+    # An exception that another service has sent back
     r"(?:_Remote)?(?=[:>(.]|$)"
 )
 EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
-# The last line of a traceback: those before are indented, or are words.
+# The last line of a traceback: the lines before it are indented, or are words.
 LAST_LINE = re.compile("^" + RAISED)
 # A line of a traceback names no request.
 TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
-# What Nova's conductor says of an instance that it gives up, at WARNING only
+# Nova's conductor logs at WARNING only that it gives up an instance.
 TO_ERROR = "to ERROR state"
 QUEUE_UNREACHABLE = "the queue is unreachable"
 UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-# A time before 1970, or of the last days before the year 10000, is a mistake, and cannot be reckoned with.
+# A time before 1970 or at the end of the year 9999 is a mistake, and datetime cannot calculate with it.
 EARLIEST, LATEST = 0, 253402000000
-# A word of a query that may be told: a name, not a secret
-TELLABLE = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
+# A word of a query that may be shown: a name, not a secret
+PLAIN = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
 
 
 def parse(line, near, zone):
     """at, resolution_s, level, requests and text of a line, or None. text is for matching only.
 
-    near is a time about which the line was written, for formats without a year; zone is seconds to the east.
+    near is a time close to that of the line, for formats without a year; zone is in seconds east of UTC.
     """
-    return sensible(anybodys, line, near, zone)
+    return checked(line_of_any_format, line, near, zone)
 
 
 def parse_dated(line, near, zone):
-    """The same of a line whose writer is known: of its form only the time counts."""
-    return sensible(dated, line, near, zone)
+    """The same for a line whose writer is known: only the time at its beginning is parsed."""
+    return checked(dated, line, near, zone)
 
 
-def sensible(read, line, near, zone):
+def checked(read, line, near, zone):
     line = COLOURS.sub("", line[:LONGEST])
     try:
         parsed = read(line, near, zone)
     except (ValueError, OverflowError):
-        return None  # it looks like a time and is none, such as a leap second
+        return None  # it looks like a time but is not one, such as a leap second
     if parsed and parsed["at"] is not None and not EARLIEST <= parsed["at"] <= LATEST:
         return None
     return parsed
 
 
-def anybodys(line, near, zone):
+def line_of_any_format(line, near, zone):
     return service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
 
 
@@ -139,20 +139,20 @@ def service_line(line, near, zone):
 
 
 def prefixed(line, near, zone):
-    """A service's line as syslog, the journal or Apache have passed it on; the service's own time is the better one."""
+    """A service's line that syslog, the journal or Apache passed on; the service's own time is the more precise one."""
     match = IN_APACHE.match(line)
     if match:
         return oslo(line[match.end() :], zone) or traceback(line[match.end() :], zone)
     passed_on = dated(line, near, zone)
     writer = passed_on and WRITER.match(passed_on["text"])
-    found = writer and service_line(passed_on["text"][writer.end() :].lstrip(), near, zone)
-    if found and found["at"] is None:
-        found.update(at=passed_on["at"], resolution_s=passed_on["resolution_s"])
-    return found or None
+    parsed = writer and service_line(passed_on["text"][writer.end() :].lstrip(), near, zone)
+    if parsed and parsed["at"] is None:
+        parsed.update(at=passed_on["at"], resolution_s=passed_on["resolution_s"])
+    return parsed or None
 
 
 def writer_of(line):
-    """(host, program) that syslog or the journal name before a line; None of both where they do not."""
+    """(host, program) that syslog or the journal name before a line, or (None, None)."""
     line = COLOURS.sub("", line[:LONGEST])
     match = ISO.match(line) or SYSLOG.match(line)
     writer = match and WRITER.match(line[match.end() :])
@@ -168,14 +168,20 @@ def oslo(line, zone):
     return {
         "at": at,
         "resolution_s": resolution,
-        "level": "messaging" if messaging else "debug" if match["level"] in ("DEBUG", "TRACE") else "info",
+        "level": level_of(match["level"], messaging),
         "failed": match["level"] in ("ERROR", "CRITICAL") or TO_ERROR in message,
         "logger": match["logger"],
         "requests": REQUEST.findall(match["context"]),
         "process": match["pid"],
         "text": message,
-        **spoken(message, messaging),
+        **(rpc(message) if messaging else http_in(message)),
     }
+
+
+def level_of(written, messaging):
+    if messaging:
+        return "messaging"
+    return "debug" if written in ("DEBUG", "TRACE") else "info"
 
 
 def time_of(match, zone):
@@ -201,27 +207,31 @@ def traceback(line, zone):
         "requests": [],
         "process": match["pid"],
         "kind": "line",
-        # Source code and values are of no use here.
+        # Source code and values are not needed here.
         "text": raised[1] if raised else "",
     }
 
 
 def exception_in(message):
-    """The class of the exception that an error names: of what it says there leaves no more a line than that."""
+    """The class of the exception that an error names. Nothing else of an error leaves its line."""
     if UNREACHABLE.search(message):
         return QUEUE_UNREACHABLE
-    found = EXCEPTION.findall(message)
-    return found[-1] if found else None
+    classes = EXCEPTION.findall(message)
+    return classes[-1] if classes else None
 
 
-def spoken(message, messaging):
-    """The request or the message on the queue that an oslo.log message is about."""
-    if messaging:
-        for action, pattern in RPC:
-            match = pattern.match(message)
-            if match:
-                return {"kind": "rpc", "rpc": {"action": action, **{k: v for k, v in match.groupdict().items() if v}}}
-        return {"kind": "line"}
+def rpc(message):
+    """The message on the queue that a line of oslo.messaging is about."""
+    for action, pattern in RPC:
+        match = pattern.match(message)
+        if match:
+            fields = {name: text for name, text in match.groupdict().items() if text}
+            return {"kind": "rpc", "rpc": {"action": action, **fields}}
+    return {"kind": "line"}
+
+
+def http_in(message):
+    """The request that the message of a line is about."""
     for pattern in HTTP:
         match = pattern.match(message)
         if match:
@@ -229,15 +239,15 @@ def spoken(message, messaging):
     return {"kind": "line"}
 
 
-def http(found):
-    seconds = found.get("seconds")
-    if seconds is None and found.get("msecs"):
-        seconds = int(found["msecs"]) / 1000
+def http(texts):
+    seconds = texts.get("seconds")
+    if seconds is None and texts.get("msecs"):
+        seconds = int(texts["msecs"]) / 1000
     return {
-        "method": found.get("method"),
-        "path": found["path"],
-        "status": int(found["status"]) if found.get("status") else None,
-        "client": address(found.get("client")),
+        "method": texts.get("method"),
+        "path": texts["path"],
+        "status": int(texts["status"]) if texts.get("status") else None,
+        "client": address(texts.get("client")),
         "seconds": None if seconds is None else float(seconds),
     }
 
@@ -250,7 +260,7 @@ def uwsgi(line, near, zone):
     match = UWSGI.match(line)
     if not match:
         return None
-    return logged_by_a_server(yearless(match["time"], near, zone), match, line)
+    return by_web_server(yearless(match["time"], near, zone), match, line)
 
 
 def apache(line):
@@ -259,11 +269,11 @@ def apache(line):
         return None
     day, month, rest = match["time"].split("/", 2)
     at = datetime.strptime(f"{day} {month_of(month)} {rest}", "%d %m %Y:%H:%M:%S %z").timestamp()
-    return logged_by_a_server(at, match, line)
+    return by_web_server(at, match, line)
 
 
-def logged_by_a_server(at, match, line):
-    """A request as a web server logs it: at the time at which it came, cut to the second."""
+def by_web_server(at, match, line):
+    """A request in a web server's log, with the time at which it came, cut to the second."""
     return {
         "at": at,
         "resolution_s": 1,
@@ -298,10 +308,11 @@ def json_line(line):
 
 
 def dated(line, near, zone):
-    """A line that begins with a time, whoever wrote it."""
+    """A line of any writer that begins with a time."""
     match = ISO.match(line)
     if match:
-        at, resolution = seconds_of(match["time"] + match["zone"]), 1e-3 if "." in match["time"] else 1
+        at = seconds_of(match["time"] + match["zone"])
+        resolution = 1e-3 if "." in match["time"] else 1
     else:
         match = SYSLOG.match(line) or UWSGI_STARTS.match(line)
         if not match:
@@ -318,42 +329,46 @@ def zone_east(seconds):
 
 
 def month_of(name):
-    """The number of a month as a log names it: in English, whatever the language of the host."""
+    """The number of a month by its English name: logs use that, whatever the language of the host."""
     return MONTHS.index(name) + 1
 
 
 def yearless(text, near, zone):
-    """The time nearest to another one, as its year is not said or not needed."""
+    """A time without a year, in the year that brings it nearest to another time."""
     there = zone_east(zone)
     year = datetime.fromtimestamp(near, there).year
-    guesses = []
+    times = []
     day, clock = text[4:].split()
-    said = (month_of(text[:3]), int(day), *map(int, clock.split(":")))
-    for one in (year - 1, year, year + 1):
+    parts = (month_of(text[:3]), int(day), *map(int, clock.split(":")))
+    for guess in (year - 1, year, year + 1):
         try:
-            guesses.append(datetime(one, *said, tzinfo=there).timestamp())
+            times.append(datetime(guess, *parts, tzinfo=there).timestamp())
         except ValueError:
             continue  # the 29th of February of another year
-    return min(guesses, key=lambda guess: abs(guess - near)) if guesses else None
+    return min(times, key=lambda at: abs(at - near)) if times else None
 
 
 def spelled(text, zone):
-    """A time as C writes it, Sat Nov 21 14:43:22 2026: without a zone, so in that of its host."""
+    """A time as C writes it, Sat Nov 21 14:43:22 2026, in the zone of its host, which it does not name."""
     month, day, clock, year = text.split()[1:]
-    said = (int(year), month_of(month), int(day), *map(int, clock.split(":")))
-    return datetime(*said, tzinfo=zone_east(zone)).timestamp()
+    parts = (int(year), month_of(month), int(day), *map(int, clock.split(":")))
+    return datetime(*parts, tzinfo=zone_east(zone)).timestamp()
 
 
-def told_path(path, known):
-    """A path whose query shows only what is ours or a plain name: anything else could be a secret."""
+def masked_path(path, ids):
+    """A path whose query shows only ids of the run and plain names: anything else could be a secret."""
     path, mark, query = path.partition("?")
     path = path if len(path) <= 300 else path[:300]
     if not mark:
         return path
     pairs = (pair.partition("=") for pair in query[:2000].split("&"))
     words = [
-        f"{name}={value if value in known or TELLABLE.match(value.replace('%3A', ':')) else '*'}"
+        f"{name}={value if value in ids or is_plain(value) else '*'}"
         for name, _equals, value in pairs
-        if TELLABLE.match(name.replace("%3A", ":"))
+        if is_plain(name)
     ]
     return f"{path}?{'&'.join(words)}"
+
+
+def is_plain(word):
+    return bool(PLAIN.match(word.replace("%3A", ":")))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Log lines of a host, from journald and from files, with their times."""
+"""Reads log lines of a host with their times, from the journal and from files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .host import UnreadError
 
 
 def read(host, part, sources, word, since):
-    """The lines with a word from a time (seconds since the epoch) on: dictionaries of at, resolution_s and text.
+    """The lines with a word, since a time in seconds since the epoch: dictionaries of at, resolution_s and text.
 
-    sources has journals (identifiers) and files; a file that does not exist is no source, but one of both must be.
+    sources has journals (identifiers) and files. Files may be missing, but without a journal one of them must exist.
     """
     lines, failures = [], []
     for identifier in sources.get("journals") or []:
@@ -24,49 +24,49 @@ def read(host, part, sources, word, since):
     zone = None
     for path in sources.get("files") or []:
         try:
-            said = host.ask(part, "grep", "--text", "--fixed-strings", "--", word, path)
+            output = host.ask(part, "grep", "--text", "--fixed-strings", "--", word, path)
         except UnreadError as exc:
-            if exc.kind == "failed" and exc.said == "exit status 1":
-                failures.append(None)  # read, and nothing was in it
-            elif exc.kind == "failed" and "No such file or directory" in exc.said:
+            if exc.kind == "failed" and exc.output == "exit status 1":
+                failures.append(None)  # the file has no such line
+            elif exc.kind == "failed" and "No such file or directory" in exc.output:
                 failures.append(exc)
             else:
                 raise
             continue
         failures.append(None)
         zone = zone or zone_of(host)
-        lines += [line for line in (parse_line(text, since, zone) for text in said.splitlines()) if line]
+        lines += [line for line in (parse_line(text, since, zone) for text in output.splitlines()) if line]
     if failures and all(failures) and not sources.get("journals"):
         raise failures[0]
     return sorted((line for line in lines if line["at"] >= since - line["resolution_s"]), key=lambda line: line["at"])
 
 
 def journal(host, identifier, word, since):
-    said = host.ask(
-        None, "journalctl", "--output=json", "--no-pager", "--quiet", "--output-fields=MESSAGE",
-        f"--identifier={identifier}", f"--since=@{since:.0f}",
-    )  # fmt: skip
-    found = []
-    for entry in map(json.loads, said.splitlines()):
-        line = {"at": int(entry["__REALTIME_TIMESTAMP"]) / 1e6, "resolution_s": 1e-6, "text": text_of(entry)}
-        found += [line] if word in line["text"] else []
-    return found
+    options = ["--output=json", "--no-pager", "--quiet", "--output-fields=MESSAGE"]
+    output = host.ask(None, "journalctl", *options, f"--identifier={identifier}", f"--since=@{since:.0f}")
+    entries = map(json.loads, output.splitlines())
+    lines = [{"at": time_of(entry), "resolution_s": 1e-6, "text": text_of(entry)} for entry in entries]
+    return [line for line in lines if word in line["text"]]
+
+
+def time_of(entry):
+    return int(entry["__REALTIME_TIMESTAMP"]) / 1e6
 
 
 def text_of(entry):
-    """The message of a journal's entry; what is no UTF-8 comes as a list of bytes."""
+    """The message of a journal's entry, which is a list of bytes if it is not UTF-8."""
     message = entry.get("MESSAGE") or ""
     return message if isinstance(message, str) else bytes(message).decode("utf-8", "replace")
 
 
 def zone_of(host):
-    """The host's zone, as seconds to the east."""
+    """The time zone of the host, in seconds east of UTC."""
     sign, hours, minutes = re.match(r"([+-])(\d\d)(\d\d)", host.ask(None, "date", "+%z", root=False)).groups()
     return int(f"{sign}1") * (int(hours) * 3600 + int(minutes) * 60)
 
 
 def parse_line(text, near, zone):
-    """A line of a file; None where it has no time that is understood."""
+    """A line of a file; None if its time is not understood."""
     line = log_formats.parse_dated(text, near, zone)
     if line is None or line["at"] is None:
         return None

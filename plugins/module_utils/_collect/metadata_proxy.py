@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the metadata proxy of a network or of a router has done for an address."""
+"""The metadata proxies of networks and routers, and the requests of an address that they passed on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import log_lines
 from .host import processes
 
 SOURCES = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
-# A router's proxy listens on IPv6 too, and writes IPv4 addresses in its way.
+# The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
 MAPPED = "::ffff:"
 REQUEST = re.compile(
     r"(?P<address>[0-9a-f.:]+):\d+ \[.*?\] .*? (?:-?\d+/){4}\+?(?P<took>-?\d+) (?P<status>-?\d+) "
@@ -21,15 +21,15 @@ REQUEST = re.compile(
 
 
 def read(host, owners, address, since, sources=None):
-    """For each owner (a network or a router) its proxy's process, and the requests of an address that it passed on."""
-    found = []
+    """The processes of each owner's proxy, and the requests of an address. An owner is a network or a router."""
+    proxies = []
     for owner in owners:
         running = host.attempt("the processes of haproxy", haproxies_of, owner)
         chosen = of_owner(sources or SOURCES, owner)
-        lines = host.attempt("the log of the metadata proxy", said_of, chosen, address, since)
+        lines = host.attempt("the log of the metadata proxy", log_of, chosen, address, since)
         requests = None if lines is None else [*filter(None, (parse_request(line, address) for line in lines))]
-        found.append({"owner": owner, "processes": running, "requests": requests})
-    return {"proxies": found}
+        proxies.append({"owner": owner, "processes": running, "requests": requests})
+    return {"proxies": proxies}
 
 
 def of_owner(sources, owner):
@@ -37,11 +37,11 @@ def of_owner(sources, owner):
 
 
 def haproxies_of(host, owner):
-    found = processes(host, "metadata", f"/{owner}.conf")
-    return [pid for pid, words in found if words[0].rpartition("/")[2] == "haproxy"]
+    running = processes(host, "metadata", f"/{owner}.conf")
+    return [pid for pid, words in running if words[0].rpartition("/")[2] == "haproxy"]
 
 
-def said_of(host, sources, address, since):
+def log_of(host, sources, address, since):
     return log_lines.read(host, "metadata", sources, f"{address}:", since)
 
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""OSProfiler: the headers that have a request traced, and what is told of the spans of its trace. Pure.
+"""OSProfiler: the headers that have a request traced, and the spans of its trace. Pure.
 
-Of a statement to a database its verb and its table are told, never a value; of a call its name, never its arguments.
+A span shows the verb and the table of a database statement, never a value; and the name of a call, never its arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import re
 from .._record.clock import seconds_of
 
 KINDS = {"wsgi": "http", "rpc": "rpc", "db": "db", "neutron.db": "db"}
-# A client's functions around a request, which its server's span tells as well
+# Names of the client's side of a request; the span of the server has the same request
 PASSED = ("neutron_api",)
 NAME = re.compile(r"^[\w.@:-]{1,120}$")
 VERB = re.compile(r"^\s*(SELECT|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
@@ -27,29 +27,30 @@ LONGEST = 300
 
 
 def headers(key, trace):
-    """What OSProfiler's middleware accepts from who has one of its keys: which trace a request begins."""
+    """The headers that name the trace of a request, signed with a key of OSProfiler's middleware."""
     packed = base64.urlsafe_b64encode(json.dumps({"base_id": trace, "parent_id": trace}).encode())
     signature = hmac.new(key.encode(), packed, hashlib.sha1).hexdigest()
     return {"X-Trace-Info": packed.decode(), "X-Trace-HMAC": signature}
 
 
 def read(report):
-    """The spans of a report of OSProfiler's, in the order in which they began."""
-    found, looked_up = [], set()
-    spans = (told(info, parent) for info, parent in walk(report.get("children") or []) if info["name"] not in PASSED)
-    for span in sorted(filter(None, spans), key=lambda one: one["at"]):
-        # Hundreds of the same reads tell no more than the first.
+    """The spans of a report of OSProfiler, in the order in which they began."""
+    nodes = walk(report.get("children") or [])
+    timed = filter(None, (span_of(info, parent) for info, parent in nodes if info["name"] not in PASSED))
+    spans, looked_up = [], set()
+    for span in sorted(timed, key=lambda span: span["at"]):
+        # Hundreds of equal reads show no more than the first.
         if span.get("verb") == "SELECT":
-            again = (span["service"], span["table"])
-            if again in looked_up:
+            lookup = (span["service"], span["table"])
+            if lookup in looked_up:
                 continue
-            looked_up.add(again)
-        found.append(span)
-    return found
+            looked_up.add(lookup)
+        spans.append(span)
+    return spans
 
 
 def walk(nodes, parent=None):
-    """What is known of each span, with that of the span that it is a part of."""
+    """(info, info of the parent or None) of each span."""
     for node in nodes:
         yield node["info"], parent
         yield from walk(node.get("children") or [], node["info"])
@@ -59,9 +60,10 @@ def service_of(info):
     return f"{fitting(info.get('project'))}/{fitting(info.get('service'))}"
 
 
-def told(info, parent=None):
-    """The little that is told of a span; none of one without a time."""
-    raw = {key.rpartition("-")[2]: one for key, one in info.items() if key.startswith("meta.raw_payload.") and one}
+def span_of(info, parent=None):
+    """A span with its harmless fields; None if it has no time."""
+    payloads = ((key, payload) for key, payload in info.items() if key.startswith("meta.raw_payload."))
+    raw = {key.rpartition("-")[2]: payload for key, payload in payloads if payload}
     if "start" not in raw:
         return None
     more = raw["start"].get("info") or {}

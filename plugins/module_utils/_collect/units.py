@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which of a cloud's services a host has, and whether each of them runs, is stopped, has failed, or is frozen."""
+"""The services of a cloud on a host, and whether each of them runs, is stopped, has failed, or is frozen."""
 
 from __future__ import annotations
 
@@ -19,39 +19,41 @@ PROPERTIES = (
     "NRestarts",
     "StateChangeTimestampMonotonic",
 )
-# A stopped unit of which systemd says one of these was not meant to run here.
+# A stopped unit in one of these states was not meant to run here.
 NOT_MEANT = ("", "disabled", "masked", "indirect", "bad")
 WELL = "running"
 
 
 def read(host, services):
-    """List of component, unit, state and for how long it has been so. services: list of component and units."""
+    """List of component, unit, state and the seconds since it changed. services: list of component and units."""
     names = [unit for service in services for unit in service["units"]]
     if not names:
         return []
-    # Without --all a pattern finds no unit that is stopped, though systemd knows it.
-    said = host.ask(None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
-    states = processes(host)
+    # Without --all a pattern does not match stopped units.
+    output = host.ask(
+        None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False
+    )
+    states = process_states(host)
     up = float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0])
-    found = {}
-    for unit in parsed(said):
+    entries = {}
+    for unit in parsed(output):
         component = component_of(unit["Id"], services)
         state = state_of(unit, states.get(unit["Id"], ()))
         if component and state:
             changed = int(unit.get("StateChangeTimestampMonotonic") or 0) / 1e6
-            found[unit["Id"]] = {
+            entries[unit["Id"]] = {
                 "component": component,
                 "unit": unit["Id"],
                 "state": state,
                 "for_s": round(up - changed, 1) if changed else None,
                 "restarts": int(unit.get("NRestarts") or 0),
             }
-    return [found[name] for name in sorted(found)]
+    return [entries[name] for name in sorted(entries)]
 
 
-def parsed(said):
-    """systemctl show prints the properties of each unit, one a line, with an empty line between units."""
-    blocks = said.strip().split("\n\n")
+def parsed(output):
+    """The properties of each unit: systemctl show prints one a line, and an empty line between units."""
+    blocks = output.strip().split("\n\n")
     return [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks if block]
 
 
@@ -62,16 +64,16 @@ def component_of(unit, services):
     return None
 
 
-def processes(host):
-    """Unit to the states of its processes, as the kernel has them: T is stopped by a signal, D waits for a disk."""
-    found = {}
+def process_states(host):
+    """Unit to the states of its processes by the kernel: T is stopped by a signal, D waits for a disk."""
+    states = {}
     for line in host.ask(None, "ps", "-e", "-o", "unit=,stat=", root=False).splitlines():
         unit, _space, state = line.strip().rpartition(" ")
-        found.setdefault(unit.strip(), []).append(state[:1])
-    return found
+        states.setdefault(unit.strip(), []).append(state[:1])
+    return states
 
 
-def state_of(unit, processes_of_it):
+def state_of(unit, states):
     """None for a unit that is not on this host, or not meant to run here."""
     if unit.get("LoadState") in ("not-found", "masked", "error", None):
         return None
@@ -80,18 +82,18 @@ def state_of(unit, processes_of_it):
         return "stopped" if was_meant(unit) else None
     if active == "failed":
         return "failed"
-    # Between two attempts of systemd to start it
+    # systemd waits before it starts the unit again.
     if unit.get("SubState", "").startswith("auto-restart"):
         return "failed"
     if active in ("activating", "deactivating"):
         return active
-    if unit.get("FreezerState", "").startswith("frozen") or "T" in processes_of_it:
+    if unit.get("FreezerState", "").startswith("frozen") or "T" in states:
         return "frozen"
     return WELL
 
 
 def was_meant(unit):
-    """Whether a stopped unit was meant to run; one that only others start was, if it ever did."""
+    """Whether a stopped unit was meant to run. A static unit is started by others: it was, if it ever ran."""
     if unit.get("UnitFileState", "") == "static":
         return int(unit.get("StateChangeTimestampMonotonic") or 0) > 0
     return unit.get("UnitFileState", "") not in NOT_MEANT

@@ -2,29 +2,29 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All that is known of a run, as events of one shape, in one order of time.
+"""All events of a run, in one shape and in the order of time.
 
-Times are by the control node's clock: here, and nowhere else, are the hosts' clocks corrected.
+Times are by the control node's clock: only this module corrects the times by the clocks of hosts.
 """
 
 from __future__ import annotations
 
 from .._collect.sources import SOURCES
-from .._collect.sources.source import Known
+from .._collect.sources.source import Context
 from .._collect.words import words_of
 from .._record.ids import keys_of
 
 
 def of_run(record, reads):
-    """The events of all sources. reads: name of a source to hosts, each with what was read there."""
-    run = known(record, reads)
+    """The events of all sources. reads: source to host to what was read there."""
+    run = context_of(record, reads)
     return joined([event for name in SOURCES for event in of_source(name, run, reads.get(name) or {})])
 
 
-def known(record, reads):
+def context_of(record, reads):
     logs = (reads.get("log") or {}).items()
     addresses = {address: host for host, read in logs for address in (read or {}).get("addresses") or []}
-    return Known(record, keys_of(record), addresses)
+    return Context(record, keys_of(record), addresses)
 
 
 def of_source(name, run, reads):
@@ -32,7 +32,7 @@ def of_source(name, run, reads):
 
 
 def corrected(event, hosts):
-    """The same event by the control node's clock, if it is by that of a host."""
+    """The event with times by the control node's clock."""
     clock = event.pop("clock", None)
     host = next((host for host in hosts if host["host"] == clock), None)
     offset = host and host["clock_offset_s"]
@@ -44,18 +44,25 @@ def corrected(event, hosts):
 
 
 def joined(events):
-    """Events of the run and those of the queue that belong to them: who takes a message knows its id, and no more."""
-    about = [event for event in events if event["kind"] == "rpc" and event.get("message")]
-    # What an earlier request of ours sent, such as the one for a network, is no message of the boot.
+    """The events in the order of time. Each event of a message of the boot gets its id as a key.
+
+    A service that takes a message logs its id, and no id of the run.
+    """
+    about = [event for event in events if is_message(event)]
+    # A message of an earlier request of the run, such as the request for a network, is not a message of the boot.
     ours = {event["message"] for event in about if set(event["keys"]) - {"asked", "shared"}}
     methods = {event["message"]: event["method"] for event in events if event.get("message") and event.get("method")}
-    found = []
-    for event in events:
-        if event["kind"] != "rpc" or not event.get("message"):
-            found.append(event)
-            continue
-        named = {**event, "method": event.get("method") or methods.get(event["message"])}
-        if event["message"] in ours:
-            named["keys"] = {**event["keys"], "message": [event["message"]]}
-        found.append({**named, "text": words_of(named, {})})
-    return sorted(found, key=lambda event: event["at"])
+    complete = [with_message(event, ours, methods) if is_message(event) else event for event in events]
+    return sorted(complete, key=lambda event: event["at"])
+
+
+def is_message(event):
+    return event["kind"] == "rpc" and event.get("message")
+
+
+def with_message(event, ours, methods):
+    """The event with the method of its message, and with the message as a key if it is one of ours."""
+    event = {**event, "method": event.get("method") or methods.get(event["message"])}
+    if event["message"] in ours:
+        event["keys"] = {**event["keys"], "message": [event["message"]]}
+    return {**event, "text": words_of(event, {})}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""On which host something of a run is, as the inventory calls it."""
+"""Finds the host of an instance and of a network's DHCP, by the inventory's name."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import uuid
 
 
 def is_on(server, names):
-    """Whether a host with one of these names is the one that nova means.
+    """Whether a host with one of these names is the host of the server.
 
-    Everybody sees a hash of project and host; only administrators see the host itself. Before Nova has chosen one there
-    is neither.
+    Everybody sees a hash of project and host; only administrators see the host itself. Before Nova has chosen a host
+    there is neither.
     """
     if server["host"] or not server["host_id"]:
         return server["host"] in names
@@ -24,7 +24,7 @@ def is_on(server, names):
 
 
 def host_of(record):
-    """The inventory's name of the host that the instance is on or is to go to, as far as anybody says so."""
+    """The inventory's name of the host of the instance, which may still be on its way there; None if unknown."""
     if record.get("diagnosis"):
         return record["diagnosis"]["host"]
     instance = record.get("instance") or {}

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Checks on the hosts that they agree with what the API says of an instance.
+"""Checks that the hosts agree with the API about an instance.
 
-The instance is that of a run (STACKPROOF_RUN, its directory), or any by its id (STACKPROOF_SERVER, with OS_CLOUD).
-STACKPROOF_PLATFORM says how the cloud is installed: packages, devstack or kolla.
+The instance is that of a run (STACKPROOF_RUN is its directory), or any instance (STACKPROOF_SERVER is its id, OS_CLOUD
+its cloud). STACKPROOF_PLATFORM names the platform: packages, devstack or kolla.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 COLLECTION = Path(__file__).resolve().parents[3]
-# Wherever the collection lies, its modules are imported by its name, as they import each other.
+# The modules import each other by the collection's name, wherever it is installed.
 for name, places in (
     ("ansible_collections", []),
     ("ansible_collections.stackproof", []),
@@ -55,18 +55,21 @@ def read_platform():
 
 
 class Unreadable(Exception):
-    """What a check needs could not be read, so it neither passes nor fails."""
+    """A check's facts could not be read, so it neither passes nor fails."""
 
 
 class Reading:
-    """What a host knows of the instance; what could not be read stops the check that needs it."""
+    """The facts of a host about the instance. A fact that could not be read stops the checks that need it."""
 
     def __init__(self, host, platform):
-        self.host, self.name = host, name_of(host)
+        self.host = host
+        self.name = name_of(host)
         variables = host.ansible.get_variables()
         self.parts = host_facts.parts_of(variables.get("group_names", []), platform)
         self.address = variables.get("ansible_host", self.name)
-        self.facts, self.unread, self.broken = {}, [], None
+        self.facts = {}
+        self.unread = []
+        self.broken = None
 
     def execute(self, words):
         done = self.host.run(shlex.join(["env", "LC_ALL=C", *words]))
@@ -79,7 +82,7 @@ class Reading:
         reader = Host(self.execute, platform["prefixes"])
         try:
             self.facts.update(host_facts.read(reader, parts, instance, platform))
-        except Exception as exc:  # of whichever kind testinfra's way to the host raises
+        except Exception as exc:  # testinfra's backends raise errors of many kinds
             self.broken = " ".join(str(exc).split())[-300:]
         self.unread = reader.unread
         return self
@@ -88,18 +91,18 @@ class Reading:
     def names(self):
         return {self.name, *self.facts.get("names", [])}
 
-    def fact(self, name, *whats):
-        """A fact, and that what it stands on was read: the beginnings of what unread would name."""
+    def fact(self, name, *needed):
+        """A fact, if no read that it needs has failed. needed: beginnings of their names in unread; by default all."""
         if self.broken:
             raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
-        for one in self.unread:
-            if not whats or one["what"].startswith(whats):
-                raise Unreadable(f"{self.name}: {one['what']}: {one['why']}")
+        for entry in self.unread:
+            if not needed or entry["what"].startswith(needed):
+                raise Unreadable(f"{self.name}: {entry['what']}: {entry['why']}")
         return self.facts[name]
 
 
 def pytest_addoption(parser):
-    parser.addoption("--checks-file", help="write what each check found into this file, as JSON")
+    parser.addoption("--checks-file", help="write the results of all checks into this file, as JSON")
 
 
 @pytest.fixture(scope="session")
@@ -109,17 +112,17 @@ def platform():
 
 @pytest.fixture(scope="session")
 def run_record():
-    """The record of the run that is named, if one is."""
+    """The record of the run, if STACKPROOF_RUN names one."""
     directory = os.environ.get("STACKPROOF_RUN")
     return json.loads(Path(directory, "run.json").read_text()) if directory else None
 
 
 @pytest.fixture(scope="session")
 def record(run_record):
-    """The record of the run; that of an instance of somebody else's is nearly empty."""
+    """The record of the run; for an instance without a run, a record with the instance only."""
     server = os.environ.get("STACKPROOF_SERVER")
     if server:
-        import openstack  # noqa: PLC0415  only for an instance that is no run's
+        import openstack  # noqa: PLC0415  only for an instance without a run
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
@@ -134,7 +137,7 @@ def record(run_record):
 @pytest.fixture(scope="session")
 def instance(record):
     if not record.get("instance"):
-        pytest.exit("The run has asked nothing about its instance: run verify with an inventory.", 4)
+        pytest.exit("The run has no facts about its instance: run verify with an inventory.", 4)
     return record["instance"]
 
 
@@ -145,23 +148,23 @@ def server(instance):
 
 @pytest.fixture(scope="session")
 def hosts(request):
-    """All hosts that a check is about, by name, each with one connection for all that it is asked."""
-    found = {name_of(host): host for host in map(host_of, request.session.items) if host}
+    """All hosts that are checked, by name, each with one connection for all commands."""
+    by_name = {name_of(host): host for host in map(host_of, request.session.items) if host}
     with tempfile.TemporaryDirectory(prefix="stackproof-") as folder:
-        shared = [path for number, host in enumerate(found.values()) if (path := share(host, f"{folder}/{number}"))]
-        yield found
+        shared = [path for number, host in enumerate(by_name.values()) if (path := share(host, f"{folder}/{number}"))]
+        yield by_name
         for path in filter(os.path.exists, shared):
-            # The path says which one; the name of a host has to be there all the same. One that has ended needs no end.
+            # The path names the connection, but ssh wants the name of a host as well.
             end = ["ssh", "-O", "exit", "-o", f"ControlPath={path}", "there"]
             subprocess.run(end, capture_output=True, check=False)
 
 
 def share(host, path):
-    """Have all commands of a host use one connection; testinfra makes one for each unless Ansible is told where."""
-    way = host.backend.ansible_runner.get_host(host.backend.host)
-    if not way or way.backend.NAME != "ssh" or way.backend.controlpath:
+    """Let all commands of a host use one connection: testinfra opens one for each command without a control path."""
+    connected = host.backend.ansible_runner.get_host(host.backend.host)
+    if not connected or connected.backend.NAME != "ssh" or connected.backend.controlpath:
         return None
-    way.backend.controlpath = path
+    connected.backend.controlpath = path
     return path
 
 
@@ -175,19 +178,19 @@ def readings(hosts, instance, platform):
 
 @pytest.fixture
 def here(host, readings):
-    """The host of this check."""
-    return next(one for one in readings if one.name == name_of(host))
+    """The reading of this check's host."""
+    return next(reading for reading in readings if reading.name == name_of(host))
 
 
 @pytest.fixture(scope="session")
 def homes(readings, server):
-    """The compute hosts that are the one that nova means: one, if all is well."""
-    return [one for one in readings if "compute" in one.parts and is_on(server, one.names)]
+    """The compute hosts with the name that nova gives to the server's host: exactly one, if all is well."""
+    return [reading for reading in readings if "compute" in reading.parts and is_on(server, reading.names)]
 
 
 @pytest.fixture
 def not_applicable():
-    """Say why a check has nothing to say of this cloud."""
+    """Skip a check that does not apply to this cloud, with the reason."""
     return lambda reason: pytest.skip(f"not applicable here, because {reason}")
 
 
@@ -196,7 +199,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is about another part of the cloud than the host has."""
+    """Leave out the checks of parts of the cloud that a host does not have."""
     platform = read_platform()
     chosen = [item for item in items if concerns(item, platform)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
@@ -211,7 +214,7 @@ def concerns(item, platform):
 
 
 def host_of(item):
-    """The host that testinfra runs a test for; None for one that is about no single host."""
+    """The host that testinfra runs a test for; None for a test that is not about a single host."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("_testinfra_host") if callspec else None
 
@@ -229,14 +232,14 @@ CHECKS = pytest.StashKey()
 
 
 def as_check(item, call, report):
-    """What run.json says of a check."""
+    """A check as run.json has it."""
     host = host_of(item)
     status, reason = "ok", None
     if report.skipped:
         status, reason = "not_applicable", str(call.excinfo.value)
     elif report.failed:
         status = "unreadable" if call.excinfo.errisinstance(Unreadable) else "failed"
-        # pytest adds to the message of an assertion how it came about.
+        # pytest adds the values of the assertion to its message.
         reason = str(call.excinfo.value).partition("\nassert")[0].removeprefix("AssertionError: ")
     return {
         "host": host and name_of(host),

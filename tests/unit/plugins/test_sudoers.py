@@ -59,7 +59,7 @@ def log_commands(followed, platform):
     wanted = follow.wanted(followed.record, [flow.load(str(path)) for path in sorted(FLOWS.glob("*.yml"))])
     execute = LogHost(platform()["logs"])
     host = host_module.Host(execute)
-    log_files.told(host, platform()["logs"], wanted | {"until": wanted["began"] + 60}, 0.0)
+    log_files.read_packed(host, platform()["logs"], wanted | {"until": wanted["began"] + 60}, 0.0)
     assert host.unread == []
     return as_root(execute.asked)
 

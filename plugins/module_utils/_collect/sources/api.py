@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the run itself saw, and what the API says: its requests, the states it waited for, Nova's own words."""
+"""The API: the requests of the run, the states it waited for, Nova's events of the server, and the instance."""
 
 from __future__ import annotations
 
@@ -13,30 +13,36 @@ from ..._record.ids import keys_in, stage_of
 from ..._record.shapes import event
 from .source import Source
 
-# A cut-off second of nova's and neutron's database
+# Nova's and Neutron's databases cut times to the second.
 WHOLE_SECOND = 1.0
 REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
 
 def events(run, _reads):
     stages = run.record["stages"]
-    found = [from_call(call, stage["stage"], run.keys) for stage in stages for call in stage["calls"]]
-    found += [state for stage in stages for state in from_waits(stage, run.keys)]
-    return [*found, *from_token(run.record), *from_nova(run.record, run.keys), *from_instance(run.record)]
+    calls = [from_call(call, stage["stage"], run.keys) for stage in stages for call in stage["calls"]]
+    states = [state for stage in stages for state in from_waits(stage, run.keys)]
+    return [
+        *calls,
+        *states,
+        *from_token(run.record),
+        *from_nova(run.record, run.keys),
+        *from_instance(run.record),
+    ]
 
 
 def from_call(call, stage, keys):
     at, request = seconds_of(call["started"]), call["request_id"]
-    mine = keys_in(call["path"], keys)
+    call_keys = keys_in(call["path"], keys)
     if request and REQUESTED.match(request):
-        mine["request" if request in keys.get("request", ()) else "asked"] = [request]
+        call_keys["request" if request in keys.get("request", ()) else "asked"] = [request]
     return event(
         at,
         call["service"],
         "http",
         f"{call['method']} {call['path']}: {call['status'] or 'no answer'}",
         until=at + call["seconds"],
-        keys=mine,
+        keys=call_keys,
         stage=stage,
         **{name: call[name] for name in ("method", "path", "status", "seconds")},
     )
@@ -62,13 +68,14 @@ def from_waits(stage, keys):
 def from_token(record):
     auth = stage_of(record, "auth")
     token = auth["details"].get("token")
-    text = f"the token is of the kind {token}"
-    return [event(seconds_of(auth["started"]), "token", "fact", text, token=token)] if token else []
+    if not token:
+        return []
+    return [event(seconds_of(auth["started"]), "token", "fact", f"the token is of the kind {token}", token=token)]
 
 
 def from_nova(record, keys):
     """Nova's own events of the server."""
-    mine = {"server": keys.get("server", []), "request": keys.get("request", [])}
+    server_keys = {"server": keys.get("server", []), "request": keys.get("request", [])}
     return [
         event(
             seconds_of(action["start_time"]),
@@ -76,7 +83,7 @@ def from_nova(record, keys):
             "server_event",
             f"nova's event {action['event']}: {action.get('result') or 'under way'}",
             until=seconds_of(action["finish_time"]) if action.get("finish_time") else None,
-            keys=mine,
+            keys=server_keys,
             resolution_s=WHOLE_SECOND,
             event=action["event"],
             result=action.get("result"),
@@ -87,37 +94,31 @@ def from_nova(record, keys):
 
 
 def from_instance(record):
-    """What the API says of the instance, its ports, and to an administrator of its place."""
+    """The server, its ports, and its allocation in placement, which only an administrator sees."""
     instance = record.get("instance")
     if not instance:
         return []
     server, asked = instance["server"], seconds_of(instance["asked"])
-    mine = {"server": [server["id"]]}
-    found = [
-        event(
-            seconds_of(server["created"]), "nova", "fact", "nova's entry of the server", keys=mine,
-            resolution_s=WHOLE_SECOND, fact="created",
-        )
-    ]  # fmt: skip
+    keys = {"server": [server["id"]]}
+    created, text = {"resolution_s": WHOLE_SECOND, "fact": "created"}, "nova's entry of the server"
+    events = [event(seconds_of(server["created"]), "nova", "fact", text, keys=keys, **created)]
     for port in instance["ports"]:
-        about = {**mine, "port": [port["id"]]}
-        fields = {"status": port.get("status"), "binding": port.get("kind"), "on": port.get("host")}
-        if port.get("created"):
-            found.append(
-                event(
-                    seconds_of(port["created"]), "neutron", "fact", "neutron's entry of the port", keys=about,
-                    resolution_s=WHOLE_SECOND, fact="port created",
-                )
-            )  # fmt: skip
-        at = seconds_of(port["updated"]) if port.get("updated") else asked
-        text = f"the port is {port.get('status')} in revision {port.get('revision')}"
-        found.append(
-            event(at, "neutron", "fact", text, keys=about, resolution_s=WHOLE_SECOND, fact="port state", **fields)
-        )
+        events += from_port(port, keys, asked)
     if instance.get("allocations"):
         text = "placement holds an allocation for the server"
-        found.append(event(asked, "placement", "fact", text, keys=mine, fact="allocation", timeless=True))
-    return found
+        events.append(event(asked, "placement", "fact", text, keys=keys, fact="allocation", timeless=True))
+    return events
+
+
+def from_port(port, server_keys, asked):
+    events, about = [], {"keys": {**server_keys, "port": [port["id"]]}, "resolution_s": WHOLE_SECOND}
+    if port.get("created"):
+        at, text = seconds_of(port["created"]), "neutron's entry of the port"
+        events.append(event(at, "neutron", "fact", text, fact="port created", **about))
+    at = seconds_of(port["updated"]) if port.get("updated") else asked
+    text = f"the port is {port.get('status')} in revision {port.get('revision')}"
+    fields = {"status": port.get("status"), "binding": port.get("kind"), "on": port.get("host")}
+    return [*events, event(at, "neutron", "fact", text, fact="port state", **fields, **about)]
 
 
 def to_see(rule, _levels, _services):

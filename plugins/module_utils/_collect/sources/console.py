@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the guest wrote on its console."""
+"""The lines that the guest wrote on its console."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .source import Source
 
 
 def events(run, _reads):
-    """What the guest wrote, in the guest's own time: its uptime, moved to the clock of who read it.
+    """The lines by the control node's clock; the guest itself gives its uptime.
 
-    A line that was there at one look and not at the one before was written in between: each allows a range for the
-    moment at which the guest's clock was zero, and together they allow what all ranges share. Where all was there at
-    once, it is known only that the guest began after the boot was asked for.
+    A new line was written after the look before. So each new line gives a range for the moment at which the uptime was
+    zero, and the moment lies in what all ranges share. If all lines were there at the first look, only one thing is
+    sure: the guest began after the boot was requested.
     """
     boot, metadata = stage_of(run.record, "boot"), stage_of(run.record, "metadata")
     guest = metadata["details"].get("guest") or {}
@@ -25,30 +25,52 @@ def events(run, _reads):
     looks = [state for wait in metadata["waits"][:1] for state in wait["states"]]
     if not (steps and looks and boot.get("started")):
         return []
+    newest = max(step["uptime"] for step in steps.values())
+    ranges = zero_ranges(looks, steps) or [(seconds_of(boot["started"]), seconds_of(looks[-1]["at"]) - newest)]
+    low, high = common(ranges)
+    zero, error = (low + high) / 2, (high - low) / 2
+    about = {
+        "source": "console",
+        "resolution_s": 0.01,
+        "error_s": error,
+        "keys": {"server": run.keys.get("server", [])},
+    }
+    return [
+        event(
+            zero + step["uptime"],
+            "guest",
+            "console",
+            f"the guest wrote {name} after {step['uptime']} s",
+            step=name,
+            status=step.get("http_status"),
+            **about,
+        )
+        for name, step in steps.items()
+    ]
+
+
+def zero_ranges(looks, steps):
+    """(earliest, latest) moment of the guest's start, by each look that showed a new line."""
     ranges = []
     for look in looks:
         step = steps.get(look["state"].split()[0]) if look["resolution_s"] else None
         if step:
-            high = seconds_of(look["at"]) - step["uptime"]
-            ranges.append((high - look["resolution_s"], high))
-    newest = max(step["uptime"] for step in steps.values())
-    ranges = ranges or [(seconds_of(boot["started"]), seconds_of(looks[-1]["at"]) - newest)]
-    # The newest line at a look is the one named, so that ranges may miss each other by the time between two lines.
-    low, high = max(one[0] for one in ranges), min(one[1] for one in ranges)
-    low, high = (low, high) if low <= high else (min(one[0] for one in ranges), max(one[1] for one in ranges))
-    zero, error = (low + high) / 2, (high - low) / 2
-    return [
-        event(
-            zero + step["uptime"], "guest", "console", f"the guest wrote {name} after {step['uptime']} s",
-            source="console", resolution_s=0.01, error_s=error, keys={"server": run.keys.get("server", [])},
-            step=name, status=step.get("http_status"),
-        )
-        for name, step in steps.items()
-    ]  # fmt: skip
+            latest = seconds_of(look["at"]) - step["uptime"]
+            ranges.append((latest - look["resolution_s"], latest))
+    return ranges
+
+
+def common(ranges):
+    """The range that all ranges share, or else the one that spans them all."""
+    lows, highs = zip(*ranges)
+    if max(lows) <= min(highs):
+        return max(lows), min(highs)
+    # Of several new lines a look names the last: then ranges may miss each other by the time between two lines.
+    return min(lows), max(highs)
 
 
 def to_see(_rule, _levels, _services):
-    return None  # the run has looked at it to the end
+    return None  # the run has read the console to its end
 
 
 SOURCE = Source(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the hosts knew when they were read: libvirt, Open vSwitch, dnsmasq, the metadata proxy and Ceph."""
+"""Facts of the hosts when they were read: libvirt, Open vSwitch, dnsmasq, the metadata proxy and Ceph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..._record.shapes import event
 from .. import host_facts, log_formats
 from .source import Source
 
-# A cut-off second of Ceph's
+# Ceph cuts times to the second.
 WHOLE_SECOND = 1.0
 
 
@@ -21,96 +21,88 @@ def read(host, params):
 
 
 def events(run, _reads):
-    """What the hosts knew when they were read, as far as it has a time, or shows that something happened before."""
-    record, keys, found = run.record, run.keys, []
+    """The facts that have a time, or that show that something happened before they were read."""
+    record, keys, events = run.record, run.keys, []
     evidence = record.get("evidence")
     asked = seconds_of(evidence["finished"]) if evidence else None
-    # Each host was asked at some time in between.
-    slow = asked - seconds_of(evidence["started"]) if evidence else 0.0
+    # Each host was read at some time in between.
+    took = asked - seconds_of(evidence["started"]) if evidence else 0.0
     for host in record["hosts"]:
         facts = host["facts"]
         about = {"host": host["host"], "source": "host", "clock": host["host"]}
-        # When it was asked is known by the control node's clock, and all else by the host's own.
+        # The time of reading is by the control node's clock, and all other times are by the host's own.
         then = None if asked is None else asked + (host["clock_offset_s"] or 0)
-        found += from_domain(facts.get("domain"), keys, then, about)
+        events += from_domain(facts.get("domain"), keys, then, about)
         for port, interface in (facts.get("interfaces") or {}).items():
-            found += from_interface(port, interface, then, slow, about)
+            events += from_interface(port, interface, then, took, about)
         for port, dhcp in (facts.get("dhcp") or {}).items():
-            found += from_dhcp(port, dhcp, then, about)
+            events += from_dhcp(port, dhcp, then, about)
         for port, proxies in (facts.get("metadata") or {}).items():
-            found += from_proxies(port, proxies, about)
-        found += from_ceph(facts.get("ceph"), keys, then, facts.get("zone_s") or 0, about)
-    return found
+            events += from_proxies(port, proxies, about)
+        events += from_ceph(facts.get("ceph"), keys, then, facts.get("zone_s") or 0, about)
+    return events
 
 
 def from_domain(domain, keys, asked, about):
     process = (domain or {}).get("process")
     if not process:
         return []
-    mine = {"server": keys.get("server", [])}
+    server_keys = {"server": keys.get("server", [])}
     started, when = process["started"], {"resolution_s": 0.01}
     if started is None:
-        # It had ended before its start could be read.
+        # The process ended before its start could be read.
         started, when = asked, {"timeless": True}
     text = "the emulator's process of the instance was started"
-    found = [event(started, "libvirt", "fact", text, keys=mine, fact="process", **when, **about)]
+    events = [event(started, "libvirt", "fact", text, keys=server_keys, fact="process", **when, **about)]
     for disk in domain["disks"]:
         text = f"the domain's disk {disk['target']} is {disk['protocol'] or disk['type']} {disk['source']}"
-        volume = {"volume": [one for one in keys.get("volume", []) if one in str(disk["source"])]}
-        more = volume if volume["volume"] else {}
-        found.append(
-            event(
-                started, "libvirt", "fact", text, keys={**mine, **more}, fact="disk", protocol=disk["protocol"],
-                **when, **about,
-            )
-        )  # fmt: skip
-    monitors = {ip_of(one) for disk in domain["disks"] for one in disk.get("monitors") or []}
+        volumes = [volume for volume in keys.get("volume", []) if volume in str(disk["source"])]
+        disk_keys = {**server_keys, "volume": volumes} if volumes else dict(server_keys)
+        fields = {"keys": disk_keys, "fact": "disk", "protocol": disk["protocol"]}
+        events.append(event(started, "libvirt", "fact", text, **fields, **when, **about))
+    monitors = {ip_of(monitor) for disk in domain["disks"] for monitor in disk.get("monitors") or []}
     for peer in process.get("connections") or []:
         is_monitor = ip_of(peer) in monitors and peer.rpartition(":")[2] in ("3300", "6789")
-        what = "monitor" if is_monitor else "osd"
-        text = f"the emulator holds a connection to {peer}, of a Ceph {what.replace('osd', 'daemon')}"
-        found.append(event(asked, "qemu", "fact", text, keys=mine, fact=what, timeless=True, **about))
-    return found
+        fact, daemon = ("monitor", "monitor") if is_monitor else ("osd", "daemon")
+        text = f"the emulator holds a connection to {peer}, of a Ceph {daemon}"
+        events.append(event(asked, "qemu", "fact", text, keys=server_keys, fact=fact, timeless=True, **about))
+    return events
 
 
 def ip_of(peer):
-    """The address before a port: libvirt and ss write that of IPv6 each in its way."""
+    """The address before a port. libvirt and ss write IPv6 addresses in different ways."""
     return peer.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
 
 
-def from_interface(port, interface, asked, slow, about):
+def from_interface(port, interface, asked, took, about):
     if not interface:
         return []
-    mine = {"port": [port]}
+    keys = {"port": [port]}
     text = f"{interface['name']} lies on {interface['bridge']} with tag {interface['tag']}"
-    found = [event(asked, "openvswitch", "fact", text, keys=mine, fact="interface", timeless=True, **about)]
+    events = [event(asked, "openvswitch", "fact", text, keys=keys, fact="interface", timeless=True, **about)]
     flows = interface.get("flows") or {}
     if flows.get("count"):
         text = f"{flows['count']} flows for the port"
-        at, error = asked - slow / 2 - (flows.get("oldest_s") or 0), slow / 2 + 1.0
-        found.append(
-            event(at, "openvswitch", "fact", text, keys=mine, fact="flows", resolution_s=1.0, error_s=error, **about)
+        at, error = asked - took / 2 - (flows.get("oldest_s") or 0), took / 2 + 1.0
+        events.append(
+            event(at, "openvswitch", "fact", text, keys=keys, fact="flows", resolution_s=1.0, error_s=error, **about)
         )
-    return found
+    return events
 
 
 def from_dhcp(port, dhcp, asked, about):
-    found, mine = [], {"port": [port]}
+    events, keys = [], {"port": [port]}
     dhcp = dhcp or {}
     if dhcp.get("hosts"):
         text = "dnsmasq's file of hosts has the port's MAC address and its IP address"
-        found.append(event(asked, "dnsmasq", "fact", text, keys=mine, fact="host file", timeless=True, **about))
+        events.append(event(asked, "dnsmasq", "fact", text, keys=keys, fact="host file", timeless=True, **about))
     if dhcp.get("leases"):
         text = "dnsmasq has leased the address"
-        found.append(event(asked, "dnsmasq", "fact", text, keys=mine, fact="lease", timeless=True, **about))
+        events.append(event(asked, "dnsmasq", "fact", text, keys=keys, fact="lease", timeless=True, **about))
     for line in dhcp.get("log") or []:
-        found.append(
-            event(
-                line["at"], "dnsmasq", "dhcp", f"DHCP {line['kind']}", keys=mine, resolution_s=line["resolution_s"],
-                message=line["kind"], **about,
-            )
-        )  # fmt: skip
-    return found
+        fields = {"keys": keys, "resolution_s": line["resolution_s"], "message": line["kind"]}
+        events.append(event(line["at"], "dnsmasq", "dhcp", f"DHCP {line['kind']}", **fields, **about))
+    return events
 
 
 def from_proxies(port, proxies, about):
@@ -130,38 +122,34 @@ def from_proxies(port, proxies, about):
         )
         for proxy in proxies or []
         for request in proxy["requests"] or []
-    ]  # fmt: skip
+    ]
 
 
 def from_ceph(ceph, keys, asked, zone, about):
-    found = []
+    events = []
     for image in (ceph or {}).get("images") or []:
         if not image.get("exists"):
             continue
         name = f"{image['pool']}/{image['name']}"
-        mine = keys_in(image["name"].replace("_disk", "").replace("volume-", ""), keys)
+        image_keys = keys_in(image["name"].replace("_disk", "").replace("volume-", ""), keys)
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
         if image.get("created"):
-            # Ceph says it in the time of the host that was asked.
+            # Ceph writes the time in the zone of the host that asks.
             at = log_formats.spelled(image["created"], zone)
-            text = f"{name} was made{cloned}"
-            found.append(
-                event(
-                    at, "ceph", "fact", text, keys=mine, resolution_s=WHOLE_SECOND, fact="image", pool=image["pool"],
-                    clone=bool(image.get("parent")), **about,
-                )
-            )  # fmt: skip
+            fields = {"fact": "image", "pool": image["pool"], "clone": bool(image.get("parent"))}
+            made = {"keys": image_keys, "resolution_s": WHOLE_SECOND}
+            events.append(event(at, "ceph", "fact", f"{name} was made{cloned}", **made, **fields, **about))
         for watcher in image.get("watchers") or []:
             text = f"{name} is watched from {watcher}"
-            found.append(event(asked, "ceph", "fact", text, keys=mine, fact="watcher", timeless=True, **about))
-    return found
+            events.append(event(asked, "ceph", "fact", text, keys=image_keys, fact="watcher", timeless=True, **about))
+    return events
 
 
 def to_see(rule, _levels, _services):
     return f"ssh to the host of {rule['service']}"
 
 
-# What hosts know is in the record already, filed before a run is followed.
+# The facts of hosts are in the record already, filed before a run is followed.
 SOURCE = Source(
     name="host",
     tier=2,

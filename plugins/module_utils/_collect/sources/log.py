@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the services logged."""
+"""The lines that the services logged."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from .source import Source
 
 
 def read(host, params):
-    """None where the run is not followed. To read logs takes longer than to ask for anything else."""
+    """The logs of a host; None if the run is not followed. Logs take longer to read than anything else."""
     if not params["wanted"]:
         return None
     patient = host.patient()
-    found = log_files.told(patient, params["platform"].get("logs") or [], params["wanted"], params["offset_s"])
-    return {**found, "unread": patient.unread}
+    services = params["platform"].get("logs") or []
+    logs = log_files.read_packed(patient, services, params["wanted"], params["offset_s"])
+    return {**logs, "unread": patient.unread}
 
 
 def events(run, reads):
@@ -32,15 +33,15 @@ def from_line(logged, host, hosts):
     line["text"] = words_of(line, hosts)
     if line["kind"] == "http":
         line["caller"] = hosts.get(line.get("client"), line.get("client"))
-        return {**line, **times_of(line)} if line.get("seconds") is not None else line
+        return line if line.get("seconds") is None else {**line, **times_of(line)}
     if line.get("seconds"):
-        # A line that says how long something took is written at its end.
+        # A line with a duration is written at the end of it.
         return {**line, "at": line["at"] - float(line["seconds"]), "until": line["at"]}
     return line
 
 
 def times_of(request):
-    """When a request began and ended: a line is written at its end, but uwsgi and Apache write when it came."""
+    """The begin and end of a request: a line has the time of its end, but uwsgi and Apache write that of its begin."""
     seconds = request["seconds"]
     if request.get("began"):
         return {"until": request["at"] + seconds}
@@ -58,7 +59,7 @@ def to_see(rule, levels, services):
 
 
 def account(reads):
-    """What was read of each host's logs, and what was not and why."""
+    """The logs that were read on each host, and the reasons why others were not."""
     return [
         {
             "host": host,

@@ -11,7 +11,7 @@ from .source import Source
 
 
 def events(run, reads):
-    """A message is by the clock of the host that recorded it, and of the host that sent or took it."""
+    """A message has the clock of the host that recorded it, and belongs to the host that sent or took it."""
     return [
         event(**{**kept, "text": "", "host": run.hosts.get(kept["client"], host), "source": "queue", "clock": host})
         for host, read in reads.items()
@@ -24,7 +24,7 @@ def to_see(_rule, _levels, _services):
 
 
 def account(reads):
-    """What was recorded on each host that was to record, and what was not and why."""
+    """The number of messages from each host that was to record, and why some or all are missing."""
     return [
         {
             "host": host,

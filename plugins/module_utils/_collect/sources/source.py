@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What there is to say of a source of evidence, whichever it is."""
+"""The shape of a source of evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def nothing(_record):
 
 
 def whether_read(reads):
-    """Of each host why it was not read, or None."""
+    """The reason why each host was not read, or None."""
     return [
         {"host": host, "reason": (read.get("msg") if read else "it was not asked")}
         for host, read in sorted(reads.items())
@@ -25,21 +25,21 @@ def whether_read(reads):
 
 @dataclass(frozen=True)
 class Source:
-    """A kind of evidence: what it takes to see it, how it is read, and how it becomes events.
+    """A kind of evidence: the access it needs, how it is read, and how it becomes events.
 
-    name: as rules of flows and events name it.
-    tier: the access that it takes, where a rule says nothing else.
-    words: what an event of it is, in words; {} is its service.
-    fields: what events.jsonl has of its events besides what all of them have.
-    events(run, reads): its events. run is a Known; reads is host to what was read there. An event that is by the clock
-        of a host has the host's name in its field "clock".
+    name: the name in the rules of flows, and in events.
+    tier: the access that it needs, unless a rule names another.
+    words: the words for one of its events; {} is the service.
+    fields: the fields of its events in events.jsonl, besides the common fields.
+    events(run, reads): its events. run is a Context; reads is host to what was read there. An event that has a time by
+        the clock of a host names the host in its field "clock".
     to_see(rule, levels, services): what would show a step by this rule, or None. levels is service to the level at
-        which it logs, services are those whose logs were read.
-    of_others: whether its events may be those of others, too: one without an id of the run is no proof by itself.
-    read(host, params): on each host, with all else that is read there; what it returns is called returned there.
-    variable: what the playbook registers on the hosts that are asked; without it, all is in the record already.
-    wanted(record): what else its readers have to know.
-    account(reads): for the record, what was read and what was not; filed_as is the key of the record.
+        which it logs, services are the services whose logs were read.
+    of_others: whether its events may be of other boots: an event without an id of the run is not a proof by itself.
+    read(host, params): reads it on each host, together with the other sources; returned is the key of its result.
+    variable: the variable that the playbook registers on the hosts; without it, all is in the record already.
+    wanted(record): what its readers need to know besides.
+    account(reads): what was read and what was not, for the record; filed_as is the key of the record.
     """
 
     name: str
@@ -57,15 +57,15 @@ class Source:
     filed_as: str = "sources"
 
     def result(self, registered: dict[str, Any] | None):
-        """What was read on a host, out of what the playbook has registered there, or why it was not."""
+        """The result of a host in the variable that the playbook registered there, or why there is none."""
         if self.returned is None:
             return registered
         return registered[self.returned] if self.returned in (registered or {}) else registered
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of a run before its events are: its record, its ids, and the names of hosts by their addresses."""
+class Context:
+    """A run before its events are known: its record, its ids, and the names of hosts by their addresses."""
 
     record: dict[str, Any]
     keys: dict[str, list[str]]

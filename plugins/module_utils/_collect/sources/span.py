@@ -18,12 +18,12 @@ def wanted(record):
 
 
 def events(run, reads):
-    """A span is by the clock of the host that it is of."""
+    """A span has the clock of its own host."""
     trace = wanted(run.record)["trace"]
     names = hosts_by_name(run.record)
     return [
-        from_span(span, trace, names.get(span["host"], span["host"] or asked))
-        for asked, read in reads.items()
+        from_span(span, trace, names.get(span["host"], span["host"] or read_on))
+        for read_on, read in reads.items()
         for span in (read or {}).get("spans") or []
     ]
 
@@ -35,8 +35,8 @@ def from_span(span, trace, host):
 
 
 def words_of(span):
-    asked = f", asked by {span['caller']}" if span["kind"] == "http" and span["caller"] else ""
-    return " ".join([span["name"] or "span", *filter(None, (span.get(name) for name in FIELDS))]) + asked
+    asked_by = f", asked by {span['caller']}" if span["kind"] == "http" and span["caller"] else ""
+    return " ".join([span["name"] or "span", *filter(None, (span.get(name) for name in FIELDS))]) + asked_by
 
 
 def to_see(_rule, _levels, _services):
@@ -44,7 +44,7 @@ def to_see(_rule, _levels, _services):
 
 
 def account(reads):
-    """How many spans were read on the host that was asked for them, or why none were."""
+    """The number of spans that were read on the host that was asked, or the reason why there are none."""
     return [
         {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
         for host, read in sorted(reads.items())

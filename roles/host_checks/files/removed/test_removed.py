@@ -11,15 +11,17 @@ import time
 
 import pytest
 
-# How long agents may take to tidy up after the API has said that all is gone
+# Seconds that agents may take to tidy up after the instance is gone from the API
 SETTLE = float(os.environ.get("STACKPROOF_SETTLE") or 30)
-# How often something may be unreadable that vanishes while it is read
+# How often a read may fail, because its object vanishes during the read
 PATIENCE = 2
+# The agent's files, and their keys in the facts
+FILES = (("host", "hosts"), ("leases", "leases"))
 
 
 @pytest.fixture(scope="session")
 def record(run_record):
-    """That of the instance's run: nobody else remembers what is gone."""
+    """The record of the instance's run: nothing else remembers the instance."""
     if run_record is None:
         pytest.exit("Say what is gone: STACKPROOF_RUN=<directory of its run>.", 4)
     return run_record
@@ -73,7 +75,7 @@ def test_images(gone):
 
     def pick(here):
         images = here.fact("ceph", "the image", "the keyrings")["images"] or []
-        return [f"{one['pool']}/{one['name']}" for one in images if one["exists"]]
+        return [f"{image['pool']}/{image['name']}" for image in images if image["exists"]]
 
     left = gone(pick)
     assert not left, f"Ceph still has {', '.join(left)}"
@@ -84,26 +86,23 @@ def test_dhcp(gone, instance):
     """No DHCP agent has its host line or its lease any more."""
 
     def pick(here):
-        found = here.fact("dhcp", "the state", "the file").values()
-        return [f"{one['directory']}/{name}" for one in found for name, key in NAMES if one[key]]
+        facts = here.fact("dhcp", "the state", "the file").values()
+        return [f"{dhcp['directory']}/{file}" for dhcp in facts for file, key in FILES if dhcp[key]]
 
     left = gone(pick)
     assert not left, f"{' and '.join(left)} still have a line of {', '.join(port['mac'] for port in instance['ports'])}"
 
 
-NAMES = (("host", "hosts"), ("leases", "leases"))
-
-
 @pytest.mark.part("network")
 def test_proxy(gone, record, not_applicable):
     """The metadata proxy of a network that is gone is gone too."""
-    kept = not any(one["kind"] == "network" and one["made"] for stage in record["stages"] for one in stage["resources"])
-    if kept:
+    resources = [resource for stage in record["stages"] for resource in stage["resources"]]
+    if not any(resource["kind"] == "network" and resource["made"] for resource in resources):
         not_applicable("the network was not made by this run, so it stays")
 
     def pick(here):
-        found = here.fact("metadata", "the processes of haproxy").values()
-        return [proxy["owner"] for proxies in found for proxy in proxies if proxy["processes"]]
+        by_port = here.fact("metadata", "the processes of haproxy").values()
+        return [proxy["owner"] for proxies in by_port for proxy in proxies if proxy["processes"]]
 
     left = gone(pick)
     assert not left, f"haproxy still runs for {', '.join(left)}"

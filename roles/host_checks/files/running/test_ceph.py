@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pytest
 
 pytestmark = pytest.mark.part("ceph")
@@ -13,8 +15,8 @@ pytestmark = pytest.mark.part("ceph")
 
 @pytest.fixture
 def ceph(here, readings):
-    """What the first host that can ask Ceph says: the others would say the same."""
-    able = [one for one in readings if "ceph" in one.parts and one.facts.get("ceph", {}).get("user")]
+    """The facts of the first host that can ask Ceph: the other hosts have the same."""
+    able = [reading for reading in readings if "ceph" in reading.parts and reading.facts.get("ceph", {}).get("user")]
     if able and here is not able[0]:
         pytest.skip("elsewhere")
     return here.fact("ceph", "the keyrings")
@@ -22,8 +24,9 @@ def ceph(here, readings):
 
 @pytest.fixture
 def images(ceph, here, readings, not_applicable):
-    """The instance's images, of those that its domain really has in Ceph."""
-    disks = [disk for one in readings for disk in (one.facts.get("domain") or {"disks": []})["disks"]]
+    """The instance's images in Ceph, if its domain has disks there."""
+    domains = [reading.facts["domain"] for reading in readings if reading.facts.get("domain")]
+    disks = [disk for domain in domains for disk in domain["disks"]]
     local = [disk["source"] for disk in disks if disk["protocol"] != "rbd"]
     if disks and len(local) == len(disks):
         not_applicable(f"the instance's disks are {', '.join(map(str, local))}")
@@ -40,16 +43,16 @@ def test_parent(images, instance, not_applicable):
         not_applicable("the instance boots from a volume")
     if not url.startswith("rbd://"):
         not_applicable("Glance shows no place of the image in Ceph, so it was copied")
-    _fsid, pool, image, snapshot = url.removeprefix("rbd://").split("/")
-    root = next(one for one in images if one["name"].endswith("_disk"))
-    expected = f"{pool}/{image}@{snapshot}"
+    _fsid, pool, parent, snapshot = url.removeprefix("rbd://").split("/")
+    root = next(image for image in images if image["name"].endswith("_disk"))
+    expected = f"{pool}/{parent}@{snapshot}"
     assert root["parent"] == expected, f"{root['pool']}/{root['name']} stands on {root['parent']}, not on {expected}"
 
 
 def test_watchers(images, here, homes):
     """Each image is open once, on the compute host."""
     here.fact("ceph", "the watchers")
-    addresses = {address for one in homes for address in [one.address, *one.facts.get("addresses", [])]}
+    addresses = {address for home in homes for address in [home.address, *home.facts.get("addresses", [])]}
     for image in images:
         name, watchers = f"{image['pool']}/{image['name']}", image["watchers"]
         assert len(watchers) == 1, (
@@ -63,9 +66,9 @@ def test_osds(ceph, here):
     """The OSDs that hold the headers of its images are up."""
     here.fact("ceph", "the OSDs", "the place")
     down = [osd for osd, is_up in ceph["osds"].items() if not is_up]
-    hung = [one["what"] for one in here.unread if one["kind"] == "hung"]
+    hung = [entry["what"] for entry in here.unread if entry["kind"] == "hung"]
     assert not (down and hung), f"Ceph does not answer about {hung[0]}, and the OSDs {', '.join(down)} are down"
-    for image in (one for one in ceph["images"] if one["exists"]):
+    for image in filter(itemgetter("exists"), ceph["images"]):
         header = image["header"]
         wrong = [osd for osd in header["acting"] if str(osd) in down]
         assert header["acting"], f"the placement group {header['pg']} of {image['name']} has no OSD"
@@ -76,10 +79,10 @@ def test_osds(ceph, here):
 def test_health(here, record, not_applicable):
     """The cluster is no worse than before the run."""
     order = ["HEALTH_OK", "HEALTH_WARN", "HEALTH_ERR"]
-    before = next((one["health_before"] for one in record["hosts"] if one.get("health_before")), None)
+    before = next((host["health_before"] for host in record["hosts"] if host.get("health_before")), None)
     now = here.fact("ceph", "the health")["health"]
     if before is None:
         not_applicable("nobody asked before the run how Ceph was")
-    new = {name: said for name, said in now["checks"].items() if name not in before["checks"]}
+    new = {name: message for name, message in now["checks"].items() if name not in before["checks"]}
     worse = order.index(now["status"]) > order.index(before["status"])
     assert not (worse or new), f"Ceph was {before['status']} before the run and is {now['status']} now: {new}"

@@ -13,20 +13,20 @@ pytestmark = pytest.mark.part("compute")
 
 @pytest.fixture
 def home(here, homes):
-    """The host that runs the instance, as nova says."""
+    """The reading of the host that runs the instance, by nova."""
     if homes and here not in homes:
         pytest.skip("elsewhere")
     here.fact("names", "the host's name")
     if not homes:
-        pytest.skip("elsewhere")  # which is a check of its own, about the inventory
+        pytest.skip("elsewhere")  # a check of the inventory fails then
     return here
 
 
 @pytest.fixture
 def domain(home, server):
-    found = home.fact("domain", "the domain")
-    assert found, f"libvirt on {home.name} has no domain {server['id']}"
-    return found
+    domain = home.fact("domain", "the domain")
+    assert domain, f"libvirt on {home.name} has no domain {server['id']}"
+    return domain
 
 
 def disk_of(domain, name):
@@ -49,9 +49,8 @@ def test_home(here, homes, server):
         assert not domain, f"{here.name} has a domain {server['id']} too, though nova says it is on another host"
         return
     assert domain, f"nova says that the server {server['id']} is on {here.name}, but libvirt there has no such domain"
-    state = domain["state"]
-    said = f"{state['name']} ({state['reason']})"
-    assert state["name"] == "running", f"the domain {domain['name']} on {here.name} is {said}, not running"
+    state, reason = domain["state"]["name"], domain["state"]["reason"]
+    assert state == "running", f"the domain {domain['name']} on {here.name} is {state} ({reason}), not running"
     assert domain["process"], f"no process runs the domain {domain['name']} on {here.name}"
 
 
@@ -96,22 +95,22 @@ def test_taps(domain, home, instance, host):
     for port in instance["ports"]:
         assert port["mac"] in taps, f"{domain['name']} on {home.name} has no interface {port['mac']}"
         tap, network = taps[port["mac"]]["tap"], networks[port["network"]]
-        # The socket of a port that is all in user space is no link.
+        # A port in user space has a socket, not a link.
         is_link = not tap.startswith("vhu")
         assert not is_link or host.file(f"/sys/class/net/{tap}").exists, f"{home.name} has no link {tap}"
-        found = home.fact("interfaces", "the interface", "the port's tag", "the link")[port["id"]]
-        assert found, f"Open vSwitch on {home.name} has no interface for the port {port['id']}"
-        # With the hybrid firewall a bridge lies between tap... of libvirt and qvo... of Open vSwitch.
-        assert found["name"][3:] == tap[3:], (
-            f"the port {port['id']} is {found['name']} in Open vSwitch, but {tap} in libvirt"
+        interface = home.fact("interfaces", "the interface", "the port's tag", "the link")[port["id"]]
+        assert interface, f"Open vSwitch on {home.name} has no interface for the port {port['id']}"
+        # With the hybrid firewall a bridge is between tap... of libvirt and qvo... of Open vSwitch.
+        assert interface["name"][3:] == tap[3:], (
+            f"the port {port['id']} is {interface['name']} in Open vSwitch, but {tap} in libvirt"
         )
-        assert not found["error"], f"Open vSwitch on {home.name} says of {tap}: {found['error']}"
-        assert found["bridge"] == "br-int", f"{tap} on {home.name} is on {found['bridge']}, not on br-int"
+        assert not interface["error"], f"Open vSwitch on {home.name} says of {tap}: {interface['error']}"
+        assert interface["bridge"] == "br-int", f"{tap} on {home.name} is on {interface['bridge']}, not on br-int"
         # OVN keeps networks apart by its own datapaths.
-        wired = found["by_ovn"] or found["tag"] not in (None, 4095)
+        wired = interface["by_ovn"] or interface["tag"] not in (None, 4095)
         assert wired, f"{tap} on {home.name} has no VLAN: the agent has not wired it"
         if is_link:
-            assert_up(found["link"], tap, home, network["mtu"])
+            assert_up(interface["link"], tap, home, network["mtu"])
 
 
 def assert_up(link, tap, home, mtu):

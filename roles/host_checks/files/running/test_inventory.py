@@ -9,12 +9,13 @@ from __future__ import annotations
 
 def test_inventory(readings, homes, server):
     """One compute host of the inventory is the one that nova says runs the instance."""
-    computes = [one for one in readings if "compute" in one.parts]
+    computes = [reading for reading in readings if "compute" in reading.parts]
     if not homes:
-        for one in computes:
-            one.fact("names", "the host's name")
-    known = ", ".join(f"{one.name} (calls itself {', '.join(one.facts['names'])})" for one in computes if one.facts)
+        for compute in computes:
+            compute.fact("names", "the host's name")
+    read = [host for host in computes if host.facts]
+    listed = ", ".join(f"{host.name} (calls itself {', '.join(host.facts['names'])})" for host in read)
     named = server["host"] or f"a host that it shows as {server['host_id']}"
-    assert homes, f"nova says that the instance is on {named}; the inventory's compute hosts are {known or 'none'}"
-    names = " and ".join(one.name for one in homes)
+    assert homes, f"nova says that the instance is on {named}; the inventory's compute hosts are {listed or 'none'}"
+    names = " and ".join(home.name for home in homes)
     assert len(homes) == 1, f"{names} both call themselves as nova calls the instance's host"

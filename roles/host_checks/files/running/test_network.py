@@ -16,23 +16,27 @@ pytestmark = pytest.mark.part("network")
 
 @pytest.fixture
 def served(here, instance, not_applicable):
-    """(port, its network, what this host's DHCP agent has of it) of the ports that this host must serve."""
-    found = []
+    """(port, network, facts of this host's DHCP agent) of each port that this host must serve."""
+    served = []
     facts = here.fact("dhcp", "the processes of dnsmasq", "the state", "the file")
     networks = {network["id"]: network for network in instance["networks"]}
-    with_dhcp = [port for port in instance["ports"] if any(one["dhcp"] for one in networks[port["network"]]["subnets"])]
+    with_dhcp = [port for port in instance["ports"] if has_dhcp(networks[port["network"]])]
     if not with_dhcp:
         not_applicable("DHCP is off on the instance's subnets")
     if all(networks[port["network"]]["distributed"] for port in with_dhcp):
         not_applicable("OVN answers DHCP by itself, there is no dnsmasq")
     for port in with_dhcp:
         network = networks[port["network"]]
-        mine = places.serves_dhcp(network, here.names)
-        if mine or (mine is None and facts[port["id"]]["directory"]):
-            found.append((port, network, facts[port["id"]]))
-    if not found:
+        serves = places.serves_dhcp(network, here.names)
+        if serves or (serves is None and facts[port["id"]]["directory"]):
+            served.append((port, network, facts[port["id"]]))
+    if not served:
         pytest.skip("elsewhere")
-    return found
+    return served
+
+
+def has_dhcp(network):
+    return any(subnet["dhcp"] for subnet in network["subnets"])
 
 
 def test_dnsmasq(served, here):
@@ -70,28 +74,20 @@ def test_ack(served, here, record, not_applicable):
     """dnsmasq's log has an ACK of the port's address to its MAC."""
     here.fact("dhcp", "the log of dnsmasq")
     for port, _network, dhcp in served:
-        said = dhcp["log"]
-        if not said and record.get("run_id") is None:
+        messages = dhcp["log"]
+        if not messages and record.get("run_id") is None:
             not_applicable("the log no longer has the time at which the instance booted")
-        kinds = ", ".join(one["kind"] for one in said) or "nothing"
-        acks = [one for one in said if one["kind"] == "ACK" and one["address"] in port["addresses"]]
+        kinds = ", ".join(message["kind"] for message in messages) or "nothing"
+        acks = [message for message in messages if message["kind"] == "ACK" and message["address"] in port["addresses"]]
         assert acks, f"dnsmasq on {here.name} has said to {port['mac']}: {kinds}, but no ACK of {port['addresses']}"
 
 
 def test_options(served, here):
     """dnsmasq gives out the gateway, the routes and the MTU that Neutron says."""
     for _port, network, dhcp in served:
-        lines = dhcp["options"] or []
-        for subnet in (one for one in network["subnets"] if one["dhcp"] and one["version"] == 4):
-            mine = [line for line in lines if f"subnet-{subnet['id']}," in line]
-            routers = [line.rpartition(",")[2] for line in mine if "option:router" in line]
-            gateway = [subnet["gateway"]] if subnet["gateway"] else []
-            assert [one for one in routers if one != "option:router"] == gateway, (
-                f"dnsmasq on {here.name} gives the router {routers} for {subnet['cidr']}, Neutron says {gateway}"
-            )
-            routes = [line for line in mine if "classless-static-route," in line]
-            missing = [route for route in subnet["routes"] if not any(route in line for line in routes)]
-            assert not missing, f"dnsmasq on {here.name} does not give the routes {missing} of {subnet['cidr']}"
+        for subnet in network["subnets"]:
+            if subnet["dhcp"] and subnet["version"] == 4:
+                assert_options(subnet, dhcp["options"] or [], here)
         for process in dhcp["processes"]:
             given = " ".join(process["options"])
             assert given.endswith(f"option:mtu,{network['mtu']}"), (
@@ -99,17 +95,28 @@ def test_options(served, here):
             )
 
 
+def assert_options(subnet, options, here):
+    lines = [line for line in options if f"subnet-{subnet['id']}," in line]
+    routers = [line.rpartition(",")[2] for line in lines if "option:router" in line]
+    gateway = [subnet["gateway"]] if subnet["gateway"] else []
+    assert [router for router in routers if router != "option:router"] == gateway, (
+        f"dnsmasq on {here.name} gives the router {routers} for {subnet['cidr']}, Neutron says {gateway}"
+    )
+    routes = [line for line in lines if "classless-static-route," in line]
+    missing = [route for route in subnet["routes"] if not any(route in line for line in routes)]
+    assert not missing, f"dnsmasq on {here.name} does not give the routes {missing} of {subnet['cidr']}"
+
+
 def test_metadata_proxy(here, readings, instance, not_applicable):
     """A metadata proxy of the network or its router runs, and has answered the instance's last request."""
     if all(network["distributed"] for network in instance["networks"]):
         not_applicable("OVN has agents of its own for metadata, on the compute hosts")
     here.fact("metadata", "the processes of haproxy")
-    able = [one for one in readings if "network" in one.parts]
-    proxies = [(one, proxy) for one in able for found in one.facts.get("metadata", {}).values() for proxy in found]
-    running = [(one, proxy) for one, proxy in proxies if proxy["processes"]]
-    owners = sorted({proxy["owner"] for _one, proxy in proxies})
+    proxies = [(reading, proxy) for reading in readings for proxy in proxies_of(reading)]
+    running = [(reading, proxy) for reading, proxy in proxies if proxy["processes"]]
+    owners = sorted({proxy["owner"] for _reading, proxy in proxies})
     assert running, f"no host runs a metadata proxy for {' or '.join(owners)}"
-    asked = [(one, proxy) for one, proxy in running if proxy["requests"]]
+    asked = [(reading, proxy) for reading, proxy in running if proxy["requests"]]
     if (asked[0][0] if asked else running[0][0]) is not here:
         pytest.skip("elsewhere")
     here.fact("metadata", "the log of the metadata proxy")
@@ -119,3 +126,9 @@ def test_metadata_proxy(here, readings, instance, not_applicable):
     assert last["status"] == 200, (
         f"the metadata proxy on {here.name} has answered {addresses[0]} {last['status']} at last"
     )
+
+
+def proxies_of(reading):
+    if "network" not in reading.parts:
+        return []
+    return [proxy for proxies in reading.facts.get("metadata", {}).values() for proxy in proxies]

@@ -100,7 +100,7 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     ]
     assert warned == [
         "c1 is unreachable: ssh: no",
-        "n1 was not read wholly: the domain: sudo refuses: virsh: sudo: no",
+        "n1 was read only in part: the domain: sudo refuses: virsh: sudo: no",
     ]
     filed = record(asked)
     assert [one["host"] for one in filed["hosts"]] == ["c1", "c2", "n1"]

@@ -124,7 +124,7 @@ def test_a_full_file_is_said(host, monkeypatch):
 def test_tracing_of_somebody_else_is_said(host):
     host.foreign = True
     assert host.run("started")["foreign"]
-    assert host.warned == ["tracing of the broker had been on before, and stays on"]
+    assert host.warned == ["tracing of the broker was on before, and stays on"]
 
 
 def test_a_recorder_that_does_not_start_is_undone_and_says_why(host):
@@ -164,7 +164,7 @@ def test_only_root_may(host, monkeypatch):
 @pytest.mark.parametrize("run_id", ["", "../etc", "a b", "a;b", "-a", "a/b"])
 def test_a_run_id_that_is_none_is_refused(host, run_id):
     result = host.run("started", run_id=run_id)
-    assert "is no run id" in result["msg"]
+    assert "is not a run id" in result["msg"]
     assert host.asked == []
 
 

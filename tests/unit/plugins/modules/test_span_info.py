@@ -75,7 +75,7 @@ def test_a_file_that_names_no_place_is_said(call, tmp_path, text):
         path.write_text(text)
     result = call(module, trace="a-trace", config=str(path))
     assert result["failed"]
-    assert f"{path} names no place" in result["msg"]
+    assert f"{path} does not name the place" in result["msg"]
 
 
 def test_a_place_that_does_not_answer_is_said_without_its_password(call, library, config):

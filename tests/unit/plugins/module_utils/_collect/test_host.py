@@ -63,7 +63,7 @@ def test_it_does_not_count_with_other_errors_or_none(replay, errors):
 )
 def test_sudo_that_refuses_is_told_from_a_command_that_fails(replay, said):
     found = asking(replay(None, {**SUDO, "ls": (1, "", said + "\n")}), "ls", "/etc")
-    assert (found.kind, found.command, found.said) == ("refused", "sudo -n ls /etc", said)
+    assert (found.kind, found.command, found.output) == ("refused", "sudo -n ls /etc", said)
     assert str(found) == f"sudo refuses: sudo -n ls /etc: {said}"
 
 
@@ -95,14 +95,14 @@ def test_a_command_that_is_missing_is_told_from_one_that_does_not_find_something
 
 def test_a_container_program_that_is_missing_is_said_to_be(replay, platform):
     found = asking(replay("containers", prefixes=platform("kolla")["prefixes"]), "ls", "/etc/ceph", part="ceph")
-    assert (found.kind, found.said) == ("missing", "sudo: docker: command not found")
+    assert (found.kind, found.output) == ("missing", "sudo: docker: command not found")
 
 
 def test_a_failure_says_what_the_command_said_or_how_it_ended(replay):
     answers = {"one": (3, "on its\n output", ""), "two": (4, "out", "x" * 400), "three": (5, "", "")}
     host = replay(None, {"id -u": "0", **answers})
-    assert asking(host, "one").said == "on its output"
-    assert asking(host, "two").said == "x" * 300
+    assert asking(host, "one").output == "on its output"
+    assert asking(host, "two").output == "x" * 300
     assert str(asking(host, "three", "more")) == "failed: three more: exit status 5"
 
 

@@ -469,12 +469,12 @@ def test_bytes_that_are_no_text_do_no_harm():
     ],
 )
 def test_a_query_tells_what_is_ours_or_a_plain_name_only(path, told):
-    assert log_formats.told_path(path, {SERVER: "server"}) == told
+    assert log_formats.masked_path(path, {SERVER: "server"}) == told
 
 
 def test_a_long_path_and_a_long_query_are_cut():
-    assert len(log_formats.told_path("/" + "a" * 10_000, {})) == 300
-    assert len(log_formats.told_path("/a?" + "b=c&" * 10_000, {})) < 2100
+    assert len(log_formats.masked_path("/" + "a" * 10_000, {})) == 300
+    assert len(log_formats.masked_path("/a?" + "b=c&" * 10_000, {})) < 2100
 
 
 MESSAGE = f"[instance: {SERVER}] Claim successful on node compute2"

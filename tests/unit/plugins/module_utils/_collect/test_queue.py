@@ -34,7 +34,7 @@ def run():
 
 @pytest.fixture
 def kept():
-    return [firehose.told(one["at"], one["key"], one["headers"], one["body"]) for one in FRAMES]
+    return [firehose.summary(one["at"], one["key"], one["headers"], one["body"]) for one in FRAMES]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_secret_in_the_place_of_a_name_is_not_kept(field):
     message[field] = "gAAAAA-Planted Secret"
     body = json.dumps({"oslo.version": "2.0", "oslo.message": json.dumps(message)})
     headers = {**frame["headers"], "routing_keys": ["planted secret"], "connection": "planted secret -> there"}
-    told = firehose.told(1.0, "publish.nova", headers, body)
+    told = firehose.summary(1.0, "publish.nova", headers, body)
     assert "lanted" not in json.dumps(told)
 
 
@@ -65,8 +65,8 @@ def test_a_secret_in_the_place_of_a_name_is_not_kept(field):
     "body", ["", "no json", "{}", "[]", '{"oslo.message": "no json"}', '{"oslo.message": 7}', '{"oslo.message": "[7]"}']
 )
 def test_what_is_no_message_of_openstack_is_not_kept(body):
-    assert firehose.told(1.0, "publish.x", {}, body) is None
-    assert firehose.told(1.0, "publish.x", {}, "x" * (firehose.LONGEST + 1)) is None
+    assert firehose.summary(1.0, "publish.x", {}, body) is None
+    assert firehose.summary(1.0, "publish.x", {}, "x" * (firehose.LONGEST + 1)) is None
 
 
 def test_a_message_is_told_by_who_sends_it_and_who_takes_it(read):

@@ -164,7 +164,7 @@ def test_a_signal_that_stopped_its_processes_freezes_a_unit(read, ps, state):
 
 def test_states_of_processes_are_by_unit(replay):
     said = "ceph-osd@0.service              Ssl\n-                               I\nceph-osd@0.service T+\n\n"
-    assert units.processes(replay(None, {"ps": said})) == {"ceph-osd@0.service": ["S", "T"], "-": ["I"], "": [""]}
+    assert units.process_states(replay(None, {"ps": said})) == {"ceph-osd@0.service": ["S", "T"], "-": ["I"], "": [""]}
 
 
 def test_a_unit_of_a_template_is_known_by_its_pattern(read):
