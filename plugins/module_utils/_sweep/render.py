@@ -11,7 +11,7 @@ import re
 from .._record.clock import parse
 from .._record.run import STAGES
 from .._report import text
-from .._report.page import RESULTS, scrubbed, share, span, template
+from .._report.page import RESULTS, duration, scrubbed, share, template
 from .sweep import alike
 
 PAGE = "sweep.html"
@@ -138,7 +138,7 @@ def view(record):
         "cloud": record["cloud"],
         "verdict": {**record["verdict"], "word": RESULTS[record["verdict"]["result"]]},
         "started": f"{parse(record['started']):%Y-%m-%d %H:%M:%S} UTC",
-        "duration": span(record["duration_s"]) or "not finished",
+        "duration": duration(record["duration_s"]) or "not finished",
         "at_once": record["at_once"],
         "passed": sum(target["result"] == "pass" for target in record["targets"]),
         "stages": [{"name": name, "usual": usual.get(name)} for name in STAGES],
@@ -168,7 +168,7 @@ def target_view(target, slow, longest):
             {
                 "stage": name,
                 "status": stage["status"] if stage else "skipped",
-                "seconds": span(stage["seconds"]) if stage and stage["status"] != "skipped" else None,
+                "seconds": duration(stage["seconds"]) if stage and stage["status"] != "skipped" else None,
                 "reason": stage["reason"] if stage else None,
                 "slow": slow.get((target["name"], name)),
             }
@@ -179,7 +179,7 @@ def target_view(target, slow, longest):
         "result": target["result"],
         "reason": None if target["result"] == "pass" else target["reason"],
         "href": f"{target['directory']}/{text.PAGE}" if target["directory"] else None,
-        "duration": span(target["duration_s"]),
+        "duration": duration(target["duration_s"]),
         "width": share(target["duration_s"] or 0, longest),
         "cells": cells,
     }
