@@ -52,7 +52,7 @@ def test_a_line_of_a_worker_names_the_request_and_the_server_of_a_boot(message, 
 )
 def test_how_a_boot_ended_is_what_nova_says(message, outcome):
     boots = related.boots_in([CLAIM, line(9, message)])
-    assert [one["outcome"] for one in boots] == [outcome]
+    assert [boot["outcome"] for boot in boots] == [outcome]
 
 
 def test_a_boot_begins_when_its_request_came():
@@ -73,7 +73,7 @@ def test_another_request_for_a_server_is_no_boot(message):
 
 def test_a_request_for_several_servers_is_a_boot_of_each():
     boots = related.boots_in([CLAIM, line(5, f"[instance: {OTHER}] Claim successful on node a")])
-    assert [(one["server"], one["siblings"]) for one in boots] == [(OTHER, 1), (SERVER, 1)]
+    assert [(boot["server"], boot["siblings"]) for boot in boots] == [(OTHER, 1), (SERVER, 1)]
 
 
 def grown(*lines):
