@@ -105,9 +105,9 @@ def test_an_endpoint_is_asked_once_and_after_all_else(look, cloud):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"network": "provider-1"}, "take as network is no list of names: 'provider-1'"),
-        ({"zone": [1, 2]}, "take as zone is no list of names: [1, 2]"),
-        ({"volume_type": None}, "take as volume_type is no list of names: None"),
+        ({"network": "provider-1"}, "the values of network for the sweep are not a list of names: 'provider-1'"),
+        ({"zone": [1, 2]}, "the values of zone for the sweep are not a list of names: [1, 2]"),
+        ({"volume_type": None}, "the values of volume_type for the sweep are not a list of names: None"),
         ({"flavour": ["a"]}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
     ],
 )

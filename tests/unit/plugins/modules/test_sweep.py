@@ -66,8 +66,8 @@ def test_the_same_id_twice_is_refused(sweep):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sweep_id": "Mine"}, "is no sweep id"),
-        ({"values": {"zone": "nova"}}, "what a sweep is to take as zone is no list of names: 'nova'"),
+        ({"sweep_id": "Mine"}, "is not a sweep id"),
+        ({"values": {"zone": "nova"}}, "the values of zone for the sweep are not a list of names: 'nova'"),
         ({"values": {"flavour": ["a"]}}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
     ],
 )

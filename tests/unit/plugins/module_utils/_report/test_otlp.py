@@ -23,9 +23,7 @@ def record():
 def services(record):
     by_service = {}
     for resource in otlp.spans(record)["resourceSpans"]:
-        about = {
-            pair["key"]: pair["value"]["stringValue"] for pair in resource["resource"]["attributes"]
-        }
+        about = {pair["key"]: pair["value"]["stringValue"] for pair in resource["resource"]["attributes"]}
         by_service[about["service.name"]] = resource["scopeSpans"][0]["spans"]
     return by_service
 

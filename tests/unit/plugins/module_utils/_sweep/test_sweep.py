@@ -69,7 +69,7 @@ def test_what_cannot_be_varied_is_refused():
 
 @pytest.mark.parametrize("sweep_id", ["A", "a", "x" * 32, "a b c"])
 def test_an_id_that_is_none_is_refused(sweep_id):
-    with pytest.raises(StageError, match="is no sweep id: 3 to 31 small letters"):
+    with pytest.raises(StageError, match="is not a sweep id: 3 to 31 small letters"):
         sweep.targets_of(["c1"], {}, sweep_id)
 
 
