@@ -130,7 +130,7 @@ def test_a_time_without_a_boot_is_said_with_the_time_of_the_logs(read, bundle, s
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("yesterday", "'yesterday' is no time that is"), ("25:00", "is no time")]
+    ("text", "message"), [("yesterday", "'yesterday' is not a time that is"), ("25:00", "is not a time")]
 )
 def test_a_text_that_is_not_a_time_is_refused(read, bundle, text, message):
     bundle.write()
@@ -148,7 +148,7 @@ def test_a_request_that_made_no_server_is_said(read, bundle):
     bundle.write()
     message = read(request_id="req-c00f9e93-4d51-493e-b32f-1f9e2ada06a8")
     assert (
-        "is no request for a server: it is known to neutron-dhcp-agent, neutron-l2-agent, neutron-server only"
+        "is not a request for a server: it is known to neutron-dhcp-agent, neutron-l2-agent, neutron-server only"
         in message
     )
 
@@ -281,7 +281,7 @@ def test_a_zone_that_is_not_said_is_doubted(read, bundle):
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "5 hours", "../etc/passwd"])
 def test_a_zone_that_is_none_is_said(read, bundle, zone):
     bundle.write()
-    assert "is no time zone that is known here" in read(server_id=bundle.boot.server, time_zone=zone)
+    assert "is not a time zone that is known here" in read(server_id=bundle.boot.server, time_zone=zone)
 
 
 def test_a_log_of_a_service_that_nobody_knows_is_carried_along(read, bundle):
@@ -440,10 +440,10 @@ def test_an_archive_is_said_with_the_command_that_unpacks_it(read, bundle, tmp_p
         archive.writestr("a", "b")
     (tmp_path / "one.log").write_text("a\n")
     message = read(tmp_path / "logs.tar.xz")
-    assert message.startswith(f"{tmp_path}/logs.tar.xz is an archive, and no directory of logs. Unpack it first")
+    assert message.startswith(f"{tmp_path}/logs.tar.xz is an archive, and not a directory of logs. Unpack it first")
     assert message.endswith(f"mkdir bundle && tar -xf {tmp_path}/logs.tar.xz -C bundle")
     assert "unzip" in read(tmp_path / "logs.zip")
-    assert "is a file, and no directory of logs. Give the directory that it lies in." in read(tmp_path / "one.log")
+    assert "is a file, and not a directory of logs. Give the directory that it lies in." in read(tmp_path / "one.log")
 
 
 def test_only_one_id_can_be_given(call, bundle, bundle_options):
