@@ -28,11 +28,11 @@ def measure(monkeypatch):
     """Return a function that asks a host whose answers, and the times before and after each of them, are given."""
 
     def run(answers, times=()):
-        said, clock, asked = iter(answers), iter(times or range(100)), []
+        given, clock, asked = iter(answers), iter(times or range(100)), []
 
         def execute(_self, command, sudoable):
             asked.append((command, sudoable))
-            out, errors = next(said)
+            out, errors = next(given)
             return {"rc": 0, "stdout": out, "stderr": errors}
 
         monkeypatch.setattr(plugin, "time", SimpleNamespace(time=lambda: next(clock)))
@@ -52,10 +52,10 @@ def test_the_answer_that_came_back_soonest_counts(measure):
 
 
 @pytest.mark.parametrize(
-    ("out", "errors", "said"),
+    ("out", "errors", "output"),
     [("1795258881.N\n", "", "1795258881.N"), ("", "sh: date: not found\n", "sh: date: not found"), ("", "", "")],
 )
-def test_a_host_without_such_a_date_is_said(measure, out, errors, said):
+def test_a_host_without_such_a_date_is_said(measure, out, errors, output):
     result = measure([("1.5", ""), (out, errors)])
     assert result["failed"] is True
-    assert result["msg"] == f"date says no time with fractions of a second: {said}"
+    assert result["msg"] == f"date did not print a time with fractions of a second: {output}"
