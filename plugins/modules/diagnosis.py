@@ -16,7 +16,7 @@ description:
 extends_documentation_fragment: [stackproof.provision._attributes.writes]
 options:
   bundle:
-    description: What M(stackproof.provision.bundle_info) has returned.
+    description: The C(bundle) that M(stackproof.provision.bundle_info) has returned.
     type: dict
     required: true
   flows:

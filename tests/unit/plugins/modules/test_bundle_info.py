@@ -55,7 +55,7 @@ def count(result):
 
 @pytest.fixture
 def usual(read, bundle):
-    """What is read of the bundle in the plainest layout."""
+    """The bundle as it is read in the plainest layout."""
     bundle.write()
     return read()
 
@@ -224,7 +224,7 @@ def test_one_file_of_syslog_is_told_apart_by_its_lines(read, bundle, usual, tmp_
     assert set(result["hosts"]) == FIVE
     assert (result["host"], result["boot"]["request"]) == ("compute2", bundle.boot.request)
     assert {"nova-compute", "neutron-l2-agent"} <= {name for name, _path in sources(result, "compute2")}
-    # What a web server has written in its own form is older than the line of syslog by no more than a second.
+    # The time in a web server's own line is at most a second before that of the line of syslog.
     wrong = {host: abs(count(result)[host] - many) for host, many in count(usual).items()}
     assert max(wrong.values()) <= 2
 
@@ -382,7 +382,7 @@ def test_a_flood_is_not_whole(read, bundle, monkeypatch):
 
 @pytest.mark.parametrize("bomb", ["x" * 750_000, "x\n" * 375_000], ids=["one line", "many lines"])
 def test_a_small_file_that_has_no_end_is_read_so_far_and_not_whole(read, bundle, monkeypatch, bomb):
-    """What comes before counts."""
+    """The lines before it count."""
     monkeypatch.setattr(bundle_lines, "LARGEST", 1 << 18)
     bundle.write()
     path = bundle.top / "compute2/var/log/nova/nova-compute.log"
@@ -486,6 +486,6 @@ def test_a_line_with_a_far_time_is_left_out_and_said(read, bundle, usual, tmp_pa
     result = read(bundle.top)
     assert time.monotonic() - begun < 5
     assert (result["began"], result["until"], count(result)) == (usual["began"], usual["until"], count(usual))
-    # Nobody can reckon with the first and the last days of the calendar: they are no time at all.
+    # Python cannot calculate with the first and the last days of the calendar: they do not count as times.
     doubt = f"a line of nova-compute on compute2 on this boot is of {year}-12-31"
     assert [doubt in text for text in result["doubts"]] == ([] if year in ("0001", "9999") else [True])

@@ -52,7 +52,7 @@ def wrong(result):
 
 def test_a_cloud_that_is_well(look, cloud):
     result = look()
-    # What the recorded catalogue has beside the services that are played here does not answer.
+    # The recorded catalogue has endpoints of services that are not played here: they do not answer.
     assert {name for name in wrong(result) if "answers at" not in name} == set()
     assert (result["hosts"], result["left_out"], result["changed"]) == (["compute1", "compute2"], [], False)
     components = {check["component"] for check in result["checks"]}

@@ -51,7 +51,7 @@ def earlier():
 
 
 class Parsed(HTMLParser):
-    """What a page consists of; anything that does not close what it opened fails."""
+    """The parts of a page; an element that is not closed fails."""
 
     def __init__(self, text):
         super().__init__()
@@ -136,7 +136,7 @@ def test_a_pass_says_so_first(followed):
 def test_a_failure_says_where_and_what(refused):
     view = page_module.view(refused)["verdict"]
     assert (view["word"], view["where"]) == ("Failed", [("stage", "boot")])
-    # What the cloud said, and the hint, are in the sentence already.
+    # The sentence has the words of the cloud and the hint already.
     assert [name for name, _text in view["error"]] == ["kind", "HTTP status", "request id"]
     page = check_sound(rendered(refused))
     assert "was not followed" in page.text
@@ -318,7 +318,7 @@ def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlie
         name: [mark.get("class") for mark in svg if mark.tag in ("circle", "path")] for name, svg in panels.items()
     }
     assert marks["boot"][-1] == "this well"
-    # One that broke off waited so long that it is beyond the axis.
+    # A run that broke off waited so long that it is beyond the axis.
     assert (marks["whole run"].count("bad cross"), marks["whole run"].count("bad")) == (4, 1)
     for svg in panels.values():
         for dot in svg.iter("circle"):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What readers get of a sweep: lines, JUnit and a page, for two targets and for a hundred."""
+"""The lines, JUnit and the page of a sweep, for two targets and for a hundred."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_junit_has_a_case_for_each_host_and_stage(sweep):
     failed = [(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None]
     assert len(failed) == int(suite.get("failures")) == 2
     assert failed[1] == ("stackproof.before", DOWN["name"])
-    # What the stage says is not said once more of the run.
+    # The failure of the stage is not repeated for the run.
     assert failed[0][0] == "stackproof.c2" and failed[0][1] in run.STAGES
     assert int(suite.get("skipped")) == sum(case.find("skipped") is not None for case in suite) > 0
 

@@ -100,7 +100,7 @@ def test_a_thousand_long_names_have_keys_of_their_own():
     assert max(len(target["run_id"]) for target in targets) <= 40
 
 
-# What came of it
+# After the runs
 
 
 @pytest.fixture
