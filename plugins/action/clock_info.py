@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measures a host's clock over the connection itself: to start a module takes longer than clocks differ."""
+"""Measures a host's clock over the connection itself, as the start of a module takes longer than clocks differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOKS = 3
 
 
 def difference(before, there, after):
-    """(offset, error) of a clock that showed something at a time between two of ours."""
+    """(offset, error) of a clock that was read between two times of ours."""
     return there - (before + after) / 2, (after - before) / 2
 
 
@@ -32,7 +32,7 @@ class ActionModule(ActionBase):
             try:
                 measured.append(difference(before, float(answer["stdout"].strip()), after))
             except ValueError:
-                said = (answer["stderr"] or answer["stdout"]).strip()
-                return {"failed": True, "msg": f"date says no time with fractions of a second: {said}"}
-        offset, error = min(measured, key=lambda one: one[1])
+                output = (answer["stderr"] or answer["stdout"]).strip()
+                return {"failed": True, "msg": f"date did not print a time with fractions of a second: {output}"}
+        offset, error = min(measured, key=lambda pair: pair[1])
         return {"changed": False, "offset_s": round(offset, 6), "error_s": round(error, 6)}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waits for a turn in a sweep, in the process that Ansible has for the target anyway: a module would be one more."""
+"""Waits for a turn in a sweep, in the process that Ansible has for the target anyway: a module would need another."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ ARGUMENTS = {
 @contextlib.contextmanager
 def alone(directory):
     """The folder of the turns, while no other target looks at it."""
-    handle, folder = os.open(directory, os.O_RDONLY), os.path.join(directory, "turns")
+    handle = os.open(directory, os.O_RDONLY)
+    folder = os.path.join(directory, "turns")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         yield folder
         with contextlib.suppress(OSError):
-            os.rmdir(folder)  # when the last turn was returned
+            os.rmdir(folder)  # works only when the last turn was returned
     finally:
         os.close(handle)
 
 
 def take(directory, target, at_once):
-    """Take a turn if one is free. Returns whether the target has one now."""
+    """Take a turn if there is a free one. Returns whether the target has a turn now."""
     with alone(directory) as folder:
         taken = os.listdir(folder)
         if target not in taken and len(taken) >= at_once:
@@ -61,7 +62,8 @@ class ActionModule(ActionBase):
         _valid, args = self.validate_argument_spec(argument_spec=ARGUMENTS)
         if self._task.check_mode:
             return {"changed": False, "waited_s": 0.0}
-        directory, begun, parent = args["directory"], time.monotonic(), os.getppid()
+        directory, parent = args["directory"], os.getppid()
+        begun = time.monotonic()
         if args["state"] == "returned":
             give_back(directory, args["target"])
         else:

@@ -62,18 +62,24 @@ def title(task):
     return f"{role.rpartition('.')[2]} | {name}" if colon and " " not in role else role + colon + name
 
 
+def cause_of(result):
+    """The message of the first exception: ansible-core keeps it apart from the message of the result."""
+    event = getattr(getattr(result, "exception", None), "event", None)
+    while getattr(event, "chain", None):
+        event = getattr(event.chain, "event", None)
+    return as_lines(getattr(event, "msg", None) or "")
+
+
 def details(result, verbosity):
-    """Say what a failed result says: the message, its cause and the ends of the outputs."""
+    """Lines about a failed result: the message, its cause and the ends of the outputs."""
     res = result.result
     if "censored" in res or res.get("_ansible_no_log"):
         return as_lines(res.get("censored", "the output is hidden by no_log"))
-    event = getattr(getattr(result, "exception", None), "event", None)
-    while getattr(event, "chain", None):  # ansible-core keeps the cause apart from the message
-        event = getattr(event.chain, "event", None)
     message = as_lines(res.get("msg") or res.get("reason") or "no message")
-    cause = as_lines(getattr(event, "msg", None) or "")
+    cause = cause_of(result)
     lines = [*message[:-1], message[-1] + (f" (rc {res['rc']})" if res.get("rc") else "")]
-    lines += [] if "\n".join(cause) in "\n".join(message) else cause
+    if "\n".join(cause) not in "\n".join(message):
+        lines += cause
     for key in ("assertion", "stderr", "stdout", "module_stderr", "module_stdout"):
         text = as_lines(res.get(key) or "")
         if key == "module_stderr" and verbosity < 3:
@@ -86,7 +92,7 @@ def details(result, verbosity):
 
 
 def where(result):
-    """The host of a result. A loop that is delegated to many hosts has no other name for them than its template."""
+    """The host of a result. A loop that is delegated to many hosts has only a template as their name."""
     name = result.host.get_name()
     label = CallbackBase.host_label(result)
     return name if "{{" in label else label
@@ -99,7 +105,8 @@ class CallbackModule(CallbackBase):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._zero, self._started = time.monotonic(), datetime.now(UTC)
+        self._zero = time.monotonic()
+        self._started = datetime.now(UTC)
         self._parts = []  # (play, start)
         self._running = {}  # host: (start, task, retries)
         self._finished = {}  # (task, outcome): (seconds of the slowest host, hosts)
@@ -123,7 +130,7 @@ class CallbackModule(CallbackBase):
         sys.stdout.flush()
 
     def _draw(self):
-        """Show what runs, below the cursor: other output then starts on a line of its own."""
+        """Show the running task below the cursor, so that other output starts on a line of its own."""
         self._erase()
         if self._status and self._running:
             start, name, retries = list(self._running.values())[-1]
@@ -156,7 +163,8 @@ class CallbackModule(CallbackBase):
         else:
             longest, hosts = self._finished.get((name, outcome), (0, []))
             self._finished[name, outcome] = (max(longest, seconds), [*hosts, where(result)])
-        for line in lines if "censored" in result.result else items or lines:
+        shown = lines if "censored" in result.result else items or lines
+        for line in shown:
             self._say(f"         {line}", COLORS.get(outcome, C.COLOR_WARN))
         self._draw()
 
@@ -201,12 +209,16 @@ class CallbackModule(CallbackBase):
         self._handle_warnings(result.result)
         loop = result.task.loop is not None and result.result.get("results")
         for res in loop or [result.result]:
-            hidden = {*self._hide_in_debug, "item", res.get("ansible_loop_var")} - {result.task.args.get("var")}
-            said = [key for key in res if key not in hidden and not key.startswith("_ansible")]
-            text = res.get("censored", res.get("msg", [f"{key}: {as_text(res[key])}" for key in said]))
-            for part in [] if res.get("skipped") else text if isinstance(text, list) else [text]:
-                self._say(as_text(part))
+            if not res.get("skipped"):
+                self._say_debug(res, result.task)
         self._draw()
+
+    def _say_debug(self, res, task):
+        hidden = {*self._hide_in_debug, "item", res.get("ansible_loop_var")} - {task.args.get("var")}
+        keys = [key for key in res if key not in hidden and not key.startswith("_ansible")]
+        text = res.get("censored", res.get("msg", [f"{key}: {as_text(res[key])}" for key in keys]))
+        for part in text if isinstance(text, list) else [text]:
+            self._say(as_text(part))
 
     def v2_runner_on_skipped(self, result):
         self._finish(result, "skipped")
@@ -233,32 +245,42 @@ class CallbackModule(CallbackBase):
         self._flush()
         now = time.monotonic()
         edges = pairwise([*self._parts, ("end", now)])
-        parts = [(name, round(end - start, 1)) for (name, start), (after, end) in edges]
-        total = ("total", round(now - self._zero, 1))
-        rows = [f"{name:<46} {seconds:8.1f}" for name, seconds in [part for part in parts if part[1] > 1] + [total]]
-        self._say("\n".join(["", f"{'part':<46}  seconds", *rows, "\n"]))
-        hosts = {host: stats.summarize(host) for host in sorted(stats.processed)}
-        for host, count in hosts.items():
-            if count["failures"] or count["unreachable"]:
-                self._say(f"{host}: {count['failures']} failed, {count['unreachable']} unreachable", C.COLOR_ERROR)
-        changed = sum(count["changed"] for count in hosts.values())
-        failed = sum(count["failures"] + count["unreachable"] for count in hosts.values())
-        self._say(
-            f"{len(hosts)} host{'s'[: len(hosts) != 1]}: {changed or 'nothing'} changed, {failed} failed",
-            C.COLOR_ERROR if failed else C.COLOR_CHANGED if changed else C.COLOR_OK,
-        )
+        parts = [(name, round(end - start, 1)) for (name, start), (_next, end) in edges]
+        total = round(now - self._zero, 1)
+        self._say_parts(parts, total)
+        changed, failed = self._say_hosts(stats)
         if self.get_option("timings_file"):
             self._write(
                 self.get_option("timings_file"),
                 {
                     "started": self._started.isoformat(timespec="seconds"),
-                    "seconds": total[1],
+                    "seconds": total,
                     "parts": [{"name": name, "seconds": seconds} for name, seconds in parts],
                     "changed": changed,
                     "failed": failed,
                     "ok": not failed,
                 },
             )
+
+    def _say_parts(self, parts, total):
+        long = [(name, seconds) for name, seconds in parts if seconds > 1]
+        rows = [f"{name:<46} {seconds:8.1f}" for name, seconds in [*long, ("total", total)]]
+        self._say("\n".join(["", f"{'part':<46}  seconds", *rows, "\n"]))
+
+    def _say_hosts(self, stats):
+        """Print how the hosts ended. Returns the numbers of changes and of failures."""
+        hosts = {host: stats.summarize(host) for host in sorted(stats.processed)}
+        for host, count in hosts.items():
+            if count["failures"] or count["unreachable"]:
+                self._say(f"{host}: {count['failures']} failed, {count['unreachable']} unreachable", C.COLOR_ERROR)
+        changed = sum(count["changed"] for count in hosts.values())
+        failed = sum(count["failures"] + count["unreachable"] for count in hosts.values())
+        color = C.COLOR_CHANGED if changed else C.COLOR_OK
+        if failed:
+            color = C.COLOR_ERROR
+        noun = "host" if len(hosts) == 1 else "hosts"
+        self._say(f"{len(hosts)} {noun}: {changed or 'nothing'} changed, {failed} failed", color)
+        return changed, failed
 
     def _write(self, path, data):
         try:

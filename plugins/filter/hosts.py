@@ -18,23 +18,22 @@ def hosts_with(groups, platform, parts):
     for group, hosts in groups.items():
         for host in hosts:
             members.setdefault(host, []).append(group)
-    found = [host for host, names in members.items() if set(parts) & set(parts_of(names, platform))]
-    return found or NOBODY
+    return [host for host, names in members.items() if set(parts) & set(parts_of(names, platform))] or NOBODY
 
 
 def first_with(groups, platform, part):
-    """One host that has a part of the cloud, out of the first of the platform's groups that the inventory has."""
+    """The first host with a part of the cloud, out of the first of the platform's groups that the inventory has."""
     return next((groups[name][:1] for name in platform["groups"].get(part, []) if groups.get(name)), NOBODY)
 
 
 def hosts_of(groups, platform, host=None):
-    """The hosts that have to do with an instance on one compute host: that one, and those of the other parts."""
+    """The hosts that have to do with an instance on a compute host: that host, and those of the other parts."""
     others = hosts_with(groups, platform, ["control", "network", "ceph"])
     computes = hosts_with(groups, platform, ["compute"])
-    # Nova's name of a host may have a domain that the inventory's has not, or the other way round.
-    alike = [one for one in computes if host and one.partition(".")[0] == host.partition(".")[0]]
-    found = dict.fromkeys([*(alike or computes), *others])
-    return [one for one in found if one not in NOBODY] or NOBODY
+    # Nova's name of a host may have a domain that the inventory's does not have, or the other way round.
+    alike = [name for name in computes if host and name.partition(".")[0] == host.partition(".")[0]]
+    hosts = dict.fromkeys([*(alike or computes), *others])
+    return [name for name in hosts if name not in NOBODY] or NOBODY
 
 
 class FilterModule:

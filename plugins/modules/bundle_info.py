@@ -11,49 +11,49 @@ short_description: 'Diagnosis by logs: reads the events of a boot out of a direc
 version_added: 0.1.0
 description:
   - Finds the hosts in a directory of logs, and in their logs the boot of a server with all its ids.
-  - What is returned of each host is what M(stackproof.provision.log_info) returns of one. No line is returned as it is.
-  - No cloud and no host is asked. Compressed and rotated files are read; links are not followed.
+  - Returns for each host what M(stackproof.provision.log_info) returns for one. No line is returned as it is.
+  - It asks no cloud and no host. It reads compressed and rotated files, and does not follow links.
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   directory:
     description:
       - A support bundle, one or several reports of C(sos), trees of C(/var/log) by host, or a folder of log files.
-      - A host is called as its folder is, as its report says, or as the lines of syslog say.
+      - The name of a host is that of its folder, the one in its report, or the one in the lines of syslog.
     type: path
     required: true
   services:
     description:
       - Where each service logs, as C(logs) in the files C(vars/platforms) of the role
-        P(stackproof.provision.evidence#role). The names of files and of programs are what counts.
-      - A file of another name is read as well, as that of a service of its own name.
+        P(stackproof.provision.evidence#role). Only the names of files and of programs count.
+      - A file of another name is read, too, as the log of a service of that name.
     type: list
     elements: dict
     required: true
   flows:
-    description: Files of the flows that the boot is to be followed through.
+    description: Files of the flows through which the boot is followed.
     type: list
     elements: path
     required: true
   request_id:
-    description: The request of the boot, its own or the one that its client gave.
+    description: The id of the boot's request, Nova's or the client's.
     type: str
   server_id:
-    description: The server that was to be booted.
+    description: The id of the server.
     type: str
   since:
     description:
       - Begin of the time in which a boot is looked for, such as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
-      - Of the boots in it the one that failed is taken. If there are several, they are named, and the module fails.
+      - Of the boots in that time the failed one is taken. If there are several, the module fails and names them.
     type: str
   until:
     description: End of that time.
     type: str
   time_zone:
-    description: Zone of the hosts' logs, such as V(Europe/Berlin) or V(+05:30), where the directory does not tell it.
+    description: Zone of the hosts' logs, such as V(Europe/Berlin) or V(+05:30), where the directory does not have it.
     type: str
     default: UTC
   time_zones:
-    description: The same for single hosts, by their names. This counts more than what the directory tells.
+    description: The same for single hosts, by their names. It goes before the zone in the directory.
     type: dict
     default: {}
 requirements:
@@ -64,11 +64,11 @@ notes:
   - The role P(stackproof.provision.diagnosis#role) and the playbook C(stackproof.provision.diagnose) use it.
 seealso:
   - module: stackproof.provision.diagnosis
-    description: Judges what this module has read.
+    description: Judges the boot that this module has read.
 """
 
 EXAMPLES = r"""
-- name: Read what a support bundle tells of a server
+- name: Read the boot of a server out of a support bundle
   stackproof.provision.bundle_info:
     directory: ./bundle
     server_id: 593bff83-ecde-4bff-b038-2774dcc49b76
@@ -81,9 +81,9 @@ EXAMPLES = r"""
 RETURN = r"""
 bundle:
   description:
-    - The boot that was found, its ids (C(keys)), what it shares with others (C(named)), its C(host), when it C(began),
-      C(until) when its logs were read, the C(zones) of the hosts, and what is in C(doubts).
-    - C(hosts) is what M(stackproof.provision.log_info) returns, by host.
+    - The C(boot) that was found, its ids (C(keys)), the ids that it shares with others (C(named)), its C(host), the
+      times from which (C(began)) to which (C(until)) its logs were read, the C(zones) of the hosts, and the C(doubts).
+    - C(hosts) has by host what M(stackproof.provision.log_info) returns.
   returned: success
   type: dict
 """
@@ -141,10 +141,10 @@ def main():
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     with failing(module, f"reading the logs in {module.params['directory']}"):
-        found = read(module.params)
-    for doubt in found["doubts"]:
+        bundle = read(module.params)
+    for doubt in bundle["doubts"]:
         module.warn(doubt)
-    module.exit_json(changed=False, bundle=found)
+    module.exit_json(changed=False, bundle=bundle)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,18 @@ short_description: 'Diagnosis by logs: judges a boot, and files the record'
 version_added: 0.1.0
 description:
   - Follows a boot that was found in logs through the flows, and says which step and which service failed.
-  - Makes a directory with C(run.json) and C(events.jsonl), as a run has one. The record has a part C(diagnosis).
-  - M(stackproof.provision.report) writes the files for readers out of it.
+  - Makes a directory with C(run.json) and C(events.jsonl), like that of a run. The record has a part C(diagnosis).
+  - M(stackproof.provision.report) makes the files for readers out of it.
 extends_documentation_fragment: [stackproof.provision._attributes.writes]
 options:
   bundle:
-    description: What M(stackproof.provision.bundle_info) has returned.
+    description: The C(bundle) that M(stackproof.provision.bundle_info) has returned.
     type: dict
     required: true
   flows:
     description:
       - Files of flows, as C(docs/flows.md) describes them.
-      - The boot is judged by the flow that says that it is C(judged), or else by the first.
+      - The boot is judged by the flow with C(judged), or else by the first.
     type: list
     elements: path
     required: true
@@ -90,7 +90,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
-def file(params, check_mode):
+def put_on_file(params, check_mode):
     flows = [flow.load(path) for path in params["flows"]]
     record, events = diagnosis.record_of(params["bundle"], flows, new_run_id())
     directory = None
@@ -116,7 +116,7 @@ def main():
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     with failing(module, f"filing the diagnosis in {module.params['diagnoses']}"):
-        result = file(module.params, module.check_mode)
+        result = put_on_file(module.params, module.check_mode)
     module.exit_json(**result)
 
 

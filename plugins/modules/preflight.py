@@ -12,31 +12,31 @@ version_added: 0.1.0
 description:
   - Services of nova and cinder and agents of neutron must be alive, every endpoint of the catalogue must answer, and
     quotas must leave room for what will be made at the same time. Nothing is changed.
-  - What is not well is a check that says so, and no failure of the module.
+  - A part that is not well makes a check fail, and not the module.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.reads
 options:
   admin_cloud:
-    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, where those of O(cloud) do not do.
+    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, if those of O(cloud) are not enough.
     type: str
   at_once:
-    description: How many instances there will be at most at the same time.
+    description: The largest number of instances at the same time.
     type: int
     default: 4
   hosts:
-    description: The compute hosts that will be provisioned on. By default all that are found.
+    description: The compute hosts for the instances. By default all that are found.
     type: list
     elements: str
   values:
-    description: What is varied besides, as for M(stackproof.provision.sweep).
+    description: Further values to vary, as for M(stackproof.provision.sweep).
     type: dict
     default: {}
   flavor:
     description: Name or id of the flavor. By default the smallest one.
     type: str
   network:
-    description: The network that will be used, if none is made.
+    description: The network to use, if none is made.
     type: str
   volume:
     description: Where the volume comes from.
@@ -52,7 +52,7 @@ options:
     type: bool
     default: false
   heartbeat:
-    description: How long ago a service may have been heard of, in seconds.
+    description: How old the last report of a service may be, in seconds.
     type: float
     default: 90
   timeout:
@@ -63,11 +63,11 @@ notes:
   - The playbook C(stackproof.provision.acceptance) begins with it.
 seealso:
   - module: stackproof.provision.sweep
-    description: Begins the sweep with what this module has found.
+    description: Begins the sweep, with the checks of this module.
 """
 
 EXAMPLES = r"""
-- name: Look before
+- name: Look at the cloud before a sweep
   stackproof.provision.preflight:
     cloud: mycloud-admin
     at_once: 4

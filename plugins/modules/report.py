@@ -34,21 +34,21 @@ options:
     type: bool
     default: true
   broke_off:
-    description: What was not done after the stages, and why. Such a run is incomplete, which is no pass.
+    description: Says which part after the stages was not done, and why. Such a run is incomplete, which is not a pass.
     type: str
   template:
     description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
     type: path
   flows:
     description:
-      - Files of the flows. The record of a run of 0.1.0 does not say how its flows are told, so that is looked up here.
+      - Files of the flows. The record of a run of 0.1.0 does not say how the page tells its flows, so the files say it.
     type: list
     elements: path
     default: []
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
-      - An endpoint that does not take them is a warning, and no failure.
+      - If the endpoint does not take them, that is a warning and not a failure.
     type: str
 requirements:
   - python >= 3.11
@@ -82,7 +82,7 @@ page:
   type: str
   sample: /home/operator/runs/20261121-065105-bdb5f5/report.html
 verdict:
-  description: Result, stage and reason; of a failure also step, component, host, evidence and what to do next.
+  description: Result, stage and reason; of a failure also step, component, host, evidence and the next thing to do.
   returned: always
   type: dict
   sample:
@@ -144,9 +144,9 @@ def check_finished(run):
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
 
 
-def told(recorded, paths):
-    """The flows of the record; those of 0.1.0 do not say how they are told, and take that from the flows themselves."""
-    if any(one["judged"] or one["told_as"] for one in recorded) or not flow.HAS_LIBRARIES:
+def with_telling(recorded, paths):
+    """The flows of the record. A record of 0.1.0 does not say how the page tells them; the files of the flows do."""
+    if any(entry["judged"] or entry["told_as"] for entry in recorded) or not flow.HAS_LIBRARIES:
         return recorded
     return flow.with_telling(recorded, [flow.load(path) for path in paths])
 
@@ -155,8 +155,29 @@ def sentence(why):
     return f"All stages worked, but not all was done after them. {why.rstrip('.')}." if why else None
 
 
+def write(run, params):
+    """End the run if it has not finished, and write its files. Returns whether it was ended."""
+    with run.alone():
+        unfinished = run.record["finished"] is None
+        if unfinished:
+            finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
+        run.record["flows"] = with_telling(run.record["flows"], params["flows"])
+        finish.render(run, params["template"], params["history"])
+    return unfinished
+
+
+def result_of(run, changed):
+    page_path = run.path(text.PAGE)
+    return {
+        "changed": changed,
+        "verdict": run.record["verdict"],
+        "summary": text.summary(run.record, run.directory),
+        "page": page_path if os.path.exists(page_path) else None,
+    }
+
+
 def send(module, record, endpoint):
-    # It takes a tenth of a second to load, and most runs send nothing: verify is measured against a bare script.
+    # The import takes a tenth of a second, and most runs send nothing.
     from ansible.module_utils.urls import fetch_url  # noqa: PLC0415
 
     data = json.dumps(otlp.spans(record))
@@ -192,23 +213,14 @@ def main():
         run = Run(params["run_dir"])
         if not params["end"]:
             check_finished(run)
-        changed = run.record["finished"] is None and not module.check_mode
-        if not module.check_mode:
-            with run.alone():
-                if changed:
-                    finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
-                run.record["flows"] = told(run.record["flows"], params["flows"])
-                finish.render(run, params["template"], params["history"])
-        result = {
-            "changed": changed,
-            "verdict": run.record["verdict"],
-            "summary": text.summary(run.record, run.directory),
-            "page": run.path(text.PAGE) if os.path.exists(run.path(text.PAGE)) else None,
-        }
-        if params["otlp_endpoint"] and not module.check_mode:
+        if module.check_mode:
+            module.exit_json(**result_of(run, False))
+        result = result_of(run, write(run, params))
+        if params["otlp_endpoint"]:
             send(module, run.record, params["otlp_endpoint"])
-    if params["enforce"] and not module.check_mode and run.record["verdict"]["result"] != "pass":
-        module.fail_json(msg=run.record["verdict"]["reason"], **result)
+    verdict = run.record["verdict"]
+    if params["enforce"] and verdict["result"] != "pass":
+        module.fail_json(msg=verdict["reason"], **result)
     module.exit_json(**result)
 
 

@@ -10,9 +10,9 @@ module: sweep
 short_description: 'Many runs: begins a sweep, or ends it with a verdict on the whole'
 version_added: 0.1.0
 description:
-  - A sweep is a run on every compute host, with every value of something, or both. The runs are done by others.
-  - At its begin it makes the directory C(sweep-<id>) with the record C(sweep.json) and says which runs there are to be.
-  - At its end it reads what came of the runs, finds what was slow, judges the whole, and writes C(junit.xml) and
+  - A sweep is a run on every compute host, with every value of an option, or both. The module does not do the runs.
+  - At the begin it makes the directory C(sweep-<id>) with the record C(sweep.json) and returns the runs to be done.
+  - At the end it reads the records of the runs, finds slow stages, judges the whole, and writes C(junit.xml) and
     C(sweep.html).
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -36,11 +36,11 @@ options:
     elements: str
     default: []
   values:
-    description: What is varied besides, as lists by the names C(network), C(volume_type) and C(zone).
+    description: Further values to vary, as lists by the names C(network), C(volume_type) and C(zone).
     type: dict
     default: {}
   checks:
-    description: What M(stackproof.provision.preflight) found.
+    description: The checks of M(stackproof.provision.preflight).
     type: list
     elements: dict
     default: []
@@ -50,15 +50,15 @@ options:
     elements: dict
     default: []
   at_once:
-    description: How many runs there are at the same time.
+    description: The largest number of runs at the same time.
     type: int
     default: 4
   slow_times:
-    description: A stage that took more than so many times the median over all targets is said to be slow.
+    description: A stage is slow if it took more than so many times the median over all targets.
     type: float
     default: 3
   slow_seconds:
-    description: The least that it must have taken longer than the median, in seconds.
+    description: A stage is slow only if it took at least so many seconds more than the median.
     type: float
     default: 5
   templates:
@@ -137,7 +137,33 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._report import page
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, sweep
 
-HAS = ("name", "key", "run_id", "host", *sweep.DIMENSIONS)
+TARGET_KEYS = ("name", "key", "run_id", "host", *sweep.DIMENSIONS)
+
+
+def result_of(record, directory, changed):
+    return {
+        "changed": changed,
+        "sweep_id": record["sweep_id"],
+        "directory": directory,
+        "targets": [{name: target[name] for name in TARGET_KEYS} for target in record["targets"]],
+    }
+
+
+def begin(module):
+    record, directory = files.begin(module.params, module.check_mode)
+    module.exit_json(**result_of(record, directory, True))
+
+
+def end(module):
+    if module.check_mode:
+        module.exit_json(changed=False, verdict={}, summary=[])
+    record, directory, changed = files.end(module.params)
+    verdict = record["verdict"]
+    result = result_of(record, directory, changed)
+    result.update(verdict=verdict, summary=render.summary(record, directory))
+    if module.params["enforce"] and verdict["result"] != "pass":
+        module.fail_json(msg=verdict["reason"], **result)
+    module.exit_json(**result)
 
 
 def main():
@@ -165,21 +191,11 @@ def main():
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if params["templates"] and not page.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
-    changed, result = True, {}
     with failing(module, f"writing the record of the sweep in {params['runs']}"):
         if params["state"] == "begun":
-            record, directory = files.begin(params, module.check_mode)
-        elif module.check_mode:
-            module.exit_json(changed=False, verdict={}, summary=[])
+            begin(module)
         else:
-            record, directory, changed = files.end(params)
-            summary = render.summary(record, directory)
-            result = {"verdict": record["verdict"], "summary": summary}
-    targets = [{name: one[name] for name in HAS} for one in record["targets"]]
-    result.update(changed=changed, sweep_id=record["sweep_id"], directory=directory, targets=targets)
-    if params["state"] == "finished" and params["enforce"] and record["verdict"]["result"] != "pass":
-        module.fail_json(msg=record["verdict"]["reason"], **result)
-    module.exit_json(**result)
+            end(module)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The same way for a directory of logs.
+"""A directory of logs goes the way of a run, from collecting to judging.
 
 In: logs that somebody collected. Out: the record of the boot that they tell of.
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a collected host says of itself: its time zone and its addresses."""
+"""The time zone and the addresses of a host, by its collected files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._record.errors import StageError
 from .bundle import is_inside, text_of
 
 TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
-SAID = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
+TIME_ZONE = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
 ADDRESSES = ("sos_commands/networking/ip_-o_addr", "sos_commands/networking/ip_-d_address", "ip_addr", "ip_address")
 
 
@@ -31,16 +31,22 @@ def offset_of(zone, at):
         if zone.upper() in ("UTC", "Z", "ETC/UTC", "GMT"):
             return 0
         hint = "Give one such as Asia/Kolkata or +05:30; names need Python's tzdata where the system has none."
-        raise StageError("invalid", f"{zone!r} is no time zone that is known here", hint=hint) from None
+        raise StageError("invalid", f"{zone!r} is not a time zone that is known here", hint=hint) from None
 
 
 def zone_of(top):
-    """The name of a collected host's time zone, as far as its files tell it."""
+    """The name of a collected host's time zone, or None if its files do not have it."""
     name = (text_of(top, "etc/timezone") or "").strip()
-    return known(name) or zone_of_link(os.path.join(top, "etc/localtime")) or zone_of_rules(top) or zone_said(top)
+    return (
+        known_zone(name)
+        or zone_of_link(os.path.join(top, "etc/localtime"))
+        or zone_of_rules(top)
+        or zone_of_timedatectl(top)
+    )
 
 
-def known(name):
+def known_zone(name):
+    """The name, or None if it is not that of a time zone."""
     if not re.match(r"^[\w/+-]{1,64}$", name):
         return None
     try:
@@ -51,13 +57,13 @@ def known(name):
 
 
 def zone_of_link(path):
-    """What the link says, without following it."""
+    """The zone that the link names; it is not followed."""
     target = os.readlink(path) if os.path.islink(path) else ""
-    return known(target.partition("zoneinfo/")[2])
+    return known_zone(target.partition("zoneinfo/")[2])
 
 
 def zone_of_rules(top):
-    """The zone of a copied file of rules, by its last line, which tells the rule of today: IST-5:30."""
+    """The zone of a copied file of rules, by its last line, which has the rule of today: IST-5:30."""
     path = os.path.join(top, "etc/localtime")
     if not is_inside(top, "etc/localtime") or not os.path.isfile(path):
         return None
@@ -68,42 +74,45 @@ def zone_of_rules(top):
         return None
     rule = data.rstrip(b"\n").rpartition(b"\n")[2].decode("ascii", "replace") if data.startswith(b"TZif") else ""
     match = re.match(r"^(?:[A-Za-z]{3,}|<[\w+-]+>)([+-]?)(\d{1,2})(?::(\d\d))?$", rule)
+    if match is None:
+        return None
     # In such a rule the west is positive.
-    return f"{'+' if match[1] == '-' else '-'}{int(match[2]):02d}:{match[3] or '00'}" if match else None
+    sign = "+" if match[1] == "-" else "-"
+    return f"{sign}{int(match[2]):02d}:{match[3] or '00'}"
 
 
-def zone_said(top):
+def zone_of_timedatectl(top):
     for part in TIMEDATECTL:
-        match = SAID.search(text_of(top, part) or "")
+        match = TIME_ZONE.search(text_of(top, part) or "")
         if match:
-            return known(match["name"]) or match["offset"]
+            return known_zone(match["name"]) or match["offset"]
     return None
 
 
 def addresses_of(top):
-    """Addresses that the host has itself."""
+    """The addresses of the host's own interfaces."""
     text = "\n".join(text_of(top, part) or "" for part in ADDRESSES)
     return sorted(set(re.findall(r"\binet6? ([0-9a-f.:]+)(?:/\d+)", text)) - {"127.0.0.1", "::1"})
 
 
 def named_addresses(tops, names):
-    """Host to addresses that some host's etc/hosts gives it."""
-    found = {name: set() for name in names}
+    """Host to the addresses that any host's etc/hosts has for it."""
+    addresses = {name: set() for name in names}
     short = {name.partition(".")[0]: name for name in names}
     for top in tops:
         for line in (text_of(top, "etc/hosts") or "").splitlines():
             address, *words = line.partition("#")[0].split() or [""]
             for word in words:
-                name = word if word in found else short.get(word.partition(".")[0])
+                name = word if word in addresses else short.get(word.partition(".")[0])
                 if name and not address.startswith(("127.", "::1", "ff", "fe0")):
-                    found[name].add(address)
-    return {name: sorted(addresses) for name, addresses in found.items()}
+                    addresses[name].add(address)
+    return {name: sorted(texts) for name, texts in addresses.items()}
 
 
 def time_given(text):
-    """A time that somebody gives, with a zone or in UTC, as seconds since the epoch."""
+    """A time from the user, with a zone or in UTC, as seconds since the epoch."""
     try:
         return clock.seconds_of(text.strip())
     except ValueError:
         hint = "Give it as 2026-11-21T14:43:00Z or 2026-11-21 15:43+01:00; without a zone it is in UTC."
-        raise StageError("invalid", f"{text!r} is no time that is understood", hint=hint) from None
+        raise StageError("invalid", f"{text!r} is not a time that is understood", hint=hint) from None

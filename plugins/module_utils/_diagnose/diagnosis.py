@@ -22,25 +22,25 @@ from .._record.run import STAGES, new_record
 WHY = "a diagnosis reads logs, and judges the boot alone"
 
 
-def record_of(found, flows, run_id):
-    """(record, events) of the boot that was found in logs, finished and judged."""
-    told, events = follow(found, flows)
-    began, until = written(found["began"]), written(found["until"])
-    record = new_record(run_id, f"the logs in {found['name']}")
+def record_of(bundle, flows, run_id):
+    """(record, events) of the boot that bundle_info has found in logs, finished and judged."""
+    followed, events = follow(bundle, flows)
+    began, until = written(bundle["began"]), written(bundle["until"])
+    record = new_record(run_id, f"the logs in {bundle['name']}")
     record.update(
         started=began,
         finished=until,
         duration_s=round(seconds_between(began, until), 6),
-        flows=told,
+        flows=followed,
         hosts=[
             shapes.host(name, facts={"addresses": read["addresses"]}, unread=read["unread"])
-            for name, read in sorted(found["hosts"].items())
+            for name, read in sorted(bundle["hosts"].items())
         ],
-        logs=account(found["hosts"]),
+        logs=account(bundle["hosts"]),
         errors=errors_of(events),
         diagnosis={
             "made": now(),
-            **{name: found[name] for name in ("asked", "boot", "keys", "host", "zones", "doubts")},
+            **{name: bundle[name] for name in ("asked", "boot", "keys", "host", "zones", "doubts")},
             "took_s": took(events),
         },
     )
@@ -49,85 +49,89 @@ def record_of(found, flows, run_id):
     return record, events
 
 
-def follow(found, flows):
-    """(flows as a record has them, all events) of a boot that was found in logs."""
-    hosts = found["hosts"]
+def follow(bundle, flows):
+    """(flows as a record has them, all events) of the boot."""
+    hosts = bundle["hosts"]
     events = of_run({"hosts": [], "stages": []}, {"log": hosts})
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
-    facts = {"volumes": bool(found["keys"].get("volume")), "port": None, "stores": None}
+    facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None}
     matcher = Matcher(
         events,
-        names_of(found),
+        names_of(bundle),
         facts,
         sources,
-        found["began"],
-        found["until"],
-        levels=levels_of(found, events),
+        bundle["began"],
+        bundle["until"],
+        levels=levels_of(bundle, events),
         logs_alone=True,
-        caller_known=bool((hosts.get(found["host"]) or {}).get("addresses")),
-        # A boot that was built lacks nothing; and by its server alone, nobody knows all its lines.
-        complete=took(events) is None and bool(found["keys"].get("request")),
+        caller_known=bool((hosts.get(bundle["host"]) or {}).get("addresses")),
+        # A boot that was built lacks nothing, and without its request not all its lines are found.
+        complete=took(events) is None and bool(bundle["keys"].get("request")),
     )
     return [as_record(flow, matcher) for flow in flows], events
 
 
-def levels_of(found, events):
-    """Service to the level at which it logs, by all that it writes; where it may be any of several hosts, the least."""
-    levels = {service: dict(hosts) for service, hosts in found["levels"].items()}
-    for one in events:
-        its = levels.get(one["service"], {})
-        if one["host"] in its and one["level"]:
-            its[one["host"]] = max(its[one["host"]], one["level"], key=LEVELS.index)
+def levels_of(bundle, events):
+    """Service to the level at which it logs, by all its lines; where several hosts may do the work, the least."""
+    levels = {service: dict(hosts) for service, hosts in bundle["levels"].items()}
+    for event in events:
+        by_host, host = levels.get(event["service"], {}), event["host"]
+        if host in by_host and event["level"]:
+            by_host[host] = max(by_host[host], event["level"], key=LEVELS.index)
     for service, hosts in levels.items():
-        if is_beside(service) and found["host"] in hosts:
-            levels[service] = {found["host"]: hosts[found["host"]]}
+        if is_beside(service) and bundle["host"] in hosts:
+            levels[service] = {bundle["host"]: hosts[bundle["host"]]}
     return {service: min(hosts.values(), key=LEVELS.index) for service, hosts in levels.items()}
 
 
-def names_of(found):
-    """What a rule may name in braces."""
-    keys = {kind: found["keys"].get(kind) for kind in ("server", "port", "volume")}
-    names = {**{kind: texts[0] for kind, texts in keys.items() if texts}, **found["named"]}
-    return {**names, **({"host": found["host"]} if found["host"] else {})}
+def names_of(bundle):
+    """The names that a rule may use in braces."""
+    keys = {kind: bundle["keys"].get(kind) for kind in ("server", "port", "volume")}
+    names = {**{kind: texts[0] for kind, texts in keys.items() if texts}, **bundle["named"]}
+    if bundle["host"]:
+        names["host"] = bundle["host"]
+    return names
 
 
 def took(events):
     """How long nova-compute says that it took to build the server; None if it was not built."""
-    built = [one for one in events if TOOK in one["said"] and one["keys"] and one["until"] is not None]
+    built = [event for event in events if TOOK in event["said"] and event["keys"] and event["until"] is not None]
     return round(built[-1]["until"] - built[-1]["at"], 3) if built else None
 
 
 def stage_of(name, record):
-    """The stage of the boot as the logs tell it; the others are none of theirs."""
-    about, boot = record["diagnosis"], record["diagnosis"]["boot"]
-    built = about["took_s"] is not None and boot["outcome"] != "failed"
+    """The stage of the boot by the logs; the other stages are skipped."""
     if name != "boot":
         return verdict.skipped_stage(name, WHY)
+    about, boot = record["diagnosis"], record["diagnosis"]["boot"]
+    built = about["took_s"] is not None and boot["outcome"] != "failed"
     if not (built or has_failed(record)):
         return verdict.skipped_stage(name, "the logs do not tell how it ended")
     server = {"kind": "server", "id": boot["server"], "name": None, "made": False}
-    message = f"the logs do not show that Nova built {thing(boot)}"
-    about = {"resource": boot["server"], "request_id": boot["request"]}
+    error = None
+    if not built:
+        message = f"the logs do not show that Nova built {thing(boot)}"
+        failure = StageError("service", message, resource=boot["server"], request_id=boot["request"])
+        error = {**failure.record, "hint": ""}
     return shapes.stage(
         name,
         "ok" if built else "failed",
         **{part: record[part] for part in ("started", "finished", "duration_s")},
         resources=[server] if boot["server"] else [],
         details={"request_id": boot["request"]},
-        error=None if built else {**StageError("service", message, **about).record, "hint": ""},
+        error=error,
     )
 
 
 def has_failed(record):
-    """Whether Nova says so, an error carries an id of the boot, or a step is missing."""
-    lacking = any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
-    return (
-        lacking or record["diagnosis"]["boot"]["outcome"] == "failed" or any(one["keyed"] for one in record["errors"])
-    )
+    """Whether Nova says that the boot failed, an error has an id of the boot, or a step is missing."""
+    if record["diagnosis"]["boot"]["outcome"] == "failed" or any(error["keyed"] for error in record["errors"]):
+        return True
+    return any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
 
 
 def judge(record):
-    """The verdict: of a boot that failed it is that of a run whose stage boot failed."""
+    """The verdict: a failed boot is judged as a run whose stage boot failed."""
     about = record["diagnosis"]
     boot = next(stage for stage in record["stages"] if stage["stage"] == "boot")
     if boot["status"] == "failed":

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which ids belong to one boot, by the lines that name two of them, and which boots there were. Pure.
+"""Finds boots in lines, and the ids that belong to a boot, by lines that name two of them. Pure.
 
-What is known of a line (told): at, host, service, requests, ids (kind to texts), marks, seconds.
+A line is a dictionary here: at, host, service, requests, ids (kind to texts), marks, seconds. Its text is not kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-# How services name what they work on. "id" stands for any of these ids.
+# How services name the resources that they work on
 NAMED = [
     ("server", rf"\[instance: ({UUID})\]|/servers/({UUID})|for instance ({UUID})|/allocations/({UUID})"),
     ("server", rf"[?&]device_id=({UUID})|[ /]({UUID})_disk"),
@@ -26,7 +26,7 @@ NAMED = [
     ("subnet", rf"\({UUID}/({UUID})/{UUID}\)"),
 ]
 NAMED = [(kind, re.compile(pattern)) for kind, pattern in NAMED]
-# What only a boot says, and how it ends. The texts are looked for in lines without an id that is known, too.
+# Texts that only lines of a boot have: of its begin and of its two ends
 MARKS = {
     "begun": [
         "Starting instance...", "Claim successful on node", "Attempting claim", "Selected host: ",
@@ -41,20 +41,20 @@ MARKS = {
 }  # fmt: skip
 ASKED = '/servers" status: 202'
 TEXTS = sorted({ASKED, *(text for texts in MARKS.values() for text in texts)})
-# These work for one boot at a time, by its own request; what others ask of it has a request of its own.
+# These services work on a boot under its own request; the calls of others have requests of their own.
 WORKERS = ("nova-conductor", "nova-scheduler", "nova-compute", "nova-api")
-# No boot takes a day. A line further from the others is of a host whose clock is wrong.
+# No boot takes a day: a line further from the others is of a host whose clock is wrong.
 FAR = 86400
 # Kinds that belong to one boot alone, and those that others use too
 OWN, SHARED = ("port", "tap", "volume"), ("image", "network", "subnet")
 
 
-def told(parsed, line, host, service):
-    """What a line says of ids: all that is kept of it here."""
+def line_of(parsed, text, host, service):
+    """The line of a text: its ids and marks."""
     ids = {}
     for kind, pattern in NAMED:
-        for match in pattern.finditer(line):
-            ids.setdefault(kind, []).extend(one for one in match.groups() if one)
+        for match in pattern.finditer(text):
+            ids.setdefault(kind, []).extend(filter(None, match.groups()))
     marks = [mark for mark, texts in MARKS.items() if any(text in parsed["text"] for text in texts)]
     http = parsed.get("http") or {}
     if http.get("method") == "POST" and http["path"].partition("?")[0].endswith("/servers") and parsed["requests"]:
@@ -71,60 +71,78 @@ def told(parsed, line, host, service):
 
 
 def own_request(line):
-    """The request of Nova that a line is of: behind the one that its client gave, if it gave one."""
+    """The request of Nova that a line belongs to: the last one, as a request that the client gave stands before it."""
     return line["requests"][-1] if line["requests"] and line["service"] in WORKERS else None
 
 
 def boots_in(lines):
     """The boots that lines tell of, by the time at which they began."""
-    found = {}
+    by_request = {}
     for line in lines:
         request = own_request(line)
-        if not request or not line["marks"]:
-            continue
-        one = found.setdefault(request, {"request": request, "clients": set(), "servers": {}, "lines": []})
-        one["clients"].update(line["requests"][:-1])
-        one["lines"].append(line)
-        for server in line["ids"].get("server", []):
-            one["servers"].setdefault(server, []).append(line)
+        if request and line["marks"]:
+            by_request.setdefault(request, []).append(line)
     boots = []
-    for one in found.values():
-        # A request that has only failed at something is no boot: a deletion fails, too.
-        if {"asked", "begun", "built", "refused"} & {mark for line in one["lines"] for mark in line["marks"]} or any(
-            line["service"] == "nova-conductor" for line in one["lines"]
-        ):
-            for server, its in (one["servers"] or {None: one["lines"]}).items():
-                boots.append(boot(one, server, its))
-    return sorted(boots, key=lambda one: (one["at"], one["server"] or ""))
+    for request, of_request in by_request.items():
+        if has_boot(of_request):
+            servers = by_server(of_request)
+            for server, of_server in (servers or {None: of_request}).items():
+                boots.append(boot_of(request, of_request, server, of_server, max(0, len(servers) - 1)))
+    return sorted(boots, key=lambda boot: (boot["at"], boot["server"] or ""))
 
 
-def boot(one, server, lines):
-    marks = {mark for line in lines for mark in line["marks"]}
-    outcome = "built" if "built" in marks else "failed" if marks & {"failed", "refused"} else None
+def marks_of(lines):
+    return {mark for line in lines for mark in line["marks"]}
+
+
+def has_boot(lines):
+    """Whether the lines of a request are of a boot. A mark of a failure is not enough: a deletion fails, too."""
+    if marks_of(lines) & {"asked", "begun", "built", "refused"}:
+        return True
+    return any(line["service"] == "nova-conductor" for line in lines)
+
+
+def by_server(lines):
+    servers = {}
+    for line in lines:
+        for server in line["ids"].get("server", []):
+            servers.setdefault(server, []).append(line)
+    return servers
+
+
+def boot_of(request, of_request, server, of_server, siblings):
+    clients = {client for line in of_request for client in line["requests"][:-1]}
+    near, _far = near_and_far(of_request)
     return {
-        "request": one["request"],
-        "client": next(iter(sorted(one["clients"])), None),
+        "request": request,
+        "client": min(clients, default=None),
         "server": server,
-        "at": min(line["at"] - line["seconds"] for line in apart(one["lines"])[0]),
-        "outcome": outcome,
-        "siblings": len(one["servers"]) - 1 if server else 0,
+        "at": min(line["at"] - line["seconds"] for line in near),
+        "outcome": outcome_of(marks_of(of_server)),
+        "siblings": siblings,
     }
 
 
-def grown(keys, lines):
-    """The keys of a boot with those that lines name beside one of them; shared is what other boots use too.
+def outcome_of(marks):
+    if "built" in marks:
+        return "built"
+    return "failed" if marks & {"failed", "refused"} else None
 
-    keys: kind to set of texts. A line counts if it is of the boot's request, or names its server.
+
+def grown(keys, lines):
+    """The keys of a boot with the ids that lines name beside one of them; shared ids are used by other boots, too.
+
+    keys: kind to set of texts. A line counts if it has the boot's request or names its server.
     """
     more = {kind: set(texts) for kind, texts in keys.items()}
     for kind in ("request", "server", *OWN, "shared"):
         more.setdefault(kind, set())
     for line in lines:
         servers = set(line["ids"].get("server", []))
-        mine = bool(servers & more["server"])
-        if servers and not mine and more["server"]:
-            continue  # it is about another one
-        if not mine and not set(line["requests"]) & more["request"]:
+        of_server = bool(servers & more["server"])
+        if servers and more["server"] and not of_server:
+            continue  # the line is about another server
+        if not of_server and not set(line["requests"]) & more["request"]:
             continue
         for kind in OWN:
             more[kind].update(line["ids"].get(kind, []))
@@ -135,31 +153,31 @@ def grown(keys, lines):
 
 
 def named(lines, keys):
-    """The things that other boots use too, each kind apart, as the lines of the boot name them."""
-    found = {kind: [] for kind in SHARED}
+    """Kind to the shared id that the lines of the boot name most often."""
+    ids = {kind: [] for kind in SHARED}
     for line in lines:
         for kind in SHARED:
-            found[kind] += [text for text in line["ids"].get(kind, []) if text in keys["shared"]]
-    return {kind: max(set(texts), key=texts.count) for kind, texts in found.items() if texts}
+            ids[kind] += [text for text in line["ids"].get(kind, []) if text in keys["shared"]]
+    return {kind: max(set(texts), key=texts.count) for kind, texts in ids.items() if texts}
 
 
-def about(lines, keys):
+def lines_of_boot(lines, keys):
     """The lines of a boot: of its requests, or else of its server."""
+    # Lines of the server may be of other requests, long after its boot.
     of_request = [line for line in lines if set(line["requests"]) & keys["request"]]
-    # What is done to a server long after its boot is of other requests.
     return of_request or [line for line in lines if set(line["ids"].get("server", [])) & keys["server"]]
 
 
-def apart(lines):
-    """(lines near the middle one of all, lines far from it)"""
+def near_and_far(lines):
+    """(lines near the median time, lines far from it)"""
     middle = sorted(line["at"] for line in lines)[len(lines) // 2]
     near = [line for line in lines if abs(line["at"] - middle) <= FAR]
     return near, [line for line in lines if abs(line["at"] - middle) > FAR]
 
 
-def span(lines, keys, settling):
-    """(first, last) of a boot: from the request, to the last line of it and what may come of it shortly after."""
-    near, _far = apart(about(lines, keys))
+def interval(lines, keys, settling):
+    """(begin, end) of a boot: from its request to its last line, and the time in which its effects settle."""
+    near, _far = near_and_far(lines_of_boot(lines, keys))
     first = min(line["at"] - line["seconds"] for line in near)
     last = max(line["at"] for line in near)
     return first, last + settling

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run's record as OpenTelemetry spans, in the JSON that every OTLP receiver takes by HTTP."""
+"""A run's record as OpenTelemetry spans, in the JSON that every OTLP receiver takes by HTTP.
+
+Here a span is OpenTelemetry's: a piece of work with a begin, an end and a parent.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ SERVER, CLIENT, INTERNAL = 2, 3, 1
 
 
 def spans(record):
-    """One trace: the run, its stages, their requests, and the first flow's steps with the services that took them."""
+    """One trace: the run, its stages, their requests, and the first flow's steps under the services that took them."""
     run = record["run_id"]
-    services = {
-        "stackproof": [run_span(record), *(one for stage in record["stages"] for one in stage_spans(run, stage))]
-    }
+    services = {"stackproof": [run_span(record)]}
+    for stage in record["stages"]:
+        services["stackproof"] += stage_spans(run, stage)
     for flow in record["flows"][:1]:
         for step in flow["steps"]:
             if step["at"]:
@@ -31,9 +34,9 @@ def spans(record):
         "resourceSpans": [
             {
                 "resource": {"attributes": attributes({"service.name": service, **common})},
-                "scopeSpans": [{"scope": SCOPE, "spans": found}],
+                "scopeSpans": [{"scope": SCOPE, "spans": of_service}],
             }
-            for service, found in services.items()
+            for service, of_service in services.items()
         ]
     }
 
@@ -51,16 +54,21 @@ def stage_spans(run, stage):
     good, error = stage["status"] != "failed", stage["error"] or {}
     about = {"stackproof.status": stage["status"], "stackproof.reason": error.get("message")}
     name = f"stage {stage['stage']}"
-    found = [span(run, name, "run", name, stage["started"], stage["finished"], about, good)]
-    for number, call in enumerate(stage["calls"]):
-        about = {"http.request.method": call["method"], "url.path": call["path"], "peer.service": call["service"]}
-        about["http.response.status_code"] = call["status"]
-        one = span(
-            run, f"{name} {number}", name, f"{call['method']} {call['path']}", call["started"], None, about, True
-        )
-        one["endTimeUnixNano"] = str(int(one["startTimeUnixNano"]) + round(call["seconds"] * 1e9))
-        found.append({**one, "kind": CLIENT})
-    return found
+    of_stage = span(run, name, "run", name, stage["started"], stage["finished"], about, good)
+    return [of_stage, *(call_span(run, name, number, call) for number, call in enumerate(stage["calls"]))]
+
+
+def call_span(run, parent, number, call):
+    about = {
+        "http.request.method": call["method"],
+        "url.path": call["path"],
+        "peer.service": call["service"],
+        "http.response.status_code": call["status"],
+    }
+    name = f"{call['method']} {call['path']}"
+    of_call = span(run, f"{parent} {number}", parent, name, call["started"], None, about, True)
+    end = str(int(of_call["startTimeUnixNano"]) + round(call["seconds"] * 1e9))
+    return {**of_call, "endTimeUnixNano": end, "kind": CLIENT}
 
 
 def step_span(run, step):
@@ -77,12 +85,13 @@ def step_span(run, step):
         "host.name": step["host"],
     }
     name = f"{step['id']} {step['message']}"
-    one = span(run, f"step {step['id']}", "run", name, step["at"], step["until"], about, step["status"] != "missing")
-    return {**one, "kind": SERVER}
+    good = step["status"] != "missing"
+    of_step = span(run, f"step {step['id']}", "run", name, step["at"], step["until"], about, good)
+    return {**of_step, "kind": SERVER}
 
 
 def span(run, key, parent, name, started, finished, about, good):
-    """What has no end, such as a message that was seen to be sent, ends when it begins."""
+    """A span. Without an end, as for a message that was seen to be sent, it ends when it begins."""
     return {
         "traceId": digest(run, 32),
         "spanId": digest(f"{run} {key}", 16),
@@ -112,4 +121,6 @@ def attributes(pairs):
 def value_of(value):
     if isinstance(value, int):
         return {"intValue": str(value)}
-    return {"doubleValue": value} if isinstance(value, float) else {"stringValue": clean(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    return {"stringValue": clean(value)}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run's record as one page for a browser: every number, width and word is made here, the template only lays out."""
+"""A run's record as one page for a browser: numbers, widths and words are made here, the template lays them out."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ TIERS = ("plain user", "administrator", "ssh and logs", "instrumented")
 
 
 def render(record, template_text, diagram=None, history=()):
-    """The whole page. diagram is the text of an SVG that is trusted to be one; history is of earlier runs' records."""
-    page = view(scrubbed(record), [scrubbed(one) for one in history])
+    """The whole page. diagram is the text of an SVG of our own making; history has the records of earlier runs."""
+    page = view(scrubbed(record), [scrubbed(earlier) for earlier in history])
     return template(template_text).render(page, diagram=inlined(diagram)) + "\n"
 
 
@@ -46,15 +46,17 @@ def template(text):
 def scrubbed(value):
     """The same with every text and name made harmless: no control characters, no turned direction of writing."""
     if isinstance(value, dict):
-        return {clean(name): scrubbed(one) for name, one in value.items()}
+        return {clean(name): scrubbed(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [scrubbed(one) for one in value]
+        return [scrubbed(item) for item in value]
     return clean(value) if isinstance(value, str) else value
 
 
 def inlined(svg):
-    """An SVG file as HTML may hold it: without what only a file of its own begins with."""
-    return None if svg is None else re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>", "", svg, flags=re.DOTALL).strip()
+    """An SVG file as HTML may hold it: without the declarations at its beginning."""
+    if svg is None:
+        return None
+    return re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>", "", svg, flags=re.DOTALL).strip()
 
 
 def view(record, history=()):
@@ -64,7 +66,7 @@ def view(record, history=()):
     return {
         "run_id": record["run_id"],
         "cloud": record["cloud"],
-        "verdict": verdict(record),
+        "verdict": verdict_view(record),
         "waterfall": waterfall(record),
         "flow": flow_view(guide) if guide else None,
         "story": story_view(story) if story else None,
@@ -85,27 +87,29 @@ def moment(text, digits=3):
     """The time of day, to as many digits of a second."""
     if text is None:
         return None
-    told = parse(text)
-    return f"{told:%H:%M:%S}" + (f".{told:%f}"[: digits + 1] if digits else "")
+    time = parse(text)
+    return f"{time:%H:%M:%S}" + (f".{time:%f}"[: digits + 1] if digits else "")
 
 
-def span(value):
+def duration(seconds):
     """A duration in the unit that suits it."""
-    if value is None:
+    if seconds is None:
         return None
-    if value >= 99.95:
-        return f"{value:.0f} s"
-    if value >= 0.9995:
-        return f"{value:.3g} s"
-    return f"{value * 1000:.3g} ms" if value >= 0.0009995 else f"{value * 1e6:.0f} µs"
+    if seconds >= 99.95:
+        return f"{seconds:.0f} s"
+    if seconds >= 0.9995:
+        return f"{seconds:.3g} s"
+    if seconds >= 0.0009995:
+        return f"{seconds * 1000:.3g} ms"
+    return f"{seconds * 1e6:.0f} µs"
 
 
 def signed(value, form):
     return format(value, f"+{form}").replace("-", MINUS)
 
 
-def plural(count, one, many=None):
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def plural(count, noun):
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def words(name):
@@ -113,9 +117,9 @@ def words(name):
 
 
 def doubt(*parts):
-    """How far a time may be off, as far as it is known."""
-    known = [part for part in parts if part is not None]
-    return f"±{span(sum(known))}" if known and sum(known) >= 0.0005 else None
+    """How far a time may be off, as the sum of those parts that are not None."""
+    seconds = sum(part for part in parts if part is not None)
+    return f"±{duration(seconds)}" if seconds >= 0.0005 else None
 
 
 def share(part, whole):
@@ -126,31 +130,31 @@ def share(part, whole):
 # The verdict
 
 
-def verdict(record):
-    said = record["verdict"]
+def verdict_view(record):
+    verdict = record["verdict"]
     failed = failed_stage(record["stages"])
-    where = [(name, said[name]) for name in ("stage", "step", "component", "host") if said[name] is not None]
+    where = [(name, verdict[name]) for name in ("stage", "step", "component", "host") if verdict[name] is not None]
     started = parse(record["started"])
     return {
-        "result": said["result"],
-        "word": RESULTS[said["result"]],
-        "reason": said["reason"],
+        "result": verdict["result"],
+        "word": RESULTS[verdict["result"]],
+        "reason": verdict["reason"],
         "where": where,
         "started": f"{started:%Y-%m-%d %H:%M:%S} UTC",
         "started_iso": record["started"],
-        "duration": "not finished" if record["duration_s"] is None else span(record["duration_s"]),
-        "evidence": said.get("evidence") or [],
-        "next": said.get("next"),
-        "alternatives": [alternative(one) for one in said["alternatives"]],
-        "error": error_view(failed["error"], said["reason"]) if failed and failed["error"] else [],
+        "duration": duration(record["duration_s"]) or "not finished",
+        "evidence": verdict.get("evidence") or [],
+        "next": verdict.get("next"),
+        "alternatives": [alternative(suspect) for suspect in verdict["alternatives"]],
+        "error": error_view(failed["error"], verdict["reason"]) if failed and failed["error"] else [],
         "limits": [(limit["ok"], limit["said"]) for limit in record["thresholds"]],
         "account": account(record),
-        "left": [(words(one["kind"]), one["name"], one["why"]) for one in record["leftovers"]],
+        "left": [(words(thing["kind"]), thing["name"], thing["why"]) for thing in record["leftovers"]],
     }
 
 
 def error_view(error, reason):
-    """What a stage's error says beyond the sentence of the verdict."""
+    """(name, text) of the parts of a stage's error that the sentence of the verdict does not have."""
     pairs = [
         ("kind", words(error["kind"])),
         ("HTTP status", error["status"]),
@@ -159,12 +163,12 @@ def error_view(error, reason):
         ("what the cloud said", error["said"]),
         ("look at", error["hint"]),
     ]
-    known = ("what the cloud said", "look at")
-    return [(name, text) for name, text in pairs if text and not (name in known and text in reason)]
+    quoted = ("what the cloud said", "look at")
+    return [(name, text) for name, text in pairs if text and not (name in quoted and text in reason)]
 
 
 def account(record):
-    """What has become of what the run made, in a sentence."""
+    """How many resources the run made, deleted and left, in a sentence."""
     if record.get("diagnosis"):
         return "Nothing was made: this is a diagnosis by collected logs, and no run. Its times are those of the boot."
     left = record["made"] - record["deleted"]
@@ -181,13 +185,14 @@ def waterfall(record):
     """The stages, and the reading of the hosts after them, as bars on one axis of the whole run."""
     started, stages = record["started"], record["stages"]
     ends = [stage["finished"] for stage in stages if stage["finished"]]
-    ends += [record["evidence"]["finished"]] if record.get("evidence") else []
+    if record.get("evidence"):
+        ends.append(record["evidence"]["finished"])
     whole = record["duration_s"] or max((seconds_between(started, end) for end in ends), default=0)
     rows = [stage_view(stage, started, whole, record["history"].get(stage["stage"])) for stage in stages]
     if record.get("evidence"):
         begin, end = record["evidence"]["started"], record["evidence"]["finished"]
         rows.append(bar_row("hosts read", "done", seconds_between(started, begin), seconds_between(begin, end), whole))
-    return {"rows": rows, "ticks": ticks(whole), "whole": span(whole)}
+    return {"rows": rows, "ticks": ticks(whole), "whole": duration(whole)}
 
 
 def bar_row(name, status, offset, seconds, whole):
@@ -196,7 +201,7 @@ def bar_row(name, status, offset, seconds, whole):
         "status": status,
         "reason": None,
         "offset": f"+{offset:.1f} s" if offset is not None else None,
-        "seconds": span(seconds),
+        "seconds": duration(seconds),
         "bar": (share(offset, whole), share(seconds or 0, whole)) if offset is not None else None,
         "median": None,
         "compared": None,
@@ -216,23 +221,23 @@ def stage_view(stage, started, whole, usual):
 
 
 def compared(seconds, usual):
-    """How a duration differs from the earlier ones, and whether that is worth a look."""
+    """How a duration differs from those of earlier runs, and whether the stage was slow."""
     more = seconds - usual["median_s"]
-    said = f"{'+' if more >= 0 else MINUS}{span(abs(more))} to the median of {plural(usual['runs'], 'run')}"
-    return {"said": said, "slow": seconds > usual["p95_s"], "p95": f"p95 {span(usual['p95_s'])}"}
+    text = f"{'+' if more >= 0 else MINUS}{duration(abs(more))} to the median of {plural(usual['runs'], 'run')}"
+    return {"said": text, "slow": seconds > usual["p95_s"], "p95": f"p95 {duration(usual['p95_s'])}"}
 
 
 def wait_view(wait, started, whole):
     return {
         "for": wait["for"],
-        "seconds": span(wait["seconds"]),
+        "seconds": duration(wait["seconds"]),
         "resolution": doubt(wait["resolution_s"]),
         "timed_out": wait.get("timed_out", False),
         "looks": plural(wait["looks"], "look"),
         "bar": (share(seconds_between(started, wait["started"]), whole), share(wait["seconds"], whole)),
         "states": [
-            {"state": one["state"], "after": span(one["after_s"]), "resolution": doubt(one["resolution_s"])}
-            for one in wait["states"]
+            {"state": state["state"], "after": duration(state["after_s"]), "resolution": doubt(state["resolution_s"])}
+            for state in wait["states"]
         ],
     }
 
@@ -249,17 +254,14 @@ def ticks(whole, most=6):
 
 
 def flow_view(flow):
-    """The steps by their phases, in the order of the documents."""
+    """The steps by their phases, in the order of the flow."""
     zero = min((step["at"] for step in flow["steps"] if step["at"]), default=None)
-    groups = []
-    for phase, steps in itertools.groupby(flow["steps"], key=lambda step: step["phase"]):
-        rows = [step_view(step, zero) for step in steps]
-        groups.append({"name": phase or "other", "rows": rows, "seen": sum(row["status"] == "seen" for row in rows)})
-    names = list(dict.fromkeys(group["name"] for group in groups))
-    for group in groups:
-        group.update(
-            number=names.index(group["name"]), of=len(group["rows"]), any_unseen=group["seen"] < len(group["rows"])
-        )
+    phases = [
+        (name or "other", [step_view(step, zero) for step in steps])
+        for name, steps in itertools.groupby(flow["steps"], key=lambda step: step["phase"])
+    ]
+    names = list(dict.fromkeys(name for name, _rows in phases))
+    groups = [phase_view(name, names.index(name), rows) for name, rows in phases]
     counts = Counter(step["status"] for step in flow["steps"])
     return {
         "title": flow["title"],
@@ -271,6 +273,18 @@ def flow_view(flow):
         "counts": [(status, counts[status]) for status in COUNTED if counts[status]],
         "rivals": flow["rivals"],
         "zero": moment(zero, 6),
+    }
+
+
+def phase_view(name, number, rows):
+    seen = sum(row["status"] == "seen" for row in rows)
+    return {
+        "name": name,
+        "rows": rows,
+        "seen": seen,
+        "number": number,
+        "of": len(rows),
+        "any_unseen": seen < len(rows),
     }
 
 
@@ -289,9 +303,9 @@ def step_view(step, zero):
         "at": moment(step["at"]),
         "offset": since(zero, step["at"]),
         "doubt": doubt(step["resolution_s"], step["error_s"]) if step["at"] else None,
-        "duration": span(step["duration_s"]),
+        "duration": duration(step["duration_s"]),
         "host": step["host"],
-        "evidence": [evidence_view(one) for one in step["evidence"]],
+        "evidence": [evidence_view(evidence) for evidence in step["evidence"]],
     }
 
 
@@ -299,18 +313,12 @@ def since(zero, at):
     return None if at is None else f"+{grouped(round(seconds_between(zero, at) * 1000))} ms"
 
 
-def evidence_view(one):
+def evidence_view(evidence):
+    copied = ("host", "service", "source", "tier", "grade", "level", "proves", "text")
     return {
-        "at": moment(one["at"], 6),
-        "doubt": doubt(one["resolution_s"], one["error_s"]) if one["at"] else None,
-        "host": one["host"],
-        "service": one["service"],
-        "source": one["source"],
-        "tier": one["tier"],
-        "grade": one["grade"],
-        "level": one["level"],
-        "proves": one["proves"],
-        "text": one["text"],
+        "at": moment(evidence["at"], 6),
+        "doubt": doubt(evidence["resolution_s"], evidence["error_s"]) if evidence["at"] else None,
+        **{name: evidence[name] for name in copied},
     }
 
 
@@ -325,29 +333,21 @@ def story_view(flow):
 
 
 def unseen(flow):
-    """What would show the steps that nothing showed: (reason, steps), the reason of most steps first."""
+    """The steps that nothing showed, by the reason that says what would show them; the reason of most steps first."""
     steps = [step for step in flow["steps"] if step["status"] in ("unseen", "missing", "skipped")]
-    reasons = dict.fromkeys((step["status"], step["reason"] or "no reason is known") for step in steps)
-    groups = [
-        {
-            "status": status,
-            "reason": reason,
-            "steps": [(one["id"], one["message"]) for one in steps if is_of(one, status, reason)],
-        }
-        for status, reason in reasons
-    ]
+    by_reason = {}
+    for step in steps:
+        key = (step["status"], step["reason"] or "no reason is known")
+        by_reason.setdefault(key, []).append((step["id"], step["message"]))
+    groups = [{"status": status, "reason": reason, "steps": named} for (status, reason), named in by_reason.items()]
     groups.sort(key=lambda group: -len(group["steps"]))
     return {"title": flow["title"], "groups": groups, "of": len(steps)}
-
-
-def is_of(step, status, reason):
-    return step["status"] == status and (step["reason"] or "no reason is known") == reason
 
 
 def coverage_view(flow):
     rows = []
     for row in flow["coverage"]:
-        # Records of the first runs that followed a flow do not say of how many steps.
+        # The first records with a flow do not have the number of its steps.
         whole = row.get("of") or sum(row[name] for name in COUNTED)
         rows.append(
             {
@@ -362,30 +362,39 @@ def coverage_view(flow):
 
 
 def boot_parts(flow):
-    """How long each part of the boot took, as bars that may overlap; None if no part is known."""
+    """How long each part of the boot took, as bars that may overlap; None without the time of any part."""
     at = {step["id"]: step["at"] for step in flow["steps"] if step["at"]}
-    spans = [(part["name"], part["says"], *part_span(at, part)) for part in flow["parts"]]
-    known = [one for one in spans if one[2] is not None]
-    if not known:
+    intervals = [(part, *part_interval(at, part)) for part in flow["parts"]]
+    timed = [(start, end) for _part, start, end in intervals if start is not None]
+    if not timed:
         return None
-    zero = min(start for _name, _said, start, _end in known)
-    whole = max(seconds_between(zero, end) for _name, _said, _start, end in known)
-    rows = []
-    for name, said, start, end in spans:
-        seconds = None if start is None else seconds_between(start, end)
-        share_of_time = None if start is None else (share(seconds_between(zero, start), whole), share(seconds, whole))
-        offset = None if start is None else signed(seconds_between(zero, start), ".1f") + " s"
-        rows.append({"name": name, "said": said, "seconds": span(seconds), "bar": share_of_time, "offset": offset})
-    return {"rows": rows, "ticks": ticks(whole), "whole": span(whole), "zero": moment(zero)}
+    zero = min(start for start, _end in timed)
+    whole = max(seconds_between(zero, end) for _start, end in timed)
+    rows = [part_view(part, start, end, zero, whole) for part, start, end in intervals]
+    return {"rows": rows, "ticks": ticks(whole), "whole": duration(whole), "zero": moment(zero)}
 
 
-def part_span(at, part):
+def part_view(part, start, end, zero, whole):
+    row = {"name": part["name"], "said": part["says"], "seconds": None, "bar": None, "offset": None}
+    if start is None:
+        return row
+    offset, seconds = seconds_between(zero, start), seconds_between(start, end)
+    return {
+        **row,
+        "seconds": duration(seconds),
+        "bar": (share(offset, whole), share(seconds, whole)),
+        "offset": f"{signed(offset, '.1f')} s",
+    }
+
+
+def part_interval(at, part):
     """(start, end) of a part of the boot: to its last known end, or to the first named end that is known."""
-    begun = [at[step] for step in part["from"] if step in at]
-    ended = [at[step] for step in part.get("to") or part["to_first"] if step in at]
-    if not begun or not ended:
+    starts = [at[step] for step in part["from"] if step in at]
+    ends = [at[step] for step in part.get("to") or part["to_first"] if step in at]
+    if not starts or not ends:
         return None, None
-    start, end = min(begun), max(ended) if "to" in part else ended[0]
+    start = min(starts)
+    end = max(ends) if "to" in part else ends[0]
     # Clocks of two hosts may differ by more than a short part takes: then its length is not known.
     return (start, end) if start <= end else (None, None)
 
@@ -406,14 +415,14 @@ def host_view(host):
         "counts": [(status, words(status), counts[status]) for status in STATUSES if counts[status]],
         "wrong": [check for check in checks if check["status"] in ("failed", "unreadable")],
         "checks": [
-            {**check, "word": words(check["status"]), "took": span(check["seconds"] or None)} for check in checks
+            {**check, "word": words(check["status"]), "took": duration(check["seconds"] or None)} for check in checks
         ],
-        "unread": [{name: one.get(name) for name in ("what", "kind", "command", "why")} for one in host["unread"]],
+        "unread": [{name: part.get(name) for name in ("what", "kind", "command", "why")} for part in host["unread"]],
     }
 
 
 def clock(offset, error):
-    """How far a host's clock is off ours."""
+    """The difference of a host's clock to that of the control node."""
     if offset is None:
         return "not measured"
     return f"{signed(offset * 1000, '.1f')} ms" + ("" if error is None else f" ±{error * 1000:.1f} ms")
@@ -424,7 +433,7 @@ def slowest(record):
     longest = max((call["seconds"] for _stage, call in calls), default=0)
     return [
         {
-            "seconds": span(call["seconds"]),
+            "seconds": duration(call["seconds"]),
             "width": share(call["seconds"], longest),
             "stage": stage,
             "service": call["service"],
@@ -447,9 +456,9 @@ def requests(record):
             {
                 "stage": stage["stage"],
                 "count": len(times),
-                "total": span(sum(times)) if times else None,
-                "mean": span(sum(times) / len(times)) if times else None,
-                "longest": span(max(times, default=None)),
+                "total": duration(sum(times)) if times else None,
+                "mean": duration(sum(times) / len(times)) if times else None,
+                "longest": duration(max(times, default=None)),
                 "refused": refused,
             }
         )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A flow's steps in the order in which they happened, with what every drawing of them says."""
+"""A flow's steps in the order in which they happened, with the texts that all drawings of them share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ OTHERS = ("cached", "absent", "skipped", "unseen", "missing")
 
 @dataclass(frozen=True)
 class Row:
-    """A step at its place. after_ms: since the first step. unsure: it may have happened before the row above it."""
+    """A step at its place. at: its time in seconds. after_ms: since the first step.
+
+    unsure: it may have happened before the row above it.
+    """
 
     step: dict
+    at: float | None
     after_ms: float | None
     unsure: bool
 
@@ -30,31 +34,32 @@ def plain(text):
     return " ".join(clean(text).split())
 
 
-def in_order(steps):
-    """Steps by time; one without a time stays behind the step that it follows in the flow."""
-    groups = []
-    for step in steps:
-        # What comes before the first time has nothing to follow: that time's step takes it along.
-        if not groups or (step["at"] and any(one["at"] for one in groups[-1])):
-            groups.append([])
-        groups[-1].append(step)
-    when = [next((seconds_of(one["at"]) for one in group if one["at"]), 0.0) for group in groups]
-    return [step for _time, group in sorted(zip(when, groups), key=lambda pair: pair[0]) for step in group]
-
-
 def rows(flow):
     """The steps in order, as rows of a drawing."""
-    ordered = in_order(flow["steps"])
-    first = min((seconds_of(step["at"]) for step in ordered if step["at"]), default=None)
-    made, before = [], None
-    for step in ordered:
-        if not step["at"]:
-            made.append(Row(step, None, False))
+    timed = [(step, seconds_of(step["at"]) if step["at"] else None) for step in flow["steps"]]
+    first = min((at for _step, at in timed if at is not None), default=None)
+    made, above = [], None
+    for step, at in in_order(timed):
+        if at is None:
+            made.append(Row(step, None, None, False))
             continue
-        unsure = before is not None and seconds_of(step["at"]) - seconds_of(before["at"]) < slack(before) + slack(step)
-        made.append(Row(step, (seconds_of(step["at"]) - first) * 1000, unsure))
-        before = step
+        unsure = above is not None and at - above.at < slack(above.step) + slack(step)
+        above = Row(step, at, (at - first) * 1000, unsure)
+        made.append(above)
     return made
+
+
+def in_order(timed):
+    """Pairs of a step and its time, by time; a step without one stays behind the step that it follows in the flow."""
+    groups, begun = [[]], False
+    for step, at in timed:
+        # Steps before the first time have nothing to follow: they go with the step of that time.
+        if at is not None and begun:
+            groups.append([])
+        begun = begun or at is not None
+        groups[-1].append((step, at))
+    groups.sort(key=lambda group: next((at for _step, at in group if at is not None), 0.0))
+    return [pair for group in groups for pair in group]
 
 
 def slack(step):
@@ -63,12 +68,12 @@ def slack(step):
 
 
 def bands(all_rows):
-    """Runs of rows of one phase, as (phase, rows); phases that overlap in time take turns."""
-    return [(phase, list(some)) for phase, some in groupby(all_rows, key=lambda row: row.step["phase"])]
+    """Rows of one phase that follow each other, as (phase, rows); phases that overlap in time take turns."""
+    return [(phase, list(group)) for phase, group in groupby(all_rows, key=lambda row: row.step["phase"])]
 
 
 def lifelines(flow):
-    """The flow's lifelines, and any other that a step names."""
+    """The flow's lifelines, and those that only its steps name."""
     ends = (step[end] for step in flow["steps"] for end in ("source", "target"))
     return list(dict.fromkeys([*flow["lifelines"], *ends]))
 
@@ -78,19 +83,20 @@ def milliseconds(value):
 
 
 def after(row):
-    """When it happened, since the first step: +1 234 ms. Nothing for a step without a time."""
+    """The time since the first step: +1 234 ms. Nothing for a step without a time."""
     return "" if row.after_ms is None else "+" + milliseconds(row.after_ms)
 
 
 def duration(step):
-    """How long it took: (446 ms), and nothing where that is not known."""
-    if step["duration_s"] is None:
+    """How long the step took: (446 ms), and nothing where that is not known."""
+    seconds = step["duration_s"]
+    if seconds is None:
         return ""
-    return f"({'<1' + THIN + 'ms' if 0 < step['duration_s'] < 0.001 else milliseconds(step['duration_s'] * 1000)})"
+    return f"(<1{THIN}ms)" if 0 < seconds < 0.001 else f"({milliseconds(seconds * 1000)})"
 
 
 def counts(flow):
-    """How many steps are seen, cached and so on, of those that count: by everything that was read."""
+    """How many of the counted steps are seen, cached and so on, by everything that was read."""
     of_logs = [row for row in flow["coverage"] if row["tier"] == 2]
     count = of_logs[-1] if of_logs else Counter(step["status"] for step in flow["steps"])
     others = [f"{count[status]} {status}" for status in OTHERS if count[status]]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where everything of a sequence diagram is: columns, rows, and how much room a text takes."""
+"""The places in a sequence diagram: columns, rows, and how much room a text takes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from .._record.clock import seconds_of
 from . import sequence
 
 WIDTH, NARROWEST = 2000, 1240
-# Left of the first lifeline is what is said of a whole row: its phase and its time.
+# Left of the first lifeline stand the phase and the time of a row.
 LEFT, RIGHT = 286, 52
 GAP = (75, 260)
 ROW, BAND, BOX, STRIP = 44, 6, 66, 46
-# So many rows below the names, at the next phase or at last within a phase, the names are said again.
+# The names are repeated at the first phase that begins FAR rows below them, or TOO_FAR rows below them within a phase,
+# but not above the last FEW rows.
 FAR, TOO_FAR, FEW = 14, 20, 6
-# A font is whatever the reader has: widths, in parts of its size, are those of a wide one.
+# The reader's font is not known: these are the widths of a wide one, in parts of its size.
 LETTERS = {
     0.30: "ijl|'`",
     0.36: " .,:;!I[]\u202f\u2009",
@@ -48,7 +49,7 @@ def text_width(text, size):
 
 
 def shorten(text, room, size):
-    """A text that fits, with a sign of what is not shown."""
+    """A text that fits into the room; one that is cut ends with an ellipsis."""
     if text_width(text, size) <= room:
         return text
     ends = list(accumulate((letter_width(letter) * size for letter in text), initial=letter_width("…") * size))
@@ -113,16 +114,16 @@ def width_of(names):
     return max(NARROWEST, LEFT + gap * max(0, len(x) - 1) + RIGHT)
 
 
-def layout(flow, top):
-    """Everything's place, below a heading that ends at top."""
-    x, gap = columns(sequence.lifelines(flow))
-    placed, strips, end = place(sequence.bands(sequence.rows(flow)), top + BOX + 12)
+def layout(lifelines, rows, top):
+    """The places of all shapes, below a heading that ends at top."""
+    x, gap = columns(lifelines)
+    placed, strips, end = place(sequence.bands(rows), top + BOX + 12)
     width, bottom = width_of(x), end + 12
     return Layout(x, gap, width, top, bottom, bottom + BOX + 24, placed, strips, bars(placed))
 
 
 def place(bands, y):
-    """Bands from a height on, the heights at which the names are repeated, and where all of it ends."""
+    """Bands from a height on, the heights at which the names are repeated, and the height of the end."""
     made, strips, since = [], [], 0
     left = sum(len(rows) for _phase, rows in bands)
     for phase, rows in bands:
@@ -142,15 +143,15 @@ def place(bands, y):
 
 
 def bars(bands):
-    """From each request to the last row that is not after its end."""
-    placed = [one for band in bands for one in band.placed]
+    """A bar for each request, to the last row that is not after its end."""
+    placed = [pair for band in bands for pair in band.placed]
     made = []
     for number, (row, y) in enumerate(placed):
-        if not (row.step["at"] and row.step["until"]):
+        if row.at is None or not row.step["until"]:
             continue
         end = seconds_of(row.step["until"])
-        inside = [low for later, low in placed[number:] if later.step["at"] and seconds_of(later.step["at"]) <= end]
+        inside = [height for later, height in placed[number:] if later.at is not None and later.at <= end]
         lifeline = row.step["target"]
-        depth = sum(one.lifeline == lifeline and one.bottom > y for one in made)
+        depth = sum(bar.lifeline == lifeline and bar.bottom > y for bar in made)
         made.append(Bar(lifeline, y, max(inside[-1:] + [y]) + 10, depth))
     return made

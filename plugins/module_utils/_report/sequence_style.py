@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The colours and lines of a drawn flow: light, dark and printed. All names begin with flow-, for a page has others."""
+"""The colours and lines of a drawn flow: light, dark and printed. All names begin with flow-, as a page has its own."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ def stylesheet():
 
 
 def coloured(match):
-    """A colour as a variable, after the plain one for viewers that know no variables."""
+    """A colour as a variable, after the plain colour for viewers without variables."""
     attribute, name = match.groups()
     return f"{attribute}: {COLOURS[name][0]}; {attribute}: var(--flow-{name})"

@@ -4,7 +4,7 @@
 
 """Draws a run's flow as SVG: lifelines as columns, steps as arrows in the order in which they happened.
 
-The picture stands alone, and inside a page: nothing in it is fetched or run, and all its names begin with flow-.
+The picture works as a file and inside a page: nothing in it is fetched or run, and all its names begin with flow-.
 """
 
 from __future__ import annotations
@@ -41,21 +41,22 @@ def number(value):
 
 def svg(flow, record):
     """The whole picture, as text."""
-    width = width_of(sequence.lifelines(flow))
+    lifelines, rows = sequence.lifelines(flow), sequence.rows(flow)
+    width = width_of(lifelines)
     heading, top = head(flow, record, width)
-    plan = layout(flow, top)
-    said = plain(f"{flow['title']}, run {record['run_id']} on {record['cloud']}")
+    plan = layout(lifelines, rows, top)
+    title = plain(f"{flow['title']}, run {record['run_id']} on {record['cloud']}")
     root = node(
         "svg",
-        node("title", text=said, id="flow-title"),
-        node("desc", text=description(flow), id="flow-desc"),
+        node("title", text=title, id="flow-title"),
+        node("desc", text=description(flow, rows), id="flow-desc"),
         node("style", text=stylesheet()),
         node("rect", class_="flow-paper", width=width, height=plan.height),
         *heading,
         *grounds(plan),
         *(lifeline(x, plan) for x in plan.x.values()),
         *(names(plan, plan.top) + names(plan, plan.bottom)),
-        *(activation(one, plan) for one in plan.bars),
+        *(activation(bar, plan) for bar in plan.bars),
         *(shape for y in plan.strips for shape in strip(plan, y)),
         *steps(plan),
         xmlns="http://www.w3.org/2000/svg",
@@ -70,14 +71,14 @@ def svg(flow, record):
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def description(flow):
-    """What the picture shows, for those who do not see it."""
-    lines = (f"{row.step['id']} {row.step['message']}: {row.step['status']}" for row in sequence.rows(flow))
+def description(flow, rows):
+    """The picture in words, for readers who do not see it."""
+    lines = (f"{row.step['id']} {row.step['message']}: {row.step['status']}" for row in rows)
     return plain(". ".join([sequence.counts(flow), *lines]))
 
 
 def head(flow, record, width):
-    """Title, run, verdict, how much was seen, and legend; and the height at which it ends."""
+    """Title, run, verdict, counts of steps and legend; and the height at which they end."""
     room = width - 48
     verdict = record["verdict"]
     result = plain(verdict["result"]).upper()
@@ -99,20 +100,20 @@ def head(flow, record, width):
 
 
 def legend(room, y):
-    """Samples of all that is drawn, in as many lines as they need."""
+    """A sample of each kind of shape, in as many lines as they need."""
     made, x = [], 24
     for shapes, wide, text, style in samples():
         whole = wide + 8 + text_width(text, 14) + 18
         if x > 24 and x + whole > room + 24:
             x, y = 24, y + 26
-        said = node("text", x=wide + 8, y=5, class_="flow-small", text=text)
-        made.append(node("g", *shapes, said, class_=style, transform=f"translate({number(x)} {number(y)})"))
+        meaning = node("text", x=wide + 8, y=5, class_="flow-small", text=text)
+        made.append(node("g", *shapes, meaning, class_=style, transform=f"translate({number(x)} {number(y)})"))
         x += whole
     return made, y
 
 
 def samples():
-    """Each with its width, what it means, and its style."""
+    """(shapes, width, meaning, style) of each sample."""
     request = node("rect", x=0, y=-9, width=10, height=18, rx=2, class_="flow-bar")
     unsure = node("text", x=12, y=5, class_="flow-time", text="≈")
     return [
@@ -138,7 +139,7 @@ def names(plan, y):
 
 
 def strip(plan, y):
-    """The names once more, small, where the boxes are far."""
+    """The names again, in small letters, where the boxes are far."""
     made = [node("rect", x=0, y=y, width=plan.width, height=STRIP, class_="flow-again")]
     for name, x in plan.x.items():
         made += lines(plain(name), x, y + STRIP / 2, plan.gap - 5, 13, "flow-strip")
@@ -173,40 +174,40 @@ def ground(count):
     return "shade" if count % 2 == 0 else "paper"
 
 
-def activation(one, plan):
-    x = plan.x[one.lifeline] - 5 + 4 * one.depth
-    return node("rect", x=x, y=one.top, width=10, height=one.bottom - one.top, rx=2, class_="flow-bar")
+def activation(bar, plan):
+    x = plan.x[bar.lifeline] - 5 + 4 * bar.depth
+    return node("rect", x=x, y=bar.top, width=10, height=bar.bottom - bar.top, rx=2, class_="flow-bar")
 
 
 def steps(plan):
-    return [step(row, y, plan, ground(count)) for count, band in enumerate(plan.bands) for row, y in band.placed]
+    return [step_group(row, y, plan, ground(count)) for count, band in enumerate(plan.bands) for row, y in band.placed]
 
 
-def step(row, y, plan, behind):
-    """A step: when, from where to where, and what."""
-    one = row.step
-    start, end = plan.x[one["source"]], plan.x[one["target"]]
-    points = route(start, end, y, plan, one["target"])
+def step_group(row, y, plan, behind):
+    """A step: its time, its arrow and its message."""
+    step = row.step
+    start, end = plan.x[step["source"]], plan.x[step["target"]]
+    points = route(start, end, y, plan, step["target"])
     return node(
         "g",
-        node("title", text=full(one)),
-        *when(row, y),
+        node("title", text=full(step)),
+        *time_texts(row, y),
         node("line", x1=250, y1=y, x2=min(start, end), y2=y, class_="flow-guide"),
-        *arrow(points, one["status"]),
-        *pill(plain(one["id"]), start, y),
-        label(one, points, y, plan),
-        class_=f"flow-step flow-{one['status']} flow-on-{behind}",
+        *arrow(points, step["status"]),
+        *pill(plain(step["id"]), start, y),
+        label(step, points, y, plan),
+        class_=f"flow-step flow-{step['status']} flow-on-{behind}",
     )
 
 
-def full(one):
-    """All that the picture shortens."""
-    where = f"{one['id']}: {one['source']} → {one['target']}: {one['message']} ({one['kind']}). {one['status']}"
-    more = [one["reason"], one["at"], one["host"] and f"on {one['host']}", one["today"]]
+def full(step):
+    """The step in full, as the picture shortens texts."""
+    where = f"{step['id']}: {step['source']} → {step['target']}: {step['message']} ({step['kind']}). {step['status']}"
+    more = [step["reason"], step["at"], step["host"] and f"on {step['host']}", step["today"]]
     return plain(". ".join([where, *(text for text in more if text)]))
 
 
-def when(row, y):
+def time_texts(row, y):
     made = [node("text", x=240, y=y + 5, class_="flow-time", text=sequence.after(row))]
     if row.unsure:
         made.append(node("text", x=156, y=y + 5, class_="flow-time", text="≈"))
@@ -214,8 +215,8 @@ def when(row, y):
 
 
 def route(start, end, y, plan, target):
-    """The points of an arrow: to the edge of the target's bar, and around for a lifeline's word to itself."""
-    depth = max((one.depth for one in plan.bars if one.lifeline == target and one.top <= y <= one.bottom), default=None)
+    """The points of an arrow: to the edge of the target's bar, or around to the lifeline where it began."""
+    depth = max((bar.depth for bar in plan.bars if bar.lifeline == target and bar.top <= y <= bar.bottom), default=None)
     if start == end:
         side = 48 if start + 50 < plan.width else -48
         return [(start, y), (start + side, y), (start + side, y + 14), (start + side / 12, y + 14)]
@@ -225,7 +226,7 @@ def route(start, end, y, plan, target):
 
 
 def arrow(points, status):
-    """A line with a head, and a cross on it for what did not happen."""
+    """A line with a head, and a cross on it for a step that did not happen."""
     (x, y), before = points[-1], points[-2]
     back = -11 if x > before[0] else 11
     line = [*points[:-1], (x + back * 0.8, y)]
@@ -249,15 +250,15 @@ def pill(text, x, y):
     ]
 
 
-def label(one, points, y, plan):
-    """The message above its arrow, as near to the arrow's middle as the picture's edges let it."""
-    said = " ".join(filter(None, [sequence.duration(one), "" if one["status"] == "seen" else one["status"]]))
-    taken = text_width("  " + said, 14) if said else 0
+def label(step, points, y, plan):
+    """The message above its arrow, as near to the arrow's middle as the picture's edges allow."""
+    outcome = " ".join(filter(None, [sequence.duration(step), "" if step["status"] == "seen" else step["status"]]))
+    taken = text_width("  " + outcome, 14) if outcome else 0
     left, right = LEFT - 24, plan.width - 12
-    message = shorten(plain(one["message"]), right - left - taken, 15)
+    message = shorten(plain(step["message"]), right - left - taken, 15)
     half = (text_width(message, 15) + taken) / 2
     middle = min(max((points[0][0] + points[-1][0]) / 2, left + half), right - half)
     text = node("text", x=middle, y=y - 15, class_="flow-label", text=message)
-    if said:
-        text.append(node("tspan", dx=8, class_="flow-said", text=said))
+    if outcome:
+        text.append(node("tspan", dx=8, class_="flow-said", text=outcome))
     return text

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run's flow as text from which others draw: Mermaid and PlantUML."""
+"""A run's flow as text for programs that draw it: Mermaid and PlantUML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLANTUML = {
     "skipped": "-[#C3CAD4]->",
     "missing": "-[#C01C28]>x",
 }
-# What could be more than text to either: all but letters, digits and a few marks, and a word that ends a block.
+# Only letters, digits and a few marks are surely text to both, and "end" ends a block.
 MERMAID_SPECIAL = re.compile(r"[^\w .,()/\[\]?+-]|\bend\b", re.IGNORECASE)
 # Doubled marks are creole: __underlined__, //slanted//, --struck--.
 PLANTUML_SPECIAL = re.compile(r"[^\w .,:()/?+-]|(?<=([-_/]))\1|([-_/])(?=\2)")
@@ -34,11 +34,11 @@ def mermaid(flow):
     lines = ["sequenceDiagram", *(f"  participant {alias[name]} as {for_mermaid(name)}" for name in names)]
     for phase, rows in sequence.bands(sequence.rows(flow)):
         if phase:
-            lines.append(f"  Note over {span(alias)}: {for_mermaid(phase)}")
+            lines.append(f"  Note over {edges(alias)}: {for_mermaid(phase)}")
         for row in rows:
             step = row.step
             arrow = MERMAID.get(step["status"], "-->>")
-            lines.append(f"  {alias[step['source']]}{arrow}{alias[step['target']]}: {for_mermaid(said(row))}")
+            lines.append(f"  {alias[step['source']]}{arrow}{alias[step['target']]}: {for_mermaid(sentence(row))}")
     return "\n".join([*lines, ""])
 
 
@@ -54,23 +54,23 @@ def plantuml(flow):
         for row in rows:
             step = row.step
             arrow = PLANTUML[step["status"]]
-            lines.append(f"{alias[step['source']]} {arrow} {alias[step['target']]} : {for_plantuml(said(row))}")
+            lines.append(f"{alias[step['source']]} {arrow} {alias[step['target']]} : {for_plantuml(sentence(row))}")
     return "\n".join([*lines, "@enduml", ""])
 
 
 def aliases(names):
-    """Lifelines may have any name; what stands for them has none that means something."""
+    """Plain names for the lifelines, as their own may be a word of the language."""
     return {name: f"L{number}" for number, name in enumerate(names, 1)}
 
 
-def span(alias):
+def edges(alias):
     """The first and the last lifeline, or the only one."""
     shown = list(alias.values())
     return ",".join(dict.fromkeys([shown[0], shown[-1]]))
 
 
-def said(row):
-    """A step's text: number, message, when and how long, and what became of it."""
+def sentence(row):
+    """A step's text: number, message, time, duration and status."""
     step = row.step
     unsure = "≈" if row.unsure else ""
     status = "" if step["status"] == "seen" else step["status"]

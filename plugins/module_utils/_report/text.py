@@ -9,22 +9,23 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from operator import itemgetter
 from xml.etree import ElementTree
 
 from .._record.clock import seconds_of
 
-# Control characters but tab and line feed; what turns the direction of writing; halves of characters, and none at all
+# Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 PAGE = "report.html"
 STATUSES = ("ok", "failed", "not_applicable", "unreadable")
-# Between thousands, and between a number and its unit: no line ends there.
+# THIN stands between thousands, and between a number and its unit: no line ends there.
 MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 
 
 def clean(text):
-    """Text without what would control a terminal or break XML: a cloud's words are not ours."""
+    """Text without characters that control a terminal or break XML, as a cloud's texts may have them."""
     return str(text).translate(CONTROL)
 
 
@@ -37,17 +38,16 @@ def seconds(value):
 
 
 def compared(stage, history):
-    """How a stage's duration differs from the earlier ones."""
+    """A stage's duration compared with those of earlier runs."""
     usual = history.get(stage["stage"])
     if not usual or stage["status"] != "ok":
         return ""
-    return (
-        f"{stage['duration_s'] - usual['median_s']:+.1f} s to the median of {usual['runs']}, p95 {usual['p95_s']:.1f}"
-    )
+    more = stage["duration_s"] - usual["median_s"]
+    return f"{more:+.1f} s to the median of {usual['runs']}, p95 {usual['p95_s']:.1f}"
 
 
 def summary(record, directory):
-    """What the terminal says at the end."""
+    """The lines on the terminal at the end of a run."""
     if record.get("diagnosis"):
         return [clean(line) for line in diagnosis_lines(record, directory)]
     lines = ["", f"Run {record['run_id']} on {record['cloud']}", "", f"  {'stage':<10} {'result':<8} seconds"]
@@ -65,7 +65,8 @@ def summary(record, directory):
     if record["kept"]:
         command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
         lines.append(f"  kept, as asked for; remove it with: {command}")
-    lines += [f"  left: {one['kind'].replace('_', ' ')} {one['name']}: {one['why']}" for one in record["leftovers"]]
+    for thing in record["leftovers"]:
+        lines.append(f"  left: {thing['kind'].replace('_', ' ')} {thing['name']}: {thing['why']}")
     return [clean(line) for line in [*lines, *ending(record, directory)]]
 
 
@@ -75,7 +76,7 @@ def ending(record, directory):
         "",
         f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
         *(f"    because it {why}" for why in record["verdict"].get("evidence") or []),
-        *(f"    or {alternative(one)}" for one in record["verdict"]["alternatives"]),
+        *(f"    or {alternative(suspect)}" for suspect in record["verdict"]["alternatives"]),
         f"  files: {directory}",
         *([f"  page: {page}"] if os.path.exists(page) else []),
         "",
@@ -83,35 +84,38 @@ def ending(record, directory):
 
 
 def diagnosis_lines(record, directory):
-    """What the terminal says of a boot that only logs tell of: when it was, who logged errors, where it stopped."""
+    """The lines on the terminal about a boot that only logs tell of: its time, the logs read, where it stopped."""
     about, verdict = record["diagnosis"], record["verdict"]
     boot = about["boot"]
     lines = ["", f"Diagnosis {record['run_id']} by {record['cloud']}", ""]
     lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
     lines += [f"  time       {record['started'][:19]} UTC to {record['finished'][11:19]}", ""]
-    lines += [f"  {'host':<16} logs read"] if record["logs"] else []
+    if record["logs"]:
+        lines.append(f"  {'host':<16} logs read")
     for host in record["logs"]:
         whole = sum(source["whole"] for source in host["sources"])
         lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
         lines += [f"    {source['from']}: {source['why']}" for source in host["sources"] if source["why"]]
     lines += [f"  doubt: {text}" for text in about["doubts"]]
     where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
-    return [*lines, *(["", f"  failed at: {', '.join(where)}"] if where else []), *ending(record, directory)]
+    if where:
+        lines += ["", f"  failed at: {', '.join(where)}"]
+    return [*lines, *ending(record, directory)]
 
 
-def alternative(one):
+def alternative(suspect):
     """Another suspect, in words."""
-    where = f" on {one['host']}" if one["host"] else ""
-    return f"{one['component']}{where} (weight {one['weight']:g}), which {', '.join(one['why'])}"
+    where = f" on {suspect['host']}" if suspect["host"] else ""
+    return f"{suspect['component']}{where} (weight {suspect['weight']:g}), which {', '.join(suspect['why'])}"
 
 
 def host_lines(record):
-    """A line for each host that was read, and one for each of its checks that is not well."""
+    """A line for each host that was read, and one for each of its checks that failed or could not be read."""
     lines = ["", f"  {'host':<16} checks"] if record["hosts"] else []
     for host in record["hosts"]:
         counts = Counter(check["status"] for check in host["checks"])
-        said = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in STATUSES if counts[status])
-        lines.append(f"  {host['host']:<16} {said or 'none'}")
+        checks = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in STATUSES if counts[status])
+        lines.append(f"  {host['host']:<16} {checks or 'none'}")
         if host["reason"]:
             lines.append(f"    {host['status'] if host['status'] != 'read' else 'not read'}: {host['reason']}")
         wrong = [check for check in host["checks"] if check["status"] in ("failed", "unreadable")]
@@ -121,25 +125,25 @@ def host_lines(record):
 
 def slowest_calls(record, most=SLOWEST):
     calls = [(stage["stage"], call) for stage in record["stages"] for call in stage["calls"]]
-    return sorted(calls, key=lambda one: -one[1]["seconds"])[:most]
+    return sorted(calls, key=lambda pair: -pair[1]["seconds"])[:most]
 
 
 def junit(record):
-    """A test suite with a case for each stage, one for the limits and one for what is left."""
+    """A test suite with a case for each stage, each limit and each check of a host, and one for leftovers."""
     cases = [stage_case(stage) for stage in record["stages"]]
     cases += [
         case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["said"])
         for limit in record["thresholds"]
     ]
     cases += [host_case(host["host"], check) for host in record["hosts"] for check in host["checks"]]
-    left = "; ".join(f"{one['name']}: {one['why']}" for one in record["leftovers"])
+    left = "; ".join(f"{thing['name']}: {thing['why']}" for thing in record["leftovers"])
     cases.append(case("nothing left", 0, failure=left or None))
     return suite_of(f"stackproof {record['cloud']}", record, cases)
 
 
 def suite_of(name, record, cases):
     """The text of a test suite."""
-    count = {tag: sum(one.find(tag) is not None for one in cases) for tag in ("failure", "skipped")}
+    count = {tag: sum(case.find(tag) is not None for case in cases) for tag in ("failure", "skipped")}
     suite = ElementTree.Element(
         "testsuite",
         name=clean(name),
@@ -164,7 +168,7 @@ def stage_case(stage):
 
 
 def host_case(host, check):
-    """What could not be read is no failure of the cloud: it is skipped, and says why."""
+    """A check that could not be read is not a failure of the cloud: its case is skipped, with the reason."""
     failure = check["reason"] if check["status"] == "failed" else None
     skipped = f"{check['status']}: {check['reason']}" if check["status"] in ("not_applicable", "unreadable") else None
     return case(f"{host}: {check['check']}", check["seconds"], failure, skipped)
@@ -190,21 +194,13 @@ def metrics(record):
         ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, finished)]),
         ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
         ("stackproof_host_checks", "Checks of the hosts, by how they ended.", checks_by_status(record)),
-        (
-            "stackproof_stage_passed",
-            "Whether a stage worked.",
-            per_stage(stages, lambda one: int(one["status"] != "failed")),
-        ),
-        (
-            "stackproof_stage_duration_seconds",
-            "How long a stage took.",
-            per_stage(stages, lambda one: one["duration_s"]),
-        ),
-        ("stackproof_stage_requests", "Requests of a stage.", per_stage(stages, lambda one: len(one["calls"]))),
+        ("stackproof_stage_passed", "Whether a stage worked.", per_stage(stages, passed)),
+        ("stackproof_stage_duration_seconds", "How long a stage took.", per_stage(stages, itemgetter("duration_s"))),
+        ("stackproof_stage_requests", "Requests of a stage.", per_stage(stages, count_of_requests)),
         (
             "stackproof_stage_request_seconds",
             "How long the requests of a stage took together.",
-            per_stage(stages, lambda one: round(sum(call["seconds"] for call in one["calls"]), 6)),
+            per_stage(stages, seconds_of_requests),
         ),
     ]
     lines = []
@@ -219,8 +215,20 @@ def checks_by_status(record):
     return [({"host": host, "status": status}, count) for (host, status), count in sorted(counts.items())]
 
 
-def per_stage(stages, value):
-    return [({"stage": stage["stage"]}, value(stage)) for stage in stages]
+def per_stage(stages, value_of):
+    return [({"stage": stage["stage"]}, value_of(stage)) for stage in stages]
+
+
+def passed(stage):
+    return int(stage["status"] != "failed")
+
+
+def count_of_requests(stage):
+    return len(stage["calls"])
+
+
+def seconds_of_requests(stage):
+    return round(sum(call["seconds"] for call in stage["calls"]), 6)
 
 
 def labels(pairs):

@@ -31,8 +31,8 @@ def begin(params, check):
         try:
             os.makedirs(directory, mode=0o700)
         except FileExistsError:
-            message, hint = f"there was a sweep {sweep_id} before", "Choose another id, or none."
-            raise StageError("conflict", message, resource=sweep_id, hint=hint) from None
+            hint = "Choose another id, or none."
+            raise StageError("conflict", f"there was a sweep {sweep_id} before", resource=sweep_id, hint=hint) from None
         save(record, directory)
     return record, directory
 
@@ -46,7 +46,7 @@ def read(directory):
 
 
 def outcome_of(target, runs):
-    """What came of a target's run; a run that was not begun, or whose record is broken, is no pass."""
+    """The outcome of a target's run; without a record that can be read it is not a pass."""
     directory = os.path.join(runs, target["run_id"])
     if not os.path.exists(directory):
         return sweep.unknown_outcome("its run was not begun")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is looked at before a sweep: services and agents, endpoints, quotas. Each becomes a check."""
+"""Checks before a sweep: services and agents, endpoints, quotas. Pure: the answers of services come as arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import math
 from .._record.clock import seconds_of
 
 COMPUTE = "nova-compute"
-# What nova writes where it was itself that took a host out of service
+# With this nova begins the reason where it has taken a host out of service by itself.
 BY_ITSELF = "AUTO:"
 
 
@@ -20,26 +20,27 @@ def check(name, component, status="ok", reason=None, host=None):
 
 
 def age(text, now):
-    """Seconds since a time as the services write it: in UTC, without saying so."""
+    """Seconds since a time as the services write it: in UTC, without a zone."""
     return now - seconds_of(text) if text else None
 
 
 def heartbeat(name, host, component, alive, seconds, most):
-    """The check of a service that reports itself: it must be held for alive, and have been heard of lately."""
-    what, title = f"{name} on {host}", f"{name} on {host} is alive"
+    """The check of a service that reports itself: its API must call it alive, and its last report must be recent."""
+    service = f"{name} on {host}"
+    title = f"{service} is alive"
     heard = "was never heard of" if seconds is None else f"was last heard of {seconds:.0f} s ago"
     if not alive:
-        return check(title, component, "failed", f"{what} is down, it {heard}", host)
+        return check(title, component, "failed", f"{service} is down, it {heard}", host)
     if seconds is None:
-        # The service has just been set up: it counts as alive from then on, until its first report is late.
-        return check(title, component, "ok", f"{what} is new, and has not reported itself yet", host)
+        # The service has just been set up: it counts as alive until its first report is late.
+        return check(title, component, "ok", f"{service} is new, and has not reported itself yet", host)
     if seconds > most:
-        return check(title, component, "failed", f"{what} is said to be up, but it {heard}", host)
-    return check(title, component, "ok", f"{what} {heard}", host)
+        return check(title, component, "failed", f"{service} is said to be up, but it {heard}", host)
+    return check(title, component, "ok", f"{service} {heard}", host)
 
 
 def is_switched_off(service):
-    """Whether an operator, and not the service by itself, has taken it out of service."""
+    """Whether an operator has taken the service out of use; nova may do so by itself."""
     return service["status"] == "disabled" and not (service.get("disabled_reason") or "").startswith(BY_ITSELF)
 
 
@@ -49,16 +50,16 @@ def service_check(service, component, now, most):
     if is_switched_off(service):
         why = service.get("disabled_reason") or "no reason is given"
         return check(f"{name} on {host} is alive", component, "ok", f"{name} on {host} is disabled: {why}", host)
-    found = heartbeat(name, host, component, service["state"] == "up", age(service["updated_at"], now), most)
-    if found["status"] == "ok" and service["status"] == "disabled":
+    alive = heartbeat(name, host, component, service["state"] == "up", age(service["updated_at"], now), most)
+    if alive["status"] == "ok" and service["status"] == "disabled":
         reason = f"{name} on {host} has disabled itself: {service['disabled_reason']}"
-        return {**found, "status": "failed", "reason": reason}
-    return found
+        return {**alive, "status": "failed", "reason": reason}
+    return alive
 
 
 def agent_checks(agents, now, most):
-    """Neutron shows a plain user an empty list instead of saying that it shows nothing."""
     if not agents:
+        # Neutron does not refuse a plain user, but shows an empty list.
         reason = "neutron shows no agents; perhaps it would show them to an administrator"
         return [check("neutron tells its agents", "neutron", "unreadable", reason)]
     return [agent_check(agent, now, most) for agent in agents]
@@ -73,26 +74,27 @@ def agent_check(agent, now, most):
 
 def compute_hosts(services):
     """(hosts to provision on, hosts left out and why) by the services of nova."""
-    computes = sorted((one for one in services if one["binary"] == COMPUTE), key=lambda one: one["host"])
-    off = [one for one in computes if is_switched_off(one)]
-    left_out = [
-        {"host": one["host"], "reason": f"disabled: {one.get('disabled_reason') or 'no reason is given'}"}
-        for one in off
-    ]
-    return [one["host"] for one in computes if one not in off], left_out
+    hosts, left_out = [], []
+    computes = [service for service in services if service["binary"] == COMPUTE]
+    for service in sorted(computes, key=lambda service: service["host"]):
+        if is_switched_off(service):
+            why = service.get("disabled_reason") or "no reason is given"
+            left_out.append({"host": service["host"], "reason": f"disabled: {why}"})
+        else:
+            hosts.append(service["host"])
+    return hosts, left_out
 
 
 def mapped_checks(hosts, hypervisors):
-    """A host whose service reports itself, but that no cell has, takes no instance."""
-    known = {one["service"]["host"] for one in hypervisors}
+    """A failed check for each host in no cell: its service reports itself, but it takes no instance."""
+    mapped = {hypervisor["service"]["host"] for hypervisor in hypervisors}
+    return [unmapped_check(host) for host in hosts if host not in mapped]
+
+
+def unmapped_check(host):
     hint = "it is in no cell: nova-manage cell_v2 discover_hosts"
-    return [
-        check(
-            f"{host} is a hypervisor", "nova", "failed", f"{COMPUTE} on {host} has no hypervisor; perhaps {hint}", host
-        )
-        for host in hosts
-        if host not in known
-    ]
+    reason = f"{COMPUTE} on {host} has no hypervisor; perhaps {hint}"
+    return check(f"{host} is a hypervisor", "nova", "failed", reason, host)
 
 
 def endpoint_checks(answers, interface):
@@ -104,29 +106,28 @@ def endpoint_check(service, interfaces, url, status, why, interface):
     name = f"{service} answers at {url}"
     if status is not None and status < 500:
         return check(name, service, "ok", f"{url} answers {status}")
-    said = f"the {'/'.join(interfaces)} endpoint of {service}, {url}, " + (
-        f"answers {status}" if status else f"does not answer: {why}"
-    )
+    answer = f"answers {status}" if status else f"does not answer: {why}"
+    reason = f"the {'/'.join(interfaces)} endpoint of {service}, {url}, {answer}"
     if status is None and interface not in interfaces:
-        # It may be one that only hosts of the cloud can reach.
-        return check(name, service, "unreadable", f"{said}; the sweep does not use it")
-    return check(name, service, "failed", said)
+        # Perhaps only hosts of the cloud can reach it.
+        return check(name, service, "unreadable", f"{reason}; the sweep does not use it")
+    return check(name, service, "failed", reason)
 
 
 def most_at_once(at_once, hosts, values):
-    """How many runs there will be at the same time: no more than there are targets."""
+    """The number of runs at the same time: not more than there are targets."""
     return min(at_once, math.prod(max(1, len(chosen)) for chosen in (hosts, *values.values())))
 
 
 def needs(at_once, flavor, options):
-    """What runs at the same time need together, by the names of the services' quotas."""
+    """The resources that runs at the same time need together, by the names of the services' quotas."""
     has_network = options["network"] or options["values"].get("network")
     made = {
         ("nova", "instances"): 1,
         ("nova", "cores"): flavor["vcpus"],
         ("nova", "ram"): flavor["ram"],
         ("neutron", "security_group"): 1,
-        # A network that is made has a port for DHCP beside the instance's.
+        # A network that the run makes has a port for DHCP beside the instance's.
         ("neutron", "port"): 1 if has_network else 2,
     }
     if not has_network:
@@ -140,8 +141,8 @@ def needs(at_once, flavor, options):
 
 
 def quota_check(component, name, need, limit, used):
-    """A limit below zero is none."""
     title = f"the quota of {name} is enough"
+    # A limit below zero means that there is none.
     if limit < 0 or limit - used >= need:
         left = "no limit" if limit < 0 else f"{limit - used} of {limit} left"
         return check(title, component, "ok", f"{name}: {need} needed at the same time, {left}")
@@ -150,7 +151,7 @@ def quota_check(component, name, need, limit, used):
 
 
 def absolute(limits, names):
-    """{quota: (limit, used)} out of the limits that nova and cinder tell, whose names follow no rule."""
+    """{quota: (limit, used)} out of the limits of nova and cinder, whose names follow no rule."""
     return {quota: (limits[most], limits[used]) for quota, (most, used) in names.items() if most in limits}
 
 
@@ -166,13 +167,13 @@ CINDER_LIMITS = {
 
 
 def detailed(quota):
-    """{quota: (limit, used)} out of what neutron tells; what is being made counts as used."""
-    return {name: (one["limit"], one["used"] + one.get("reserved", 0)) for name, one in quota.items()}
+    """{quota: (limit, used)} out of the details of neutron; what is reserved counts as used."""
+    return {name: (detail["limit"], detail["used"] + detail.get("reserved", 0)) for name, detail in quota.items()}
 
 
-def quota_checks(component, needed, known):
+def quota_checks(component, needed, quotas):
     return [
-        quota_check(component, name, number, *known[name])
+        quota_check(component, name, number, *quotas[name])
         for (of, name), number in needed.items()
-        if of == component and name in known
+        if of == component and name in quotas
     ]

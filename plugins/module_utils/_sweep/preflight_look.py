@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Asks a cloud what is looked at before a sweep."""
+"""Asks a cloud for the answers that are checked before a sweep."""
 
 from __future__ import annotations
 
@@ -15,47 +15,50 @@ from .._record import clock, waiting
 from .._record.errors import STRANGE, StageError
 from . import preflight
 
-# Not to be told is no sign of illness.
-UNTOLD = ("forbidden", "unauthorized", "not_found")
+# A service that refuses to answer this user may be well.
+REFUSED = ("forbidden", "unauthorized", "not_found")
 ENDPOINT_SECONDS = 10
 ENDPOINTS_AT_ONCE = 8
 
 
 class Look:
-    """All looks at one cloud. What a service does not tell is a check of its own."""
+    """All checks of one cloud. An answer that a service does not give is a check of its own."""
 
     def __init__(self, params):
-        self.params, self.checks, self.samples, self.services = params, [], [], []
+        self.params = params
+        self.checks, self.samples, self.services = [], [], []
         self.deadline = waiting.Deadline(params["timeout"])
-        self.cloud = self.connect(params)
-        theirs = {**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None}
-        self.admin = self.connect(theirs) if params["admin_cloud"] else self.cloud
+        self.cloud = self.admin = self.connect(params)
+        if params["admin_cloud"]:
+            self.admin = self.connect({**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None})
 
     def connect(self, params):
         return connection.connect(params, [], self.samples, self.deadline)
 
     def now(self):
-        """The cloud's time, by its answers: heartbeats are stamped with that, not with ours."""
+        """The cloud's time, by its answers, as heartbeats have the time of the cloud."""
         return time.time() + (clock.clock_difference(self.samples) or {"offset_s": 0})["offset_s"]
 
-    def attempt(self, what, component, look):
+    def attempt(self, subject, component, look):
         try:
             self.checks += look()
         except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
-            error = explain(exc, f"asking for {what}")
-            status = "unreadable" if error["kind"] in UNTOLD else "failed"
-            self.checks.append(preflight.check(f"{component} tells {what}", component, status, error["message"]))
+            error = explain(exc, f"asking for {subject}")
+            status = "unreadable" if error["kind"] in REFUSED else "failed"
+            self.checks.append(preflight.check(f"{component} tells {subject}", component, status, error["message"]))
 
     def nova(self):
         self.services = connection.answer_of(self.admin.compute.get("/os-services"))["services"]
         return self.alive(self.services, "nova")
 
     def alive(self, services, component):
-        return [preflight.service_check(one, component, self.now(), self.params["heartbeat"]) for one in services]
+        now, most = self.now(), self.params["heartbeat"]
+        return [preflight.service_check(service, component, now, most) for service in services]
 
     def hypervisors(self):
-        known = connection.answer_of(self.admin.compute.get("/os-hypervisors/detail"))["hypervisors"]
-        return preflight.mapped_checks(preflight.compute_hosts(self.services)[0], known)
+        hypervisors = connection.answer_of(self.admin.compute.get("/os-hypervisors/detail"))["hypervisors"]
+        hosts, _left_out = preflight.compute_hosts(self.services)
+        return preflight.mapped_checks(hosts, hypervisors)
 
     def neutron(self):
         agents = connection.answer_of(self.admin.network.get("/agents"))["agents"]
@@ -65,21 +68,26 @@ class Look:
         return self.alive(connection.answer_of(self.admin.block_storage.get("/os-services"))["services"], "cinder")
 
     def endpoints(self):
+        interfaces = self.interfaces()
+        # Endpoints that do not answer take until their timeout; asked together they take it once.
+        with ThreadPoolExecutor(ENDPOINTS_AT_ONCE) as pool:
+            answers = list(pool.map(self.answer, [url for _service, url in interfaces]))
+        asked = [(service, names, url, *answer) for ((service, url), names), answer in zip(interfaces.items(), answers)]
+        return preflight.endpoint_checks(asked, self.cloud.config.get_interface() or "public")
+
+    def interfaces(self):
+        """{(service, URL): its interfaces} of the endpoints in our region, out of the catalogue."""
         access = self.cloud.session.auth.get_access(self.cloud.session)
         region = self.cloud.config.get_region_name()
-        found = {}
+        interfaces = {}
         for entry in access.service_catalog.catalog:
-            for one in entry["endpoints"]:
-                if not region or one.get("region") in (None, region):
-                    found.setdefault((entry["type"], one["url"]), []).append(one["interface"])
-        # Those that nobody answers take their time, which is then that of one and not of all of them.
-        with ThreadPoolExecutor(ENDPOINTS_AT_ONCE) as pool:
-            said = list(pool.map(self.answer, [url for _service, url in found]))
-        answers = [(service, kinds, url, *one) for ((service, url), kinds), one in zip(found.items(), said)]
-        return preflight.endpoint_checks(answers, self.cloud.config.get_interface() or "public")
+            for endpoint in entry["endpoints"]:
+                if not region or endpoint.get("region") in (None, region):
+                    interfaces.setdefault((entry["type"], endpoint["url"]), []).append(endpoint["interface"])
+        return interfaces
 
     def answer(self, url):
-        """(status, why there is none) of an endpoint, without a token."""
+        """(status, None) or (None, why there is no answer) of an endpoint, asked without a token."""
         options = {"authenticated": False, "raise_exc": False, "timeout": ENDPOINT_SECONDS, "repeat": False}
         try:
             return self.cloud.session.get(url, **options).status_code, None
@@ -88,25 +96,30 @@ class Look:
 
     def flavor(self):
         name, compute = self.params["flavor"], self.cloud.compute
-        found = compute.find_flavor(name, ignore_missing=False) if name else None
-        found = found or min(compute.flavors(), key=lambda one: (one.ram, one.vcpus))
-        return {"vcpus": found.vcpus, "ram": found.ram}
+        flavor = compute.find_flavor(name, ignore_missing=False) if name else None
+        flavor = flavor or min(compute.flavors(), key=lambda flavor: (flavor.ram, flavor.vcpus))
+        return {"vcpus": flavor.vcpus, "ram": flavor.ram}
 
     def at_once(self):
-        found, _left_out = preflight.compute_hosts(self.services)
-        hosts = found if self.params["hosts"] is None else self.params["hosts"]
+        hosts = self.params["hosts"]
+        if hosts is None:
+            hosts, _left_out = preflight.compute_hosts(self.services)
         return preflight.most_at_once(self.params["at_once"], hosts, self.params["values"])
 
     def quotas(self, component):
         needed = preflight.needs(self.at_once(), self.flavor(), self.params)
         if component == "neutron":
             path = f"/quotas/{self.cloud.current_project_id}/details.json"
-            known = preflight.detailed(connection.answer_of(self.cloud.network.get(path))["quota"])
+            quotas = preflight.detailed(connection.answer_of(self.cloud.network.get(path))["quota"])
+        elif component == "nova":
+            quotas = preflight.absolute(self.limits(self.cloud.compute), preflight.NOVA_LIMITS)
         else:
-            proxy = self.cloud.compute if component == "nova" else self.cloud.block_storage
-            names = preflight.NOVA_LIMITS if component == "nova" else preflight.CINDER_LIMITS
-            known = preflight.absolute(connection.answer_of(proxy.get("/limits"))["limits"]["absolute"], names)
-        return preflight.quota_checks(component, needed, known)
+            quotas = preflight.absolute(self.limits(self.cloud.block_storage), preflight.CINDER_LIMITS)
+        return preflight.quota_checks(component, needed, quotas)
+
+    @staticmethod
+    def limits(proxy):
+        return connection.answer_of(proxy.get("/limits"))["limits"]["absolute"]
 
     def all(self):
         with_volume = self.params["volume"] != "none"
@@ -117,6 +130,6 @@ class Look:
             self.attempt("its services", "cinder", self.cinder)
         for component in ("nova", "neutron", *(["cinder"] if with_volume else [])):
             self.attempt("the quotas", component, lambda of=component: self.quotas(of))
-        # Internal ones may be out of reach from here, and must not take the time of the others.
+        # Last, as internal endpoints may be out of reach from here, and must not take the time of the other checks.
         self.attempt("the endpoints", "keystone", self.endpoints)
         return self.checks

@@ -11,7 +11,7 @@ import re
 from .._record.clock import parse
 from .._record.run import STAGES
 from .._report import text
-from .._report.page import RESULTS, scrubbed, share, span, template
+from .._report.page import RESULTS, duration, scrubbed, share, template
 from .sweep import alike
 
 PAGE = "sweep.html"
@@ -21,32 +21,34 @@ NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 def ranges(names):
-    """Names in short: those that differ in one number that counts up become one, as in compute[001-040]."""
-    parts, said, at = [NUMBERED.fullmatch(name) for name in names], [], 0
-    while at < len(names):
-        end = at
+    """Names in short: those that differ in a number that counts up become one range, as in compute[001-040]."""
+    parts = [NUMBERED.fullmatch(name) for name in names]
+    made, start = [], 0
+    while start < len(names):
+        end = start
         while end + 1 < len(names) and follows(parts[end], parts[end + 1]):
             end += 1
-        if end > at:
-            head, _first, tail = parts[at].groups()
-            said.append(f"{head}[{parts[at][2]}-{parts[end][2]}]{tail}")
+        if end > start:
+            head, first, tail = parts[start].groups()
+            made.append(f"{head}[{first}-{parts[end][2]}]{tail}")
         else:
-            said.append(names[at])
-        at = end + 1
-    return said
+            made.append(names[start])
+        start = end + 1
+    return made
 
 
-def follows(one, other):
-    """Whether a name is that of the next number."""
-    if not one or not other or (one[1], one[3]) != (other[1], other[3]):
+def follows(earlier, later):
+    """Whether a name has the next number."""
+    if not earlier or not later or (earlier[1], earlier[3]) != (later[1], later[3]):
         return False
-    return int(other[2]) == int(one[2]) + 1 and (len(one[2]) == len(other[2]) or other[2][0] != "0")
+    same_width = len(earlier[2]) == len(later[2]) or later[2][0] != "0"
+    return same_width and int(later[2]) == int(earlier[2]) + 1
 
 
 def shortened(names):
-    said = ranges(names)
-    more = len(said) - MOST_NAMES
-    return ", ".join(said[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    in_short = ranges(names)
+    more = len(in_short) - MOST_NAMES
+    return ", ".join(in_short[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def status_in(target, name):
@@ -54,20 +56,20 @@ def status_in(target, name):
 
 
 def summary(record, directory):
-    """What the terminal says at the end: a line for each way in which targets ended, whatever their number."""
+    """The lines on the terminal at the end: one for each way in which targets ended, whatever their number."""
     lines = ["", f"Sweep {record['sweep_id']} on {record['cloud']}", ""]
     lines.append("  targets  " + "".join(f"{name:<10}" for name in STAGES) + "result")
     for group in alike(record["targets"]):
         cells = "".join(f"{status_in(group[0], name):<10}" for name in STAGES)
-        lines.append(f"  {len(group):>7}  {cells}{group[0]['result']:<11} {shortened([one['name'] for one in group])}")
-        lines += [f"           {group[0]['reason']}"] if group[0]["result"] != "pass" else []
-    usual = {one["stage"]: one for one in record["stages"]}
-    for word, number in (("median s", "median_s"), ("longest", "max_s")) if usual else ():
-        cells = (f"{usual[name][number]:.1f}" if name in usual else "-" for name in STAGES)
-        lines.append(f"{word:>9}  " + "".join(f"{cell:<10}" for cell in cells))
-    lines += ["", *(f"  slow: {one['reason']}" for one in record["outliers"][:MOST_CHECKS])]
+        names = shortened([target["name"] for target in group])
+        lines.append(f"  {len(group):>7}  {cells}{group[0]['result']:<11} {names}")
+        if group[0]["result"] != "pass":
+            lines.append(f"           {group[0]['reason']}")
+    if record["stages"]:
+        lines += [usual_line(record, "median s", "median_s"), usual_line(record, "longest", "max_s")]
+    lines += ["", *(f"  slow: {outlier['reason']}" for outlier in record["outliers"][:MOST_CHECKS])]
     lines += check_lines(record["preflight"])
-    lines += [f"  left out: {one['host']}: {one['reason']}" for one in record["left_out"]]
+    lines += [f"  left out: {host['host']}: {host['reason']}" for host in record["left_out"]]
     lines += [
         f"  {len(record['targets'])} targets in {text.seconds(record['duration_s'])} s,"
         f" at most {record['at_once']} at once",
@@ -79,18 +81,25 @@ def summary(record, directory):
     return [text.clean(line) for line in lines]
 
 
+def usual_line(record, title, key):
+    """One number of each stage over all targets."""
+    usual = {stage["stage"]: f"{stage[key]:.1f}" for stage in record["stages"]}
+    return f"{title:>9}  " + "".join(f"{usual.get(name, '-'):<10}" for name in STAGES)
+
+
 def check_lines(checks):
-    """What was not well before the sweep."""
+    """The checks before the sweep that were not ok, and how many were."""
     wrong = [check for check in checks if check["status"] != "ok"]
     lines = [f"  before: {check['status']}: {check['reason']}" for check in wrong[:MOST_CHECKS]]
     more = len(wrong) - MOST_CHECKS
-    lines += [f"  before: and {more} more that were not well"] if more > 0 else []
-    return lines + [f"  before: {len(checks) - len(wrong)} of {len(checks)} checks of the cloud were well"]
+    if more > 0:
+        lines.append(f"  before: and {more} more that were not well")
+    return [*lines, f"  before: {len(checks) - len(wrong)} of {len(checks)} checks of the cloud were well"]
 
 
 def junit(record):
-    """A case for each target and stage, one for the run of each as a whole, and one for each check before."""
-    cases = [one for target in record["targets"] for one in target_cases(target)]
+    """A case for each stage of each target, one for its run as a whole, and one for each check before."""
+    cases = [case for target in record["targets"] for case in target_cases(target)]
     cases += [in_class(check_case(check), "before") for check in record["preflight"]]
     return text.suite_of(f"stackproof sweep {record['cloud']}", record, cases)
 
@@ -98,10 +107,10 @@ def junit(record):
 def target_cases(target):
     cases = [stage_case(stage) for stage in target["stages"]]
     stage_failed = any(stage["status"] == "failed" for stage in target["stages"])
-    # A stage that failed says so itself; what else is wrong, hosts that disagree or a thing left, is said of the run.
+    # A failed stage has a case of its own; other failures, such as leftovers, are failures of the run.
     beyond = target["result"] != "pass" and not stage_failed
     cases.append(text.case("run", target["duration_s"] or 0, failure=target["reason"] if beyond else None))
-    return [in_class(one, target["name"]) for one in cases]
+    return [in_class(case, target["name"]) for case in cases]
 
 
 def stage_case(stage):
@@ -122,15 +131,15 @@ def in_class(case, name):
 
 
 def page(record, template_text, report_template_text):
-    """The page of a sweep: it looks as that of a run does, as it takes its style."""
+    """The page of a sweep, in the style of the page of a run."""
     style = re.search(r"<style>(.*?)</style>", report_template_text, re.DOTALL)[1]
     style = template(style).render(flow=None)
     return template(template_text).render(view(scrubbed(record)), style=style) + "\n"
 
 
 def view(record):
-    usual = {one["stage"]: one for one in record["stages"]}
-    slow = {(one["target"], one["stage"]): one for one in record["outliers"]}
+    usual = {stage["stage"]: stage for stage in record["stages"]}
+    slow = {(outlier["target"], outlier["stage"]): outlier for outlier in record["outliers"]}
     longest = max((target["duration_s"] or 0 for target in record["targets"]), default=0)
     wrong = [check for check in record["preflight"] if check["status"] != "ok"]
     return {
@@ -138,7 +147,7 @@ def view(record):
         "cloud": record["cloud"],
         "verdict": {**record["verdict"], "word": RESULTS[record["verdict"]["result"]]},
         "started": f"{parse(record['started']):%Y-%m-%d %H:%M:%S} UTC",
-        "duration": span(record["duration_s"]) or "not finished",
+        "duration": duration(record["duration_s"]) or "not finished",
         "at_once": record["at_once"],
         "passed": sum(target["result"] == "pass" for target in record["targets"]),
         "stages": [{"name": name, "usual": usual.get(name)} for name in STAGES],
@@ -156,30 +165,32 @@ def group_view(group):
         "count": len(group),
         "result": group[0]["result"],
         "reason": None if group[0]["result"] == "pass" else group[0]["reason"],
-        "names": ", ".join(ranges([one["name"] for one in group])),
+        "names": ", ".join(ranges([target["name"] for target in group])),
     }
 
 
 def target_view(target, slow, longest):
-    cells = []
-    for name in STAGES:
-        stage = next((one for one in target["stages"] if one["stage"] == name), None)
-        cells.append(
-            {
-                "stage": name,
-                "status": stage["status"] if stage else "skipped",
-                "seconds": span(stage["seconds"]) if stage and stage["status"] != "skipped" else None,
-                "reason": stage["reason"] if stage else None,
-                "slow": slow.get((target["name"], name)),
-            }
-        )
+    stages = {stage["stage"]: stage for stage in target["stages"]}
     return {
         "name": target["name"],
         "run_id": target["run_id"],
         "result": target["result"],
         "reason": None if target["result"] == "pass" else target["reason"],
         "href": f"{target['directory']}/{text.PAGE}" if target["directory"] else None,
-        "duration": span(target["duration_s"]),
+        "duration": duration(target["duration_s"]),
         "width": share(target["duration_s"] or 0, longest),
-        "cells": cells,
+        "cells": [cell_view(name, stages.get(name), slow.get((target["name"], name))) for name in STAGES],
+    }
+
+
+def cell_view(name, stage, slow):
+    if stage is None:
+        return {"stage": name, "status": "skipped", "seconds": None, "reason": None, "slow": slow}
+    seconds = None if stage["status"] == "skipped" else duration(stage["seconds"])
+    return {
+        "stage": name,
+        "status": stage["status"],
+        "seconds": seconds,
+        "reason": stage["reason"],
+        "slow": slow,
     }

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A sweep: many runs of one kind, on every compute host or with every value of something, judged as one whole."""
+"""A sweep: many runs of one kind, on every compute host or with every value of an option, judged as one whole."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .._record.errors import StageError
 from .._record.run import RUN_ID, STAGES
 
 SCHEMA = "stackproof.sweep/1"
-# What may be varied besides the host, in the order in which it is said
+# Options that may be varied besides the host, in the order in which a name has them
 DIMENSIONS = ("network", "volume_type", "zone")
 LONGEST_RUN_ID = 40
-# So much of a run's id is left to tell the target
+# At least so many characters of a run's id are left for the target.
 LEAST_ROOM = 8
-MOST_SAID = 3
-# What differs between two failures of one kind: ids, and the names of what a run makes
+MOST_LISTED = 3
+# Ids, and names of resources that a run makes, differ between two failures of one kind.
 OWN = re.compile(r"(req-)?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[a-z0-9-]+")
 
 
-# What is to be done
+# Before the runs
 
 
 def check_values(values):
@@ -34,25 +34,23 @@ def check_values(values):
     if unknown:
         message = f"a sweep knows {', '.join(DIMENSIONS)} besides the hosts, not {', '.join(unknown)}"
         raise StageError("invalid", message)
-    for name, chosen in values.items():
-        if not isinstance(chosen, list) or not all(isinstance(one, str) and one for one in chosen):
-            raise StageError("invalid", f"what a sweep is to take as {name} is no list of names: {chosen!r}")
+    for option, names in values.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+            raise StageError("invalid", f"the values of {option} for the sweep are not a list of names: {names!r}")
 
 
 def targets_of(hosts, values, sweep_id):
     """Every host with every combination of the given values, each with a name and the id of its own run."""
     check_values(values)
-    if not RUN_ID.fullmatch(sweep_id) or len(sweep_id) > LONGEST_RUN_ID - 1 - LEAST_ROOM:
-        most = LONGEST_RUN_ID - 1 - LEAST_ROOM
-        raise StageError("invalid", f"{sweep_id!r} is no sweep id: 3 to {most} small letters, digits and hyphens")
-    given = [(name, list(dict.fromkeys(values[name]))) for name in DIMENSIONS if values.get(name)]
-    choices = [list(dict.fromkeys(hosts)) or [None], *(chosen for _name, chosen in given)]
-    if not hosts and not given:
+    most = LONGEST_RUN_ID - 1 - LEAST_ROOM
+    if not RUN_ID.fullmatch(sweep_id) or len(sweep_id) > most:
+        raise StageError("invalid", f"{sweep_id!r} is not a sweep id: 3 to {most} small letters, digits and hyphens")
+    varied = {name: dict.fromkeys(values[name]) for name in DIMENSIONS if values.get(name)}
+    if not hosts and not varied:
         return []
-    combinations = list(itertools.product(*choices))
-    names = [name for name, _chosen in given]
     targets = [
-        {"host": host, **dict.fromkeys(DIMENSIONS), **dict(zip(names, chosen))} for host, *chosen in combinations
+        {"host": host, **dict.fromkeys(DIMENSIONS), **dict(zip(varied, combination))}
+        for host, *combination in itertools.product(dict.fromkeys(hosts) or [None], *varied.values())
     ]
     keys = keys_of([short_name(target) for target in targets], LONGEST_RUN_ID - 1 - len(sweep_id))
     return [
@@ -62,9 +60,10 @@ def targets_of(hosts, values, sweep_id):
 
 
 def name_of(target):
-    """What a reader is told: the host, and the values if there are any."""
-    said = [f"{name.replace('_', ' ')} {target[name]}" for name in DIMENSIONS if target[name]]
-    return ", ".join(([target["host"]] if target["host"] else []) + said)
+    """The name for a reader: the host, and the values if there are any."""
+    host = [target["host"]] if target["host"] else []
+    values = [f"{name.replace('_', ' ')} {target[name]}" for name in DIMENSIONS if target[name]]
+    return ", ".join([*host, *values])
 
 
 def short_name(target):
@@ -74,13 +73,15 @@ def short_name(target):
 
 
 def keys_of(names, room):
-    """A key for each name, of no more characters than there is room for; no two are the same."""
+    """A key for each name, not longer than there is room for; no two are the same."""
     keys = []
     for number, name in enumerate(names, start=1):
-        whole = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "target"
-        tails = itertools.chain([""] if len(whole) <= room else [], (f"-{count}" for count in itertools.count(number)))
-        possible = (whole[: room - len(tail)].rstrip("-") + tail for tail in tails)
-        keys.append(next(key for key in possible if key not in keys))
+        key = whole = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "target"
+        tails = (f"-{count}" for count in itertools.count(number))
+        while len(key) > room or key in keys:
+            tail = next(tails)
+            key = whole[: room - len(tail)].rstrip("-") + tail
+        keys.append(key)
     return keys
 
 
@@ -113,11 +114,11 @@ def unknown_outcome(reason):
     }
 
 
-# What came of it
+# After the runs
 
 
 def outcome(record, directory):
-    """What the whole needs of a target's run."""
+    """The part of a run's record that the sweep needs of its target."""
     verdict = record["verdict"]
     return {
         "result": verdict["result"],
@@ -139,7 +140,7 @@ def outcome(record, directory):
 
 def medians(targets):
     """Per stage: on how many targets it worked, and the median of their seconds."""
-    found = []
+    usual = []
     for name in STAGES:
         seconds = [
             stage["seconds"]
@@ -149,38 +150,39 @@ def medians(targets):
         ]
         if seconds:
             median = round(statistics.median(seconds), 3)
-            found.append({"stage": name, "targets": len(seconds), "median_s": median, "max_s": round(max(seconds), 3)})
-    return found
+            usual.append({"stage": name, "targets": len(seconds), "median_s": median, "max_s": round(max(seconds), 3)})
+    return usual
 
 
 def outliers(targets, usual, times, least):
     """Stages that worked, but took more than so many times the median over all targets, and so many seconds more."""
-    median = {one["stage"]: one["median_s"] for one in usual}
-    found = []
+    medians_of = {stage["stage"]: stage["median_s"] for stage in usual}
+    slow = []
     for target in targets:
         for stage in target["stages"]:
-            if stage["status"] != "ok" or stage["seconds"] - median[stage["stage"]] < least:
+            if stage["status"] != "ok":
                 continue
-            ratio = stage["seconds"] / (median[stage["stage"]] or 0.001)
-            if ratio > times:
-                found.append(outlier(target, stage, median[stage["stage"]], round(ratio, 1)))
-    return sorted(found, key=lambda one: -one["times"])
+            median = medians_of[stage["stage"]]
+            ratio = stage["seconds"] / (median or 0.001)
+            if ratio > times and stage["seconds"] - median >= least:
+                slow.append(outlier(target, stage, median, round(ratio, 1)))
+    return sorted(slow, key=lambda outlier: -outlier["times"])
 
 
 def outlier(target, stage, median, times):
-    what = f"{target['name']}: {stage['stage']} took {stage['seconds']:.1f} s"
+    took = f"{target['name']}: {stage['stage']} took {stage['seconds']:.1f} s"
     return {
         "target": target["name"],
         "stage": stage["stage"],
         "seconds": stage["seconds"],
         "median_s": median,
         "times": times,
-        "reason": f"{what}, {times} times the median of {median:.1f} s",
+        "reason": f"{took}, {times} times the median of {median:.1f} s",
     }
 
 
 def alike(targets):
-    """Targets in groups of those that ended in the same way: by their stages, and by what went wrong."""
+    """Targets in groups that ended in the same way: by their stages, and by the reason of a failure."""
     groups = {}
     for target in targets:
         statuses = tuple((stage["stage"], stage["status"]) for stage in target["stages"])
@@ -190,7 +192,7 @@ def alike(targets):
 
 
 def without_own(target):
-    """Why a target did not pass, without what names only this one."""
+    """Why a target did not pass, without ids, names and seconds that only it has."""
     text = OWN.sub("*", target["reason"])
     return re.sub(r"[\d.]+ s\b", "* s", text.replace(target["host"], "*") if target["host"] else text)
 
@@ -200,42 +202,43 @@ def judge(targets, preflight, slow=()):
     bad = [check for check in preflight if check["status"] == "failed"]
     unread = [check for check in preflight if check["status"] == "unreadable"]
     wrong = [target for target in targets if target["result"] != "pass"]
-    said = [*about_targets(targets, wrong)]
+    sentences = about_targets(targets, wrong)
     if bad:
-        said.append(f"Before the sweep: {listed([check['reason'] for check in bad])}.")
+        sentences.append(f"Before the sweep: {listed([check['reason'] for check in bad])}.")
     if unread:
-        said.append(f"Not known: {listed([check['reason'] for check in unread])}.")
+        sentences.append(f"Not known: {listed([check['reason'] for check in unread])}.")
     if slow:
-        said.append(f"Slow: {listed([one['reason'] for one in slow])}.")
-    failed = bad or not targets or any(target["result"] == "fail" for target in wrong)
-    hosts = [target["host"] or target["name"] for target in wrong] + [check["host"] for check in bad if check["host"]]
-    return {
-        "result": "fail" if failed else "incomplete" if wrong else "pass",
-        "reason": " ".join(said),
-        "hosts": list(dict.fromkeys(hosts)),
-    }
+        sentences.append(f"Slow: {listed([outlier['reason'] for outlier in slow])}.")
+    result = "incomplete" if wrong else "pass"
+    if bad or not targets or any(target["result"] == "fail" for target in wrong):
+        result = "fail"
+    hosts = [
+        *(target["host"] or target["name"] for target in wrong),
+        *(check["host"] for check in bad if check["host"]),
+    ]
+    return {"result": result, "reason": " ".join(sentences), "hosts": list(dict.fromkeys(hosts))}
 
 
 def about_targets(targets, wrong):
     if not targets:
         return ["There was no host to provision on."]
+    if not wrong and len(targets) == 1:
+        return [f"The target {targets[0]['name']} passed."]
     if not wrong:
-        return [
-            f"All {len(targets)} targets passed." if len(targets) > 1 else f"The target {targets[0]['name']} passed."
-        ]
+        return [f"All {len(targets)} targets passed."]
     groups = alike(wrong)
-    reasons = [f"{listed([one['name'] for one in group])}: {group[0]['reason'].rstrip('.')}" for group in groups]
+    reasons = [f"{listed([target['name'] for target in group])}: {group[0]['reason'].rstrip('.')}" for group in groups]
     return [f"{len(wrong)} of {len(targets)} targets did not pass.", listed(reasons, "; ") + "."]
 
 
 def listed(texts, between=", "):
     """The first few of some texts, and how many more there are."""
-    more = len(texts) - MOST_SAID
-    return between.join(texts[:MOST_SAID]) + (f"{between}and {more} more" if more > 0 else "")
+    more = len(texts) - MOST_LISTED
+    return between.join(texts[:MOST_LISTED]) + (f"{between}and {more} more" if more > 0 else "")
 
 
 def finish(record, outcomes, times, least):
-    """End the record of a sweep; outcomes has what came of each target, by its key."""
+    """End the record of a sweep; outcomes are those of the targets, by their keys."""
     targets = [{**target, **outcomes[target["key"]]} for target in record["targets"]]
     usual = medians(targets)
     slow = outliers(targets, usual, times, least)

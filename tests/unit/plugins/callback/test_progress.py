@@ -394,17 +394,17 @@ def test_status_line_on_a_terminal(ansible, tmp_path):
     - name: Fail
       ansible.builtin.fail: {msg: this is it}
 """)
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
     with subprocess.Popen(
         [sys.executable, "-m", "ansible", "playbook", "-i", "hosts", str(book)],
         cwd=ansible.top,
         env=ansible.env,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
     ) as process:
-        os.close(theirs)
+        os.close(terminal)
         sent = b""
         while True:
             try:

@@ -19,7 +19,7 @@ GROUPS = {
 
 
 @pytest.mark.parametrize(
-    ("parts", "found"),
+    ("parts", "expected"),
     [
         (["compute"], ["c1", "c2"]),
         (["network"], ["c2", "n1"]),
@@ -29,8 +29,8 @@ GROUPS = {
         ([], hosts.NOBODY),
     ],
 )
-def test_hosts_that_have_one_of_the_parts(platform, parts, found):
-    assert hosts.hosts_with(GROUPS, platform(), parts) == found
+def test_hosts_that_have_one_of_the_parts(platform, parts, expected):
+    assert hosts.hosts_with(GROUPS, platform(), parts) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_host_that_only_a_group_names_counts(platform):
 
 
 @pytest.mark.parametrize(
-    ("host", "found"),
+    ("host", "expected"),
     [
         ("c1", ["c1", "c2", "n1", "s1"]),  # c2 is a network host, too
         ("c1.example.org", ["c1", "c2", "n1", "s1"]),
@@ -71,8 +71,8 @@ def test_a_host_that_only_a_group_names_counts(platform):
         (None, ["c1", "c2", "n1", "s1"]),
     ],
 )
-def test_the_hosts_that_have_to_do_with_an_instance(platform, host, found):
-    assert sorted(hosts.hosts_of(GROUPS, platform(), host)) == found
+def test_the_hosts_that_have_to_do_with_an_instance(platform, host, expected):
+    assert sorted(hosts.hosts_of(GROUPS, platform(), host)) == expected
 
 
 def test_of_many_compute_hosts_one_is_read(platform):

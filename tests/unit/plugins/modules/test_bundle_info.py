@@ -40,22 +40,22 @@ def read(call, bundle, bundle_options, monkeypatch):
     return run
 
 
-def sources(found, host=None):
+def sources(result, host=None):
     return {
-        (one["service"], one["from"]): one["why"]
-        for name, read in found["hosts"].items()
-        for one in read["sources"]
+        (source["service"], source["from"]): source["why"]
+        for name, read in result["hosts"].items()
+        for source in read["sources"]
         if host in (None, name)
     }
 
 
-def count(found):
-    return {host: len(read["events"]) for host, read in found["hosts"].items()}
+def count(result):
+    return {host: len(read["events"]) for host, read in result["hosts"].items()}
 
 
 @pytest.fixture
 def usual(read, bundle):
-    """What is read of the bundle in the plainest layout."""
+    """The bundle as it is read in the plainest layout."""
     bundle.write()
     return read()
 
@@ -67,20 +67,20 @@ def usual(read, bundle):
 def test_any_id_of_the_boot_leads_to_all_others(read, bundle, asked):
     bundle.write()
     name = "server_id" if asked == "server" else "request_id"
-    found, boot = read(**{name: getattr(bundle.boot, asked)}), bundle.boot
-    assert found["boot"] == {
+    result, boot = read(**{name: getattr(bundle.boot, asked)}), bundle.boot
+    assert result["boot"] == {
         "request": boot.request, "client": boot.client, "server": boot.server, "outcome": "built", "siblings": 0,
     }  # fmt: skip
-    assert found["keys"]["request"] == sorted([boot.request, boot.client])
-    assert (found["keys"]["server"], found["keys"]["port"]) == ([boot.server], [boot.port])
-    assert (found["keys"]["volume"], found["keys"]["tap"]) == ([boot.volume], ["tapaf65584b-27"])
-    assert found["named"] == {
+    assert result["keys"]["request"] == sorted([boot.request, boot.client])
+    assert (result["keys"]["server"], result["keys"]["port"]) == ([boot.server], [boot.port])
+    assert (result["keys"]["volume"], result["keys"]["tap"]) == ([boot.volume], ["tapaf65584b-27"])
+    assert result["named"] == {
         "image": "eb3db05b-1d3f-4163-b31d-ef1538244a5b",
         "network": "e565ba2a-7a9b-4441-b73a-701e31c127f4",
         "subnet": "a8237686-6f1b-47dd-a39c-1fbddcb8eb81",
     }
-    assert sorted(found["named"].values()) == found["keys"]["shared"]
-    assert found["host"] == "compute2"
+    assert sorted(result["named"].values()) == result["keys"]["shared"]
+    assert result["host"] == "compute2"
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_the_only_boot_of_a_time_is_found(read, bundle, since, until):
 
 def test_several_boots_of_a_time_are_named(read, bundle):
     bundle.write()
-    said = read(since="2026-11-21T14:00:00Z")
-    assert said.startswith(
+    message = read(since="2026-11-21T14:00:00Z")
+    assert message.startswith(
         "2 boots are there, of which none says that it failed: 2026-11-21 14:39:41 UTC server 13651ae0-"
     )
-    assert f"server {bundle.boot.server}, request {bundle.boot.request}" in said
-    assert said.endswith("-e stackproof_server_id=... or -e stackproof_request_id=...")
+    assert f"server {bundle.boot.server}, request {bundle.boot.request}" in message
+    assert message.endswith("-e stackproof_server_id=... or -e stackproof_request_id=...")
 
 
 FAILED = "2026-11-21 14:40:30.100 385 ERROR nova.compute.manager [None req-991f297e-a43f-4cff-b340-19fe3273f7ec u p] {}"
@@ -122,47 +122,50 @@ def test_of_several_boots_the_one_that_failed_is_taken(read, bundle):
 @pytest.mark.parametrize("since", [{"since": "2026-11-22T00:00Z"}, {"until": "2026-11-20T00:00Z"}])
 def test_a_time_without_a_boot_is_said_with_the_time_of_the_logs(read, bundle, since):
     bundle.write()
-    said = read(**since)
-    assert said.startswith(
+    message = read(**since)
+    assert message.startswith(
         "no boot of a server is in that time. The 27 files of compute1, compute2, controller1, network1"
     )
-    assert "go from 2026-11-21 14:3" in said
+    assert "go from 2026-11-21 14:3" in message
 
 
-@pytest.mark.parametrize(("text", "said"), [("yesterday", "'yesterday' is no time that is"), ("25:00", "is no time")])
-def test_a_time_that_is_none_is_said(read, bundle, text, said):
+@pytest.mark.parametrize(
+    ("text", "message"), [("yesterday", "'yesterday' is not a time that is"), ("25:00", "is not a time")]
+)
+def test_a_text_that_is_not_a_time_is_refused(read, bundle, text, message):
     bundle.write()
-    assert said in read(since=text)
+    assert message in read(since=text)
 
 
 def test_an_id_that_is_nowhere_is_said_with_the_time_of_the_logs(read, bundle):
     bundle.write()
-    said = read(server_id="00000000-ecde-4bff-b038-2774dcc49b76")
-    assert said.startswith("no line has 00000000-ecde-4bff-b038-2774dcc49b76. The 27 files of compute1,")
-    assert said.endswith("Look whether the logs of that time are there, rotated ones too.")
+    message = read(server_id="00000000-ecde-4bff-b038-2774dcc49b76")
+    assert message.startswith("no line has 00000000-ecde-4bff-b038-2774dcc49b76. The 27 files of compute1,")
+    assert message.endswith("Look whether the logs of that time are there, rotated ones too.")
 
 
 def test_a_request_that_made_no_server_is_said(read, bundle):
     bundle.write()
-    said = read(request_id="req-c00f9e93-4d51-493e-b32f-1f9e2ada06a8")
+    message = read(request_id="req-c00f9e93-4d51-493e-b32f-1f9e2ada06a8")
     assert (
-        "is no request for a server: it is known to neutron-dhcp-agent, neutron-l2-agent, neutron-server only" in said
+        "is not a request for a server: it is known to neutron-dhcp-agent, neutron-l2-agent, neutron-server only"
+        in message
     )
 
 
 def test_a_server_that_no_worker_names_is_found_by_who_does(read, bundle):
     bundle.cut("14:43:26.900")
     bundle.write()
-    found = read()
-    assert (found["boot"]["request"], found["boot"]["server"]) == (bundle.boot.request, bundle.boot.server)
+    result = read()
+    assert (result["boot"]["request"], result["boot"]["server"]) == (bundle.boot.request, bundle.boot.server)
     assert read.warned == []
 
 
 def test_a_server_that_is_only_polled_is_found_by_the_time_and_that_is_said(read, bundle):
     bundle.cut("14:43:26.000")
     bundle.write()
-    found = read()
-    assert found["boot"]["request"] == bundle.boot.request
+    result = read()
+    assert result["boot"]["request"] == bundle.boot.request
     assert [text[:57] for text in read.warned] == ["no line has the request of the server 593bff83-ecde-4bff-"]
 
 
@@ -192,18 +195,18 @@ def test_a_tree_of_var_log_for_each_host(usual):
 def test_other_layouts_say_the_same(read, bundle, usual, layout, tmp_path):
     bundle.top = tmp_path / "other"
     bundle.write(layout)
-    found = read()
-    assert count(found) == count(usual)
-    assert {name for name, _path in sources(found)} == {name for name, _path in sources(usual)}
-    assert found["keys"] == usual["keys"]
+    result = read()
+    assert count(result) == count(usual)
+    assert {name for name, _path in sources(result)} == {name for name, _path in sources(usual)}
+    assert result["keys"] == usual["keys"]
 
 
 def test_one_folder_of_files_is_one_host_that_is_called_as_the_folder(read, bundle):
     bundle.lines = {key: lines for key, lines in bundle.lines.items() if key[0] == "controller1"}
     bundle.write("{base}")
-    found = read()
-    assert list(found["hosts"]) == ["bundle"]
-    assert sources(found)["nova-conductor", "nova-conductor.log"] is None
+    result = read()
+    assert list(result["hosts"]) == ["bundle"]
+    assert sources(result)["nova-conductor", "nova-conductor.log"] is None
 
 
 def test_names_that_have_the_folder_or_the_host_before_them_are_understood(read, bundle):
@@ -217,12 +220,12 @@ def test_one_file_of_syslog_is_told_apart_by_its_lines(read, bundle, usual, tmp_
     bundle.top = tmp_path / "syslog"
     bundle.top.mkdir()
     bundle.write_syslog()
-    found = read()
-    assert set(found["hosts"]) == FIVE
-    assert (found["host"], found["boot"]["request"]) == ("compute2", bundle.boot.request)
-    assert {"nova-compute", "neutron-l2-agent"} <= {name for name, _path in sources(found, "compute2")}
-    # What a web server has written in its own form is older than the line of syslog by no more than a second.
-    wrong = {host: abs(count(found)[host] - many) for host, many in count(usual).items()}
+    result = read()
+    assert set(result["hosts"]) == FIVE
+    assert (result["host"], result["boot"]["request"]) == ("compute2", bundle.boot.request)
+    assert {"nova-compute", "neutron-l2-agent"} <= {name for name, _path in sources(result, "compute2")}
+    # The time in a web server's own line is at most a second before that of the line of syslog.
+    wrong = {host: abs(count(result)[host] - many) for host, many in count(usual).items()}
     assert max(wrong.values()) <= 2
 
 
@@ -240,13 +243,13 @@ def test_a_report_of_sos_names_its_host_and_its_zone(read, bundle, usual, tmp_pa
     (controller / "hosts").write_text(
         "127.0.0.1 localhost\n10.71.16.12 controller1\n10.71.16.13 network1.example.org x\n"
     )
-    found = read(server_id=bundle.boot.server, time_zones={})
-    assert found["zones"]["compute2.example.org"] == 19800
-    assert found["host"] == "compute2.example.org"
-    addresses = {host: read["addresses"] for host, read in found["hosts"].items()}
+    result = read(server_id=bundle.boot.server, time_zones={})
+    assert result["zones"]["compute2.example.org"] == 19800
+    assert result["host"] == "compute2.example.org"
+    addresses = {host: read["addresses"] for host, read in result["hosts"].items()}
     assert addresses["compute2.example.org"] == ["10.71.16.15"]
     assert (addresses["controller1"], addresses["network1"]) == (["10.71.16.12"], ["10.71.16.13"])
-    assert sum(count(found).values()) == sum(count(usual).values())
+    assert sum(count(result).values()) == sum(count(usual).values())
 
 
 @pytest.mark.parametrize(
@@ -268,15 +271,17 @@ def test_the_zone_of_a_host_is_read_where_it_is(read, bundle, part, text):
 
 def test_a_zone_that_is_not_said_is_doubted(read, bundle):
     bundle.write()
-    found = read(server_id=bundle.boot.server, time_zones={})
-    said = "the lines of compute2 on this boot are 5.5 hours later than those of controller1: if its zone is another, "
-    assert found["doubts"] == read.warned == [said + "say it in stackproof_time_zones"]
+    result = read(server_id=bundle.boot.server, time_zones={})
+    message = (
+        "the lines of compute2 on this boot are 5.5 hours later than those of controller1: if its zone is another, "
+    )
+    assert result["doubts"] == read.warned == [message + "say it in stackproof_time_zones"]
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "5 hours", "../etc/passwd"])
 def test_a_zone_that_is_none_is_said(read, bundle, zone):
     bundle.write()
-    assert "is no time zone that is known here" in read(server_id=bundle.boot.server, time_zone=zone)
+    assert "is not a time zone that is known here" in read(server_id=bundle.boot.server, time_zone=zone)
 
 
 def test_a_log_of_a_service_that_nobody_knows_is_carried_along(read, bundle):
@@ -284,10 +289,12 @@ def test_a_log_of_a_service_that_nobody_knows_is_carried_along(read, bundle):
     bundle.add("network1", "watcher/watcher-engine.log", line.format(bundle.boot.request))
     bundle.add("network1", "dpkg.log", "2026-11-21 14:43:40 status installed x")
     bundle.write()
-    found = read()
-    events = [one for one in found["hosts"]["network1"]["events"] if one["service"] == "watcher-engine"]
-    assert [(one["exception"], one["logger"]) for one in events] == [("watcher.errors.TooLateError", "watcher.engine")]
-    assert ("dpkg", "var/log/dpkg.log") not in sources(found)
+    result = read()
+    events = [event for event in result["hosts"]["network1"]["events"] if event["service"] == "watcher-engine"]
+    assert [(event["exception"], event["logger"]) for event in events] == [
+        ("watcher.errors.TooLateError", "watcher.engine")
+    ]
+    assert ("dpkg", "var/log/dpkg.log") not in sources(result)
 
 
 # Odd files
@@ -300,9 +307,9 @@ def test_compressed_and_rotated_logs_are_read(read, bundle, usual, ending, pack,
     path = bundle.top / "compute2/var/log/nova/nova-compute.log"
     path.with_name(f"nova-compute.log.2.{ending}").write_bytes(pack(path.read_bytes()))
     path.unlink()
-    found = read()
-    assert count(found) == count(usual)
-    assert sources(found)["nova-compute", f"var/log/nova/nova-compute.log.2.{ending}"] is None
+    result = read()
+    assert count(result) == count(usual)
+    assert sources(result)["nova-compute", f"var/log/nova/nova-compute.log.2.{ending}"] is None
 
 
 @pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
@@ -310,8 +317,8 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes_and_is_not_whole(read, bundle
     bundle.write()
     path = bundle.top / "compute2/var/log/nova/nova-compute.log"
     path.with_name(f"nova-compute.log.1.{ending}").write_bytes(pack(path.read_bytes())[:-40])
-    found = read()
-    why = sources(found)["nova-compute", f"var/log/nova/nova-compute.log.1.{ending}"]
+    result = read()
+    why = sources(result)["nova-compute", f"var/log/nova/nova-compute.log.1.{ending}"]
     assert why == "it is cut off: what is compressed in it ends too early"
 
 
@@ -355,9 +362,9 @@ def test_a_line_of_a_megabyte_and_one_without_an_end_do_no_harm(read, bundle, us
     long = f"2026-11-21 20:13:40.000 7 INFO nova [{bundle.boot.request} u p] " + "x" * 3_000_000
     bundle.lines[COMPUTE] = ["y" * 1_000_000, *bundle.lines[COMPUTE], long]
     bundle.write()
-    found = read()
-    assert count(found) == count(usual)
-    assert sources(found)["nova-compute", "var/log/nova/nova-compute.log"] is None
+    result = read()
+    assert count(result) == count(usual)
+    assert sources(result)["nova-compute", "var/log/nova/nova-compute.log"] is None
 
 
 def test_bytes_that_are_no_text_do_no_harm(read, bundle, usual, tmp_path):
@@ -375,16 +382,16 @@ def test_a_flood_is_not_whole(read, bundle, monkeypatch):
 
 @pytest.mark.parametrize("bomb", ["x" * 750_000, "x\n" * 375_000], ids=["one line", "many lines"])
 def test_a_small_file_that_has_no_end_is_read_so_far_and_not_whole(read, bundle, monkeypatch, bomb):
-    """What comes before counts."""
+    """The lines before it count."""
     monkeypatch.setattr(bundle_lines, "LARGEST", 1 << 18)
     bundle.write()
     path = bundle.top / "compute2/var/log/nova/nova-compute.log"
     text = "\n".join(bundle.lines[COMPUTE])
     path.with_name("nova-compute.log.1.gz").write_bytes(gzip.compress(f"{text}\n{bomb}".encode("utf-8", "replace")))
     path.unlink()
-    found = read()
-    assert sources(found)["nova-compute", "var/log/nova/nova-compute.log.1.gz"] == "more than 0 GiB are in it"
-    assert count(found)["compute2"] > 0
+    result = read()
+    assert sources(result)["nova-compute", "var/log/nova/nova-compute.log.1.gz"] == "more than 0 GiB are in it"
+    assert count(result)["compute2"] > 0
 
 
 def test_links_out_of_the_directory_are_not_followed_and_are_named(read, bundle, tmp_path):
@@ -396,9 +403,9 @@ def test_links_out_of_the_directory_are_not_followed_and_are_named(read, bundle,
     (bundle.top / "compute2/var/log/own.log").symlink_to(outside / "nova-compute.log")
     (bundle.top / "compute2/var/log/inside.log").symlink_to("neutron/neutron-openvswitch-agent.log")
     (bundle.top / "compute2/var/log/nothing.log").symlink_to("/nowhere/at/all")
-    found = read()
-    assert "nova-compute" not in {name for name, _path in sources(found, "compute2")}
-    assert [text for text in found["doubts"] if "link" in text] == [
+    result = read()
+    assert "nova-compute" not in {name for name, _path in sources(result, "compute2")}
+    assert [text for text in result["doubts"] if "link" in text] == [
         "compute2/var/log/nova leads out of the directory: it is a link, and is not followed",
         "compute2/var/log/own.log leads out of the directory: it is a link, and is not followed",
     ]
@@ -417,8 +424,8 @@ def test_a_pipe_is_passed_over(read, bundle):
 
 
 def test_an_empty_directory_is_said(read, bundle):
-    said = read()
-    assert said.startswith(f"there is no log in {bundle.top}. Give a directory with a log of each service")
+    message = read()
+    assert message.startswith(f"there is no log in {bundle.top}. Give a directory with a log of each service")
 
 
 def test_a_directory_that_is_not_there_is_said(read, tmp_path):
@@ -432,11 +439,11 @@ def test_an_archive_is_said_with_the_command_that_unpacks_it(read, bundle, tmp_p
     with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
         archive.writestr("a", "b")
     (tmp_path / "one.log").write_text("a\n")
-    said = read(tmp_path / "logs.tar.xz")
-    assert said.startswith(f"{tmp_path}/logs.tar.xz is an archive, and no directory of logs. Unpack it first")
-    assert said.endswith(f"mkdir bundle && tar -xf {tmp_path}/logs.tar.xz -C bundle")
+    message = read(tmp_path / "logs.tar.xz")
+    assert message.startswith(f"{tmp_path}/logs.tar.xz is an archive, and not a directory of logs. Unpack it first")
+    assert message.endswith(f"mkdir bundle && tar -xf {tmp_path}/logs.tar.xz -C bundle")
     assert "unzip" in read(tmp_path / "logs.zip")
-    assert "is a file, and no directory of logs. Give the directory that it lies in." in read(tmp_path / "one.log")
+    assert "is a file, and not a directory of logs. Give the directory that it lies in." in read(tmp_path / "one.log")
 
 
 def test_only_one_id_can_be_given(call, bundle, bundle_options):
@@ -453,10 +460,10 @@ def test_nothing_of_a_line_is_returned_that_could_be_secret(read, bundle):
     secret = "gAAAAABsecret0token1value2"
     bundle.lines = {key: [f"{line} X-Auth-Token: {secret}" for line in lines] for key, lines in bundle.lines.items()}
     bundle.write()
-    found = read()
-    assert sum(count(found).values()) > 200
-    assert secret not in json.dumps(found)
-    assert "planted-secret" not in json.dumps(found)
+    result = read()
+    assert sum(count(result).values()) > 200
+    assert secret not in json.dumps(result)
+    assert "planted-secret" not in json.dumps(result)
 
 
 def test_nothing_is_written(read, bundle):
@@ -476,9 +483,9 @@ def test_a_line_with_a_far_time_is_left_out_and_said(read, bundle, usual, tmp_pa
     bundle.top.mkdir()
     bundle.write()
     begun = time.monotonic()
-    found = read(bundle.top)
+    result = read(bundle.top)
     assert time.monotonic() - begun < 5
-    assert (found["began"], found["until"], count(found)) == (usual["began"], usual["until"], count(usual))
-    # Nobody can reckon with the first and the last days of the calendar: they are no time at all.
+    assert (result["began"], result["until"], count(result)) == (usual["began"], usual["until"], count(usual))
+    # Python cannot calculate with the first and the last days of the calendar: they do not count as times.
     doubt = f"a line of nova-compute on compute2 on this boot is of {year}-12-31"
-    assert [doubt in one for one in found["doubts"]] == ([] if year in ("0001", "9999") else [True])
+    assert [doubt in text for text in result["doubts"]] == ([] if year in ("0001", "9999") else [True])

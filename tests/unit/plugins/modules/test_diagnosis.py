@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a diagnosis says of a boot that stopped somewhere: the recorded boot, cut off or with errors."""
+"""The diagnosis of a boot that stopped somewhere: the recorded boot, cut off or with errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def diagnose(call, bundle, bundle_options, tmp_path):
 
 
 def problems(record):
-    return [f"{list(one.absolute_path)}: {one.message[:200]}" for one in VALIDATOR.iter_errors(record)]
+    return [f"{list(problem.absolute_path)}: {problem.message[:200]}" for problem in VALIDATOR.iter_errors(record)]
 
 
 def error(seconds, message, logger="nova.compute.manager", level="ERROR", hour="20:13", context=CONTEXT):
@@ -80,7 +80,7 @@ STOPPED = [
 ]
 
 
-@pytest.mark.parametrize(("moment", "step", "component", "host"), STOPPED, ids=[f"step {one[1]}" for one in STOPPED])
+@pytest.mark.parametrize(("moment", "step", "component", "host"), STOPPED, ids=[f"step {stop[1]}" for stop in STOPPED])
 def test_a_boot_that_stops_has_the_first_step_that_was_owed(diagnose, bundle, moment, step, component, host):
     bundle.cut(moment)
     record = diagnose()
@@ -105,7 +105,7 @@ def test_a_log_that_is_not_there_leaves_open_who_it_was(diagnose, bundle):
     verdict = record["verdict"]
     assert (verdict["result"], verdict["step"], verdict["component"]) == ("fail", "13", None)
     assert "nothing that could be read says why" in verdict["reason"]
-    assert "nova-compute" in {one["component"] for one in verdict["alternatives"]}
+    assert "nova-compute" in {suspect["component"] for suspect in verdict["alternatives"]}
     assert problems(record) == []
 
 
@@ -156,7 +156,7 @@ def test_an_error_that_carries_an_id_of_the_boot_names_who_failed(diagnose, bund
     verdict = record["verdict"]
     assert (verdict["component"], verdict["host"]) == ("neutron-server", "controller1")
     assert "logged an error of neutron.plugins.ml2.managers" in verdict["reason"]
-    exceptions = {one["service"]: (one["exception"], one["keyed"]) for one in record["errors"]}
+    exceptions = {error["service"]: (error["exception"], error["keyed"]) for error in record["errors"]}
     assert exceptions == {
         "neutron-server": (None, True),
         "nova-compute": ("nova.exception.PortBindingFailed", True),
@@ -181,7 +181,7 @@ def test_a_boot_for_which_there_is_no_host(diagnose, bundle):
     bundle.add(*CONDUCTOR, warning)
     record = diagnose()
     assert record["diagnosis"]["boot"]["outcome"] == "failed"
-    assert [one["exception"] for one in record["errors"]] == ["nova.exception_Remote.NoValidHost"]
+    assert [error["exception"] for error in record["errors"]] == ["nova.exception_Remote.NoValidHost"]
     assert record["verdict"]["result"] == "fail"
 
 
@@ -191,7 +191,7 @@ def test_an_error_of_another_boot_is_none_of_this_one(diagnose, bundle):
     bundle.add(*COMPUTE, error(41.0, "nova.exception.Late: a", context="-"))
     record = diagnose()
     assert record["verdict"]["result"] == "pass"
-    assert {one["keyed"] for one in record["errors"]} == {False}
+    assert {error["keyed"] for error in record["errors"]} == {False}
 
 
 def test_a_server_whose_request_is_not_known_is_not_judged(diagnose, bundle):
@@ -219,10 +219,10 @@ def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, cal
     template = str(ROLES / "report/templates/report.html.j2")
     result = call(report, run_dir=str(directory), end=False, enforce=False, template=template)
     assert (result.get("failed"), result["changed"]) == (None, False)
-    said = "\n".join(result["summary"])
-    assert "Diagnosis " in said and " by the logs in bundle" in said
-    assert "failed at: step 34, component neutron-l2-agent, host compute2" in said
-    assert f"request    {LOCAL}" in said
+    summary = "\n".join(result["summary"])
+    assert "Diagnosis " in summary and " by the logs in bundle" in summary
+    assert "failed at: step 34, component neutron-l2-agent, host compute2" in summary
+    assert f"request    {LOCAL}" in summary
     page = (directory / "report.html").read_text()
     assert "Nothing was made: this is a diagnosis by collected logs, and no run." in page
     assert "it is not in the log of neutron-l2-agent on compute2" in page
@@ -272,7 +272,9 @@ def real(bundle):
         first = [line.replace("14:43:25", minute).replace(bundle.boot.request, request) for line in first]
         names = ("nova-compute", "nova-conductor", "nova-scheduler")
         hosts = [("compute1", "compute2"), ("controller1",), ("controller1",)]
-        bundle.lines = {(host, f"nova/{name}.log"): [EARLIER] for name, its in zip(names, hosts) for host in its}
+        bundle.lines = {
+            (host, f"nova/{name}.log"): [EARLIER] for name, workers in zip(names, hosts) for host in workers
+        }
         bundle.lines[API] = [EARLIER, *(line.replace(bundle.boot.client, client) for line in first)]
         for path in sorted((DIAGNOSED / fault).rglob("*.log")):
             host, _var, _log, *rest = path.relative_to(DIAGNOSED / fault).parts
@@ -292,5 +294,5 @@ def test_a_scheduler_that_is_stopped(real, diagnose):
     record = diagnose(request_id=real("scheduler-stopped", "17:00:24"))
     verdict = record["verdict"]
     assert (verdict["step"], verdict["component"], verdict["host"]) == ("8", "nova-scheduler", "controller1")
-    assert "oslo_messaging.exceptions.MessagingTimeout" in {one["exception"] for one in record["errors"]}
+    assert "oslo_messaging.exceptions.MessagingTimeout" in {error["exception"] for error in record["errors"]}
     assert record["diagnosis"]["boot"]["outcome"] == "failed"

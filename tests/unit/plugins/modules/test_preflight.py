@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import preflight as module
 
-TOLD = {
+ANSWERS = {
     r"/compute/v2.1/os-services$": "nova services",
     r"/compute/v2.1/os-hypervisors/detail$": "nova hypervisors",
     r"/compute/v2.1/limits$": "nova limits",
@@ -20,7 +20,7 @@ TOLD = {
     r"/volume/v3/.*/limits$": "cinder limits",
 }
 REFUSED = {
-    **TOLD,
+    **ANSWERS,
     r"/compute/v2.1/os-services$": "nova services refused",
     r"/compute/v2.1/os-hypervisors/detail$": "nova forbidden",
     r"/network/v2.0/agents$": "neutron agents of others",
@@ -38,8 +38,8 @@ def then(monkeypatch):
 
 @pytest.fixture
 def look(call, cloud):
-    def act(told=None, **options):
-        for path, name in (told or TOLD).items():
+    def act(answers=None, **options):
+        for path, name in (answers or ANSWERS).items():
             cloud.trouble("GET", path, name, times=9)
         return call(module, cloud="small", **options)
 
@@ -47,15 +47,15 @@ def look(call, cloud):
 
 
 def wrong(result):
-    return {one["name"]: (one["status"], one["reason"]) for one in result["checks"] if one["status"] != "ok"}
+    return {check["name"]: (check["status"], check["reason"]) for check in result["checks"] if check["status"] != "ok"}
 
 
 def test_a_cloud_that_is_well(look, cloud):
     result = look()
-    # What the recorded catalogue has beside the services that are played here does not answer.
+    # The recorded catalogue has endpoints of services that are not played here: they do not answer.
     assert {name for name in wrong(result) if "answers at" not in name} == set()
     assert (result["hosts"], result["left_out"], result["changed"]) == (["compute1", "compute2"], [], False)
-    components = {one["component"] for one in result["checks"]}
+    components = {check["component"] for check in result["checks"]}
     assert {"nova", "neutron", "cinder", "image", "identity", "compute"} <= components
     assert {method for method, _path in cloud.asked()} == {"GET", "POST"}
     assert cloud.asked("POST") == [("POST", "/identity/v3/auth/tokens")]
@@ -63,14 +63,14 @@ def test_a_cloud_that_is_well(look, cloud):
 
 def test_without_a_volume_cinder_is_not_asked(look, cloud):
     result = look(volume="none")
-    assert not [one for one in result["checks"] if one["component"] == "cinder"]
+    assert not [check for check in result["checks"] if check["component"] == "cinder"]
     assert cloud.asked(path="/limits") == [("GET", "/compute/v2.1/limits")]
 
 
-def test_a_plain_user_is_told_less_which_is_no_failure(look):
+def test_what_a_plain_user_may_not_see_is_not_a_failure(look):
     result = look(REFUSED)
-    found = {name: how for name, (how, _why) in wrong(result).items() if "answers at" not in name}
-    assert found == {
+    statuses = {name: how for name, (how, _why) in wrong(result).items() if "answers at" not in name}
+    assert statuses == {
         "nova tells its services": "unreadable",
         "nova tells its hypervisors": "unreadable",
         "neutron tells its agents": "unreadable",
@@ -85,13 +85,13 @@ def test_a_service_that_breaks_is_a_failed_check_and_the_others_are_asked(look, 
     status, reason = wrong(result)["neutron tells its agents"]
     assert status == "failed"
     assert "(500)" in reason
-    assert [one for one in result["checks"] if one["component"] == "cinder"]
+    assert [check for check in result["checks"] if check["component"] == "cinder"]
 
 
 def test_an_endpoint_that_does_not_answer(look, cloud):
     cloud.trouble("GET", r"/image", 503, times=99)
-    found = {name: how for name, (how, _why) in wrong(look()).items() if name.startswith("image")}
-    assert set(found.values()) == {"failed"}
+    statuses = {name: how for name, (how, _why) in wrong(look()).items() if name.startswith("image")}
+    assert set(statuses.values()) == {"failed"}
 
 
 def test_an_endpoint_is_asked_once_and_after_all_else(look, cloud):
@@ -105,9 +105,9 @@ def test_an_endpoint_is_asked_once_and_after_all_else(look, cloud):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"network": "provider-1"}, "take as network is no list of names: 'provider-1'"),
-        ({"zone": [1, 2]}, "take as zone is no list of names: [1, 2]"),
-        ({"volume_type": None}, "take as volume_type is no list of names: None"),
+        ({"network": "provider-1"}, "the values of network for the sweep are not a list of names: 'provider-1'"),
+        ({"zone": [1, 2]}, "the values of zone for the sweep are not a list of names: [1, 2]"),
+        ({"volume_type": None}, "the values of volume_type for the sweep are not a list of names: None"),
         ({"flavour": ["a"]}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
     ],
 )
@@ -121,7 +121,7 @@ def test_what_no_sweep_can_vary_is_said_before_anybody_is_asked(look, cloud, val
 def test_without_a_token_all_is_failed_and_nothing_hangs(look, cloud):
     cloud.password = "another"
     result = look()
-    assert {one["status"] for one in result["checks"]} == {"unreadable"}
+    assert {check["status"] for check in result["checks"]} == {"unreadable"}
     assert (result["hosts"], result.get("failed")) == ([], None)
 
 
@@ -137,8 +137,8 @@ def test_a_quota_that_is_too_small_is_told_before_anything_is_made(look):
 
 
 def test_a_flavor_that_does_not_exist(look):
-    found = wrong(look(flavor="nope"))
-    assert "nope" in found["nova tells the quotas"][1]
+    checks = wrong(look(flavor="nope"))
+    assert "nope" in checks["nova tells the quotas"][1]
 
 
 def test_an_administrators_cloud_is_asked_for_what_only_that_is_told(look, know_cloud, cloud):

@@ -37,7 +37,7 @@ def unfinished(tmp_path):
             duration_s=None,
             verdict=run_module.new_record(name, "lab")["verdict"],
             history={},
-            stages=[one for one in run.record["stages"] if one["started"]],
+            stages=[stage for stage in run.record["stages"] if stage["started"]],
         )
         run.save()
         for rendered in ("junit.xml", "metrics.prom"):
@@ -88,7 +88,7 @@ def test_a_breached_limit_fails_the_run(call, unfinished):
     result = call(module, run_dir=run.directory, thresholds=limits)
     assert result["failed"] is True
     assert "boot: 13.8855 is more than 1" in result["msg"]
-    assert [one["ok"] for one in record(run)["thresholds"]] == [False, True]
+    assert [limit["ok"] for limit in record(run)["thresholds"]] == [False, True]
 
 
 def test_a_finished_run_keeps_its_verdict_and_is_rendered_again(call, tmp_path):
@@ -112,8 +112,8 @@ def test_what_was_not_done_after_the_stages_makes_it_no_pass(call, unfinished):
     result = call(module, run_dir=unfinished(PASSED).directory, broke_off="Follow the run: flow.yml: No such file.")
     assert result["failed"]
     assert result["verdict"]["result"] == "incomplete"
-    said = "All stages worked, but not all was done after them. Follow the run: flow.yml: No such file."
-    assert result["verdict"]["reason"] == said
+    reason = "All stages worked, but not all was done after them. Follow the run: flow.yml: No such file."
+    assert result["verdict"]["reason"] == reason
 
 
 def test_history_may_be_shorter(call, unfinished):

@@ -49,7 +49,7 @@ def record_of(result):
 
 def test_a_begun_sweep_says_which_runs_there_are_to_be(begun, tmp_path):
     assert begun["changed"] is True
-    assert [one["run_id"] for one in begun["targets"]] == [f"{begun['sweep_id']}-c1", f"{begun['sweep_id']}-c2"]
+    assert [target["run_id"] for target in begun["targets"]] == [f"{begun['sweep_id']}-c1", f"{begun['sweep_id']}-c2"]
     assert begun["directory"] == str(tmp_path / f"sweep-{begun['sweep_id']}")
     record = record_of(begun)
     assert (record["cloud"], record["at_once"], record["verdict"]["result"]) == ("small", 3, "incomplete")
@@ -66,8 +66,8 @@ def test_the_same_id_twice_is_refused(sweep):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sweep_id": "Mine"}, "is no sweep id"),
-        ({"values": {"zone": "nova"}}, "what a sweep is to take as zone is no list of names: 'nova'"),
+        ({"sweep_id": "Mine"}, "is not a sweep id"),
+        ({"values": {"zone": "nova"}}, "the values of zone for the sweep are not a list of names: 'nova'"),
         ({"values": {"flavour": ["a"]}}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
     ],
 )
@@ -84,7 +84,9 @@ def test_all_passed(sweep, begun, tmp_path):
     assert result.get("failed") is None
     assert result["verdict"] == {"result": "pass", "reason": "All 2 targets passed.", "hosts": []}
     record = record_of(result)
-    assert [one["directory"] for one in record["targets"]] == [f"../{one['run_id']}" for one in begun["targets"]]
+    assert [target["directory"] for target in record["targets"]] == [
+        f"../{target['run_id']}" for target in begun["targets"]
+    ]
     for name in ("junit.xml", "sweep.html", "sweep.json"):
         path = Path(result["directory"]) / name
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077
@@ -107,7 +109,7 @@ def test_a_run_that_is_missing_or_broken_is_no_pass(sweep, begun, tmp_path):
     (tmp_path / begun["targets"][0]["run_id"] / "run.json").write_text("{")
     result = sweep("finished", sweep_id=begun["sweep_id"])
     assert result["verdict"]["result"] == "incomplete"
-    reasons = [one["reason"] for one in record_of(result)["targets"]]
+    reasons = [target["reason"] for target in record_of(result)["targets"]]
     assert "cannot be read" in reasons[0]
     assert reasons[1] == "its run was not begun"
 
@@ -122,7 +124,7 @@ def test_a_finished_sweep_keeps_its_verdict(sweep, begun, tmp_path):
 
 def test_check_mode_writes_nothing(sweep, tmp_path):
     result = sweep("begun", check=True, hosts=["c1"])
-    assert [one["name"] for one in result["targets"]] == ["c1"]
+    assert [target["name"] for target in result["targets"]] == ["c1"]
     assert sweep("finished", check=True, sweep_id=result["sweep_id"])["changed"] is False
     assert os.listdir(tmp_path) == []
 

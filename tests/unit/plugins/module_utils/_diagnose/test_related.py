@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ids belong to one boot: on lines as the services of several releases write them."""
+"""The ids of a boot, on lines as the services of several releases write them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OLD, PLAIN, WITH = f"{REQUEST} u p - - -", f"None {REQUEST} u p", f"{CLIENT} {RE
 
 def line(seconds, message, service="nova-compute", context=OLD, level="INFO"):
     text = f"2026-11-21 14:43:{seconds:06.3f} 7 {level} nova [{context}] {message}"
-    return related.told(log_formats.parse(text, 0, 0), text, "a", service)
+    return related.line_of(log_formats.parse(text, 0, 0), text, "a", service)
 
 
 ASKED = line(3, '10.0.0.1 "POST /v2.1/servers" status: 202 len: 4 microversion: 2.1 time: 1.5', "nova-api")
@@ -52,7 +52,7 @@ def test_a_line_of_a_worker_names_the_request_and_the_server_of_a_boot(message, 
 )
 def test_how_a_boot_ended_is_what_nova_says(message, outcome):
     boots = related.boots_in([CLAIM, line(9, message)])
-    assert [one["outcome"] for one in boots] == [outcome]
+    assert [boot["outcome"] for boot in boots] == [outcome]
 
 
 def test_a_boot_begins_when_its_request_came():
@@ -73,7 +73,7 @@ def test_another_request_for_a_server_is_no_boot(message):
 
 def test_a_request_for_several_servers_is_a_boot_of_each():
     boots = related.boots_in([CLAIM, line(5, f"[instance: {OTHER}] Claim successful on node a")])
-    assert [(one["server"], one["siblings"]) for one in boots] == [(OTHER, 1), (SERVER, 1)]
+    assert [(boot["server"], boot["siblings"]) for boot in boots] == [(OTHER, 1), (SERVER, 1)]
 
 
 def grown(*lines):
@@ -107,6 +107,6 @@ def test_what_a_line_of_others_names_is_not(message):
 def test_a_boot_goes_from_its_request_to_its_last_line_whatever_happens_to_the_server_later():
     late = line(50, f"[instance: {SERVER}] Terminating instance", context=f"{SECOND} u p")
     keys = {"request": {REQUEST}, "server": {SERVER}}
-    first, last = related.span([late, CLAIM, ASKED], keys, 10)
+    first, last = related.interval([late, CLAIM, ASKED], keys, 10)
     assert (first, last) == (pytest.approx(CLAIM["at"] - 3.5), CLAIM["at"] + 10)
-    assert related.span([late], {**keys, "request": set()}, 10) == (late["at"], late["at"] + 10)
+    assert related.interval([late], {**keys, "request": set()}, 10) == (late["at"], late["at"] + 10)

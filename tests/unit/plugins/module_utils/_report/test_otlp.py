@@ -21,11 +21,11 @@ def record():
 
 
 def services(record):
-    found = {}
+    by_service = {}
     for resource in otlp.spans(record)["resourceSpans"]:
-        about = {one["key"]: one["value"]["stringValue"] for one in resource["resource"]["attributes"]}
-        found[about["service.name"]] = resource["scopeSpans"][0]["spans"]
-    return found
+        about = {pair["key"]: pair["value"]["stringValue"] for pair in resource["resource"]["attributes"]}
+        by_service[about["service.name"]] = resource["scopeSpans"][0]["spans"]
+    return by_service
 
 
 def everything(record):
@@ -33,7 +33,7 @@ def everything(record):
 
 
 def value(span, key):
-    return next((one["value"] for one in span["attributes"] if one["key"] == key), None)
+    return next((pair["value"] for pair in span["attributes"] if pair["key"] == key), None)
 
 
 def test_a_run_is_one_trace_below_one_span(record):
@@ -51,7 +51,7 @@ def test_each_step_with_a_time_is_a_span_of_the_service_that_took_it(record):
     timed = [step for step in record["flows"][0]["steps"] if step["at"]]
     assert len(timed) > 40
     for step in timed:
-        span = next(one for one in services(record)[step["target"]] if one["name"].startswith(f"{step['id']} "))
+        span = next(named for named in services(record)[step["target"]] if named["name"].startswith(f"{step['id']} "))
         assert value(span, "stackproof.status") == {"stringValue": step["status"]}
         assert span["startTimeUnixNano"] == otlp.nanoseconds(step["at"])
         assert int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"])

@@ -51,7 +51,7 @@ def earlier():
 
 
 class Parsed(HTMLParser):
-    """What a page consists of; anything that does not close what it opened fails."""
+    """The parts of a page; an element that is not closed fails."""
 
     def __init__(self, text):
         super().__init__()
@@ -136,7 +136,7 @@ def test_a_pass_says_so_first(followed):
 def test_a_failure_says_where_and_what(refused):
     view = page_module.view(refused)["verdict"]
     assert (view["word"], view["where"]) == ("Failed", [("stage", "boot")])
-    # What the cloud said, and the hint, are in the sentence already.
+    # The sentence has the words of the cloud and the hint already.
     assert [name for name, _text in view["error"]] == ["kind", "HTTP status", "request id"]
     page = check_sound(rendered(refused))
     assert "was not followed" in page.text
@@ -188,9 +188,9 @@ def test_the_flow_has_its_steps_by_phase(followed):
     assert steps["19a"]["reason"].startswith("served from a cache")
     assert steps["4"]["reason"] is None
     page = Parsed(rendered(followed))
-    assert len([one for one in page.all("details") if one.get("class") == "evidence"]) == 67
+    assert len([details for details in page.all("details") if details.get("class") == "evidence"]) == 67
     radios = page.all("input")
-    assert {one["type"] for one in radios} == {"radio"}
+    assert {radio["type"] for radio in radios} == {"radio"}
     assert len(radios) == 2 + len(view["phases"])
 
 
@@ -202,12 +202,12 @@ def test_milliseconds_count_from_the_first_step():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [(None, None), (0, "0 µs"), (1e-6, "1 µs"), (0.0009996, "1 ms"), (0.0663, "66.3 ms"), (0.9996, "1 s")]
     + [(4.6458, "4.65 s"), (16.218, "16.2 s"), (99.96, "100 s"), (1234.5, "1234 s")],
 )
-def test_durations_are_said_in_the_unit_that_suits_them(seconds, said):
-    assert page_module.span(seconds) == said
+def test_durations_are_in_the_unit_that_suits_them(seconds, text):
+    assert page_module.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
 
 
 def test_a_part_whose_end_is_before_its_start_is_not_known():
-    assert page_module.part_span({"a": "2", "b": "1"}, {"from": ["a"], "to": ["b"]}) == (None, None)
+    assert page_module.part_interval({"a": "2", "b": "1"}, {"from": ["a"], "to": ["b"]}) == (None, None)
 
 
 def test_no_part_of_the_boot_is_known_without_times(followed):
@@ -311,17 +311,19 @@ def test_a_flow_of_requests_is_told_in_short(followed):
 def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlier):
     plots = plot.plots(followed, earlier)
     assert plots["runs"] == len(earlier)
-    assert [row["run_id"] for row in plots["rows"]] == sorted(one["run_id"] for one in [*earlier, followed])
+    assert [row["run_id"] for row in plots["rows"]] == sorted(run["run_id"] for run in [*earlier, followed])
     panels = {panel["name"]: ElementTree.fromstring(panel["svg"]) for panel in plots["panels"]}
     assert list(panels) == ["whole run", *run_module.STAGES]
-    marks = {name: [one.get("class") for one in svg if one.tag in ("circle", "path")] for name, svg in panels.items()}
+    marks = {
+        name: [mark.get("class") for mark in svg if mark.tag in ("circle", "path")] for name, svg in panels.items()
+    }
     assert marks["boot"][-1] == "this well"
-    # One that broke off waited so long that it is beyond the axis.
+    # A run that broke off waited so long that it is beyond the axis.
     assert (marks["whole run"].count("bad cross"), marks["whole run"].count("bad")) == (4, 1)
     for svg in panels.values():
-        for one in svg.iter("circle"):
-            assert 0 < float(one.get("cx")) < plot.WIDTH
-            assert 0 < float(one.get("cy")) < plot.HEIGHT
+        for dot in svg.iter("circle"):
+            assert 0 < float(dot.get("cx")) < plot.WIDTH
+            assert 0 < float(dot.get("cy")) < plot.HEIGHT
     assert plot.plots(followed, []) is None
 
 
@@ -344,9 +346,11 @@ def poisoned(value):
     """A record in which every text that a cloud, a host or a user could choose is hostile."""
     kept = {"status", "result", "stage", "at", "until", "started", "finished", "grade", "source", "level", "proves"}
     if isinstance(value, dict):
-        return {name: one if name in kept and isinstance(one, str) else poisoned(one) for name, one in value.items()}
+        return {
+            name: item if name in kept and isinstance(item, str) else poisoned(item) for name, item in value.items()
+        }
     if isinstance(value, list):
-        return [poisoned(one) for one in value]
+        return [poisoned(item) for item in value]
     return HOSTILE if isinstance(value, str) else value
 
 
@@ -356,7 +360,7 @@ def test_hostile_words_do_nothing(name, request, earlier):
     bad = poisoned(record)
     for flow, good in zip(bad["flows"], record["flows"]):
         flow["name"] = good["name"]
-    text = rendered(bad, history=[{**one, "run_id": HOSTILE} for one in earlier])
+    text = rendered(bad, history=[{**run, "run_id": HOSTILE} for run in earlier])
     text.encode()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text)
     page = check_sound(text)

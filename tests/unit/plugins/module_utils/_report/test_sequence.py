@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is drawn of a recorded run's flow: SVG, Mermaid and PlantUML, also where words are hostile."""
+"""The drawings of a recorded run's flow: SVG, Mermaid and PlantUML, also where words are hostile."""
 
 from __future__ import annotations
 
@@ -70,7 +70,15 @@ def hostile_flow():
 
 
 def ids(steps):
-    return [one["id"] for one in steps]
+    return [step["id"] for step in steps]
+
+
+def in_order(steps):
+    return [row.step for row in sequence.rows(flow_of(*steps))]
+
+
+def plan_of(flow):
+    return sequence_layout.layout(sequence.lifelines(flow), sequence.rows(flow), 0)
 
 
 def drawn(flow, record):
@@ -79,8 +87,8 @@ def drawn(flow, record):
 
 def groups(root):
     """The drawn steps, by their ids."""
-    found = [one for one in root.iter(f"{SVG}g") if "flow-step" in one.get("class", "").split()]
-    return {one.find(f"{SVG}text[@class='flow-id']").text: one for one in found}
+    drawn_steps = [group for group in root.iter(f"{SVG}g") if "flow-step" in group.get("class", "").split()]
+    return {group.find(f"{SVG}text[@class='flow-id']").text: group for group in drawn_steps}
 
 
 def words(element):
@@ -93,30 +101,30 @@ def is_harmless(text):
 
 
 def test_steps_are_in_the_order_of_their_times(flow):
-    times = [one["at"] for one in sequence.in_order(flow["steps"]) if one["at"]]
+    times = [step["at"] for step in in_order(flow["steps"]) if step["at"]]
     assert times == sorted(times)
-    assert sorted(ids(sequence.in_order(flow["steps"]))) == sorted(ids(flow["steps"]))
+    assert sorted(ids(in_order(flow["steps"]))) == sorted(ids(flow["steps"]))
 
 
 def test_steps_of_one_time_stay_as_they_are_in_the_flow():
-    assert ids(sequence.in_order([step("b", 2), step("x", 1), step("a", 2)])) == ["x", "b", "a"]
+    assert ids(in_order([step("b", 2), step("x", 1), step("a", 2)])) == ["x", "b", "a"]
 
 
 def test_a_step_without_a_time_stays_behind_the_one_before_it():
     steps = [step("first"), step("late", 9), step("with late"), step("also"), step("early", 1), step("last")]
-    assert ids(sequence.in_order(steps)) == ["early", "last", "first", "late", "with late", "also"]
+    assert ids(in_order(steps)) == ["early", "last", "first", "late", "with late", "also"]
 
 
 def test_a_recorded_step_without_a_time_stays_behind_the_one_before_it(flow):
-    given, ordered = ids(flow["steps"]), ids(sequence.in_order(flow["steps"]))
-    untimed = [one["id"] for one in flow["steps"] if not one["at"]]
+    given, ordered = ids(flow["steps"]), ids(in_order(flow["steps"]))
+    untimed = [step["id"] for step in flow["steps"] if not step["at"]]
     assert untimed
     for name in untimed:
         assert ordered[ordered.index(name) - 1] == given[given.index(name) - 1]
 
 
 def test_without_any_time_the_flow_is_as_it_is_written():
-    assert ids(sequence.in_order([step("2"), step("1"), step("3")])) == ["2", "1", "3"]
+    assert ids(in_order([step("2"), step("1"), step("3")])) == ["2", "1", "3"]
 
 
 @pytest.mark.parametrize(("apart", "unsure"), [(0.01, True), (0.1, False), (0, True)])
@@ -127,35 +135,35 @@ def test_an_order_within_the_errors_is_marked(apart, unsure, record):
 
 
 def test_every_recorded_step_is_drawn_once_in_order(flow, record):
-    assert list(groups(drawn(flow, record))) == ids(sequence.in_order(flow["steps"]))
+    assert list(groups(drawn(flow, record))) == ids(in_order(flow["steps"]))
     assert len(groups(drawn(flow, record))) == 67
 
 
 def test_a_step_says_its_message_when_it_was_and_how_long_it_took(flow, record):
-    said = " ".join(words(groups(drawn(flow, record))["4"]).split())
-    assert "Launch instance" in said
-    assert "+10 960 ms" in said
-    assert "(548 ms)" in said
+    text = " ".join(words(groups(drawn(flow, record))["4"]).split())
+    assert "Launch instance" in text
+    assert "+10 960 ms" in text
+    assert "(548 ms)" in text
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0, "(0 ms)"), (0.0004, "(<1 ms)"), (1.2345, "(1 234 ms)"), (None, "")])
-def test_durations_are_in_milliseconds(seconds, said):
-    assert " ".join(sequence.duration(step("1", duration_s=seconds)).split()) == said
+@pytest.mark.parametrize(("seconds", "text"), [(0, "(0 ms)"), (0.0004, "(<1 ms)"), (1.2345, "(1 234 ms)"), (None, "")])
+def test_durations_are_in_milliseconds(seconds, text):
+    assert " ".join(sequence.duration(step("1", duration_s=seconds)).split()) == text
 
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_each_status_has_its_style_and_all_but_seen_their_word(status, record):
     group = groups(drawn(flow_of(step("1", 1, status)), record))["1"]
     assert f"flow-{status}" in group.get("class").split()
-    assert ([one.text for one in group.iter(f"{SVG}tspan")] == [status]) is (status != "seen")
-    crosses = [one for one in group.iter(f"{SVG}path") if one.get("class") == "flow-arrow"]
+    assert ([span.text for span in group.iter(f"{SVG}tspan")] == [status]) is (status != "seen")
+    crosses = [path for path in group.iter(f"{SVG}path") if path.get("class") == "flow-arrow"]
     assert len(crosses) == (status in ("absent", "missing"))
     if status != "seen":
         assert f".flow-{status} .flow-arrow" in sequence_svg.stylesheet()
 
 
 def test_the_heading_has_title_run_verdict_and_counts(flow, record):
-    texts = [words(one) for one in drawn(flow, record).findall(f"{SVG}text")]
+    texts = [words(text) for text in drawn(flow, record).findall(f"{SVG}text")]
     assert "Provision an instance" in texts
     assert f"Run {record['run_id']} on lab, started 2026-11-21 15:27:47 UTC" in texts
     assert "PASS" in texts
@@ -174,15 +182,15 @@ def test_phases_are_bands_in_the_order_of_time():
 
 def test_a_request_that_lasts_has_a_bar_to_the_last_row_within_it():
     steps = [step("1", 1, until=3), step("2", 2), step("3", 2.5, until=2.6), step("4", 4)]
-    plan = sequence_layout.layout(flow_of(*steps), 0)
+    plan = plan_of(flow_of(*steps))
     heights = [y for band in plan.bands for _row, y in band.placed]
-    assert [(one.top, one.depth) for one in plan.bars] == [(heights[0], 0), (heights[2], 1)]
+    assert [(bar.top, bar.depth) for bar in plan.bars] == [(heights[0], 0), (heights[2], 1)]
     assert heights[2] < plan.bars[0].bottom < heights[3]
 
 
-def test_names_are_said_again_where_the_boxes_are_far(flow):
-    assert len(sequence_layout.layout(flow, 0).strips) >= 2
-    assert not sequence_layout.layout(flow_of(step("1")), 0).strips
+def test_names_are_repeated_where_the_boxes_are_far(flow):
+    assert len(plan_of(flow).strips) >= 2
+    assert not plan_of(flow_of(step("1"))).strips
 
 
 @pytest.mark.parametrize("lifeline", ["a", "b", "c"])
@@ -213,14 +221,14 @@ def test_no_text_is_wider_than_its_gap(lifelines, record):
 def test_no_recorded_text_is_wider_than_its_gap_or_shortened(flow, record):
     root = drawn(flow, record)
     check_room(root, sequence_layout.columns(flow["lifelines"])[1])
-    assert "…" not in "".join(words(one) for one in root.iter(f"{SVG}text"))
+    assert "…" not in "".join(words(text) for text in root.iter(f"{SVG}text"))
 
 
 def check_room(root, gap):
     for text in root.iter(f"{SVG}text"):
         if text.get("class") == "flow-label":
-            said = "".join(f"  {one.text}" for one in text.findall(f"{SVG}tspan"))
-            half = (sequence_layout.text_width(text.text, 15) + sequence_layout.text_width(said, 14)) / 2
+            more = "".join(f"  {span.text}" for span in text.findall(f"{SVG}tspan"))
+            half = (sequence_layout.text_width(text.text, 15) + sequence_layout.text_width(more, 14)) / 2
             assert float(text.get("x")) - half > 250
             assert float(text.get("x")) + half < float(root.get("width"))
         if text.get("class") in ("flow-name", "flow-strip"):
@@ -230,7 +238,7 @@ def check_room(root, gap):
 def test_the_picture_is_found_by_those_who_do_not_see_it(flow, record):
     root = drawn(flow, record)
     assert root.get("role") == "img"
-    named = {one.get("id"): one for one in root.iter() if one.get("id")}
+    named = {element.get("id"): element for element in root.iter() if element.get("id")}
     assert set(root.get("aria-labelledby").split()) <= set(named)
     assert all(name.startswith("flow-") for name in named)
     assert "Launch instance: seen" in named["flow-desc"].text
@@ -238,10 +246,10 @@ def test_the_picture_is_found_by_those_who_do_not_see_it(flow, record):
 
 def test_every_name_of_a_style_is_the_pictures_own(flow, record):
     text = sequence_svg.svg(flow, record)
-    classes = {name for one in ElementTree.fromstring(text).iter() for name in one.get("class", "").split()}
+    classes = {name for element in ElementTree.fromstring(text).iter() for name in element.get("class", "").split()}
     assert all(name.startswith("flow-") for name in classes)
     selectors = re.findall(r"(?m)^(\.[^{]+)\{", sequence_svg.stylesheet())
-    assert all(one.strip().startswith(".flow-") for many in selectors for one in many.split(","))
+    assert all(selector.strip().startswith(".flow-") for many in selectors for selector in many.split(","))
     assert "$" not in sequence_svg.stylesheet()
 
 
@@ -260,8 +268,8 @@ def test_nothing_is_fetched_or_run(which, flow, record):
     assert is_harmless(text)
     assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
     drawings = {"svg", "g", "rect", "line", "polyline", "path", "text", "tspan", "title", "desc", "style"}
-    assert {one.tag.removeprefix(SVG) for one in root.iter()} <= drawings
-    assert not {name for one in root.iter() for name in one.attrib if name.startswith("on") or "href" in name}
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= drawings
+    assert not {name for element in root.iter() for name in element.attrib if name.startswith("on") or "href" in name}
     assert not re.search(r"url\(|@import", text)
     assert "<script" not in text
 
@@ -302,8 +310,8 @@ def test_hostile_words_are_only_words_to_plantuml():
     assert is_harmless(text)
     assert len(text.splitlines()) == 2 + 3 + 1 + 12 + 1
     for line in text.splitlines()[5:-1]:
-        said = re.sub(r"&#\d+;", "", line.partition(" : ")[2])
-        assert not re.search(r"[<>&\"'%\\$!#;~*]|--|//|__", said)
+        label = re.sub(r"&#\d+;", "", line.partition(" : ")[2])
+        assert not re.search(r"[<>&\"'%\\$!#;~*]|--|//|__", label)
 
 
 def test_plantuml_has_a_line_for_each_lifeline_band_and_step(flow):

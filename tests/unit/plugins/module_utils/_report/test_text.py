@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What readers get of a recorded run: lines, JUnit and OpenMetrics, also where a cloud's words are hostile."""
+"""The lines, JUnit and OpenMetrics of recorded runs, also where a cloud's words are hostile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tree import RECORDED
 
 RUNS = RECORDED / "runs"
 PATHS = sorted(RUNS.iterdir())
-# Ends a line of XML or of OpenMetrics, moves a terminal's cursor, is no character, or half of one
+# Ends a line of XML or of OpenMetrics, moves a terminal's cursor, is not a character, or is half of a character
 HOSTILE = "<b>&\"'\\]]>\x1b[2J\r\n\t\0\x7f\x9b31m\ufffe\uffff\ud800\u202e end"
 
 
@@ -70,12 +70,12 @@ def parse_metrics(text):
             assert kind == "HELP" or (kind == "TYPE" and rest == "gauge")
             typed = name
             continue
-        found = sample.fullmatch(line)
-        assert found, line
-        assert found[1] == typed
-        labels = tuple(re.findall(rf"([a-z]+)={string}", found[2]))
-        assert (found[1], labels) not in samples
-        samples[found[1], labels] = float(found[5])
+        match = sample.fullmatch(line)
+        assert match, line
+        assert match[1] == typed
+        labels = tuple(re.findall(rf"([a-z]+)={string}", match[2]))
+        assert (match[1], labels) not in samples
+        samples[match[1], labels] = float(match[5])
     return samples
 
 
@@ -95,7 +95,7 @@ def test_the_summary_of_a_pass(passed):
     assert re.search(r"(?m)^  PASS: The cloud provisions an instance", text)
     assert "  files: /runs/x" in lines
     assert "kept" not in text
-    slowest = [float(found) for found in re.findall(r"(?m)^ +(\d\.\d\d)   \w+: (?:GET|POST) /", text)]
+    slowest = [float(seconds) for seconds in re.findall(r"(?m)^ +(\d\.\d\d)   \w+: (?:GET|POST) /", text)]
     assert slowest == [0.53, 0.52, 0.52]
 
 
@@ -139,41 +139,41 @@ def test_a_hostile_summary_does_nothing_to_a_terminal(hostile):
 
 def cases(text):
     suite = ElementTree.fromstring(text.encode())[0]
-    return suite, {one.get("name"): one for one in suite}
+    return suite, {case.get("name"): case for case in suite}
 
 
 def test_junit_has_a_case_for_each_stage_and_counts_them(failed):
-    suite, found = cases(text_module.junit(failed))
-    assert list(found) == [*run_module.STAGES, "nothing left"]
+    suite, cases_by_name = cases(text_module.junit(failed))
+    assert list(cases_by_name) == [*run_module.STAGES, "nothing left"]
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped", "errors")} == {
         "tests": "7",
         "failures": "1",
         "skipped": "1",
         "errors": "0",
     }
-    error = next(one["error"] for one in failed["stages"] if one["error"])
-    assert found["boot"].find("failure").get("message") == error["message"]
-    assert found["boot"].find("failure").text == f"{error['message']}\n{error['hint']}"
-    assert found["metadata"].find("skipped").get("message") == "the stage boot failed before"
+    error = next(stage["error"] for stage in failed["stages"] if stage["error"])
+    assert cases_by_name["boot"].find("failure").get("message") == error["message"]
+    assert cases_by_name["boot"].find("failure").text == f"{error['message']}\n{error['hint']}"
+    assert cases_by_name["metadata"].find("skipped").get("message") == "the stage boot failed before"
     assert float(suite.get("time")) == pytest.approx(failed["duration_s"], abs=0.001)
 
 
 def test_junit_fails_what_is_left_and_what_is_beyond_its_limit(passed):
     passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "why": "it is still there"}]
     passed["thresholds"] = [{"name": "a", "ok": True, "said": "a: 1"}, {"name": "b", "ok": False, "said": "b: 2"}]
-    suite, found = cases(text_module.junit(passed))
+    suite, cases_by_name = cases(text_module.junit(passed))
     assert suite.get("failures") == "2"
-    assert found["nothing left"].find("failure").get("message") == "s: it is still there"
-    assert found["limit a"].find("failure") is None
-    assert found["limit b"].find("failure").get("message") == "b: 2"
+    assert cases_by_name["nothing left"].find("failure").get("message") == "s: it is still there"
+    assert cases_by_name["limit a"].find("failure") is None
+    assert cases_by_name["limit b"].find("failure").get("message") == "b: 2"
 
 
 def test_hostile_words_leave_junit_well_formed(hostile, tmp_path):
     run_module.write_whole(tmp_path / "junit.xml", text_module.junit(hostile))
-    suite, found = cases((tmp_path / "junit.xml").read_text())
+    suite, cases_by_name = cases((tmp_path / "junit.xml").read_text())
     assert is_harmless(suite.get("name"))
     assert suite.get("tests") == str(len(suite)) == "9"
-    assert "<b>&\"'" in found["boot"].find("failure").text
+    assert "<b>&\"'" in cases_by_name["boot"].find("failure").text
 
 
 def test_metrics_of_a_pass(passed):

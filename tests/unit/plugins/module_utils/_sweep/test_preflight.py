@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is looked at before a sweep, by what a real cloud told of itself."""
+"""The look at a cloud before a sweep, by the recorded answers of a real cloud."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ NOW = datetime.fromisoformat("2026-11-21T17:04:45+00:00").timestamp()
 
 
 @pytest.fixture
-def told(recorded_answer):
-    """Return a function that gives what a service told, by the name of its recording."""
+def answer_of(recorded_answer):
+    """Return a function that gives the answer of a service, by the name of its recording."""
     return lambda name: next(iter(json.loads(recorded_answer(name)["text"]).values()))
 
 
 @pytest.fixture
-def compute(told):
-    return next(one for one in told("nova services") if one["host"] == "compute2")
+def compute(answer_of):
+    return next(service for service in answer_of("nova services") if service["host"] == "compute2")
 
 
 def status(service, **changes):
-    found = preflight.service_check({**service, **changes}, "nova", NOW, 90)
-    return found["status"], found["reason"]
+    check = preflight.service_check({**service, **changes}, "nova", NOW, 90)
+    return check["status"], check["reason"]
 
 
 @pytest.mark.parametrize("name", ["nova services", "cinder services"])
-def test_living_services_are_well(told, name):
-    checks = [preflight.service_check(one, "nova", NOW, 90) for one in told(name)]
+def test_living_services_are_well(answer_of, name):
+    checks = [preflight.service_check(service, "nova", NOW, 90) for service in answer_of(name)]
     assert {check["status"] for check in checks} == {"ok"}
     assert checks[0]["name"].endswith(f"on {checks[0]['host']} is alive")
 
@@ -57,13 +57,13 @@ def test_a_service_that_is_said_to_be_up_must_have_been_heard_of(compute):
 
 
 def test_a_service_that_was_just_set_up_need_not_have_reported_itself(compute):
-    said = "nova-compute on compute2 is new, and has not reported itself yet"
-    assert status(compute, updated_at=None) == ("ok", said)
+    reason = "nova-compute on compute2 is new, and has not reported itself yet"
+    assert status(compute, updated_at=None) == ("ok", reason)
 
 
 def test_a_service_that_never_reported_itself_is_down_after_a_while(compute):
-    said = "nova-compute on compute2 is down, it was never heard of"
-    assert status(compute, updated_at=None, state="down") == ("failed", said)
+    reason = "nova-compute on compute2 is down, it was never heard of"
+    assert status(compute, updated_at=None, state="down") == ("failed", reason)
 
 
 def test_what_an_operator_switched_off_need_not_live(compute):
@@ -80,36 +80,36 @@ def test_what_switched_itself_off_is_broken(compute):
     )
 
 
-def test_the_hosts_are_those_that_no_operator_switched_off(told):
-    services = told("nova services")
+def test_the_hosts_are_those_that_no_operator_switched_off(answer_of):
+    services = answer_of("nova services")
     assert preflight.compute_hosts(services) == (["compute1", "compute2"], [])
     services[2].update(status="disabled", disabled_reason="AUTO: Connection to libvirt lost: 1")
     services[3].update(status="disabled", disabled_reason="repair")
     assert preflight.compute_hosts(services) == (["compute1"], [{"host": "compute2", "reason": "disabled: repair"}])
 
 
-def test_a_host_in_no_cell_is_no_hypervisor(told):
-    known = told("nova hypervisors")
-    assert preflight.mapped_checks(["compute1", "compute2"], known) == []
-    found = preflight.mapped_checks(["compute1", "compute9"], known)
-    assert [(one["host"], one["status"]) for one in found] == [("compute9", "failed")]
-    assert "nova-manage cell_v2 discover_hosts" in found[0]["reason"]
+def test_a_host_in_no_cell_is_not_a_hypervisor(answer_of):
+    hypervisors = answer_of("nova hypervisors")
+    assert preflight.mapped_checks(["compute1", "compute2"], hypervisors) == []
+    checks = preflight.mapped_checks(["compute1", "compute9"], hypervisors)
+    assert [(check["host"], check["status"]) for check in checks] == [("compute9", "failed")]
+    assert "nova-manage cell_v2 discover_hosts" in checks[0]["reason"]
 
 
-def test_agents(told):
-    agents = told("neutron agents")
-    assert {one["status"] for one in preflight.agent_checks(agents, NOW, 90)} == {"ok"}
+def test_agents(answer_of):
+    agents = answer_of("neutron agents")
+    assert {check["status"] for check in preflight.agent_checks(agents, NOW, 90)} == {"ok"}
     agents[0].update(alive=False)
     agents[1].update(alive=False, admin_state_up=False)
-    found = preflight.agent_checks(agents, NOW, 90)
-    assert [one["status"] for one in found[:2]] == ["failed", "ok"]
-    assert found[0]["reason"] == "neutron-openvswitch-agent on compute1 is down, it was last heard of 36 s ago"
-    assert found[1]["reason"] == "neutron-dhcp-agent on network1 is disabled"
+    checks = preflight.agent_checks(agents, NOW, 90)
+    assert [check["status"] for check in checks[:2]] == ["failed", "ok"]
+    assert checks[0]["reason"] == "neutron-openvswitch-agent on compute1 is down, it was last heard of 36 s ago"
+    assert checks[1]["reason"] == "neutron-dhcp-agent on network1 is disabled"
 
 
-def test_an_empty_list_of_agents_is_what_a_plain_user_is_shown(told):
-    found = preflight.agent_checks(told("neutron agents of others"), NOW, 90)
-    assert [one["status"] for one in found] == ["unreadable"]
+def test_an_empty_list_of_agents_is_unreadable(answer_of):
+    checks = preflight.agent_checks(answer_of("neutron agents of others"), NOW, 90)
+    assert [check["status"] for check in checks] == ["unreadable"]
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_an_empty_list_of_agents_is_what_a_plain_user_is_shown(told):
     ],
 )
 def test_endpoints(kinds, answer, why, status, words):
-    (found,) = preflight.endpoint_checks([("image", kinds, "http://c", answer, why)], "public")
-    assert found["status"] == status
-    assert words in found["reason"]
+    (check,) = preflight.endpoint_checks([("image", kinds, "http://c", answer, why)], "public")
+    assert check["status"] == status
+    assert words in check["reason"]
 
 
 OPTIONS = {"network": None, "volume": "empty", "volume_size": 2, "floating_ip": False, "values": {}}
@@ -170,23 +170,25 @@ def test_no_more_at_once_than_there_are_targets(at_once, hosts, values, most):
     assert preflight.most_at_once(at_once, hosts, values) == most
 
 
-def test_quotas_as_the_services_tell_them(told):
-    known = {
-        "nova": preflight.absolute(told("nova limits")["absolute"], preflight.NOVA_LIMITS),
-        "cinder": preflight.absolute(told("cinder limits")["absolute"], preflight.CINDER_LIMITS),
-        "neutron": preflight.detailed(told("neutron quota details")),
+def test_quotas_as_the_services_give_them(answer_of):
+    quotas = {
+        "nova": preflight.absolute(answer_of("nova limits")["absolute"], preflight.NOVA_LIMITS),
+        "cinder": preflight.absolute(answer_of("cinder limits")["absolute"], preflight.CINDER_LIMITS),
+        "neutron": preflight.detailed(answer_of("neutron quota details")),
     }
-    assert known["neutron"]["security_group"] == (100, 1)
+    assert quotas["neutron"]["security_group"] == (100, 1)
     for number, wrong in ((4, set()), (50, {"port"}), (70, {"port", "instances", "volumes"})):
         needed = preflight.needs(number, SMALL, {**OPTIONS, "volume_size": 1})
         needed["neutron", "port"] *= 6
-        found = [one for component in known for one in preflight.quota_checks(component, needed, known[component])]
-        assert len(found) == len(needed)
-        assert {one["name"].split()[3] for one in found if one["status"] == "failed"} == wrong
+        checks = [
+            check for component in quotas for check in preflight.quota_checks(component, needed, quotas[component])
+        ]
+        assert len(checks) == len(needed)
+        assert {check["name"].split()[3] for check in checks if check["status"] == "failed"} == wrong
 
 
 def test_a_quota_says_how_much_is_left():
     assert preflight.quota_check("nova", "cores", 4, -1, 9)["reason"] == "cores: 4 needed at the same time, no limit"
     assert preflight.quota_check("nova", "cores", 4, 10, 6)["status"] == "ok"
-    found = preflight.quota_check("nova", "cores", 4, 10, 12)
-    assert found["reason"].startswith("cores: 4 are needed at the same time, but only 0 of 10 are left")
+    check = preflight.quota_check("nova", "cores", 4, 10, 12)
+    assert check["reason"].startswith("cores: 4 are needed at the same time, but only 0 of 10 are left")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What readers get of a sweep: lines, JUnit and a page, for two targets and for a hundred."""
+"""The lines, JUnit and the page of a sweep, for two targets and for a hundred."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def sweep():
         targets = sweep_module.targets_of(hosts, {}, "20261121-170000-a1b2c3")
         record = sweep_module.new_record("20261121-170000-a1b2c3", "small", targets, checks, left_out, 4)
         outcomes = {
-            one["key"]: sweep_module.unknown_outcome("its run was not begun")
-            if one["host"] in missing
-            else sweep_module.outcome(bad_run if one["host"] in bad else good_run, f"../{one['run_id']}")
-            for one in targets
+            target["key"]: sweep_module.unknown_outcome("its run was not begun")
+            if target["host"] in missing
+            else sweep_module.outcome(bad_run if target["host"] in bad else good_run, f"../{target['run_id']}")
+            for target in targets
         }
         return sweep_module.finish(record, outcomes, 3, 5)
 
@@ -51,7 +51,7 @@ DOWN = {
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "shortened"),
     [
         ([], []),
         (["c1"], ["c1"]),
@@ -66,8 +66,8 @@ DOWN = {
         (["r1n1", "r1n2", "r2n1"], ["r1n[1-2]", "r2n1"]),
     ],
 )
-def test_names_that_count_up_are_said_in_short(names, said):
-    assert render_module.ranges(names) == said
+def test_names_that_count_up_are_shortened(names, shortened):
+    assert render_module.ranges(names) == shortened
 
 
 def test_many_names_without_numbers_are_cut():
@@ -112,21 +112,21 @@ def junit(record):
 def test_junit_has_a_case_for_each_host_and_stage(sweep):
     checks = [DOWN, {**DOWN, "status": "ok"}, {**DOWN, "status": "unreadable"}]
     suite = junit(sweep(["c1.example.org", "c2"], bad=["c2"], checks=checks))
-    names = [(one.get("classname"), one.get("name")) for one in suite]
+    names = [(case.get("classname"), case.get("name")) for case in suite]
     assert names[:7] == [("stackproof.c1_example_org", name) for name in (*run.STAGES, "run")]
-    assert [one.get("name") for one in suite if one.get("classname") == "stackproof.c2"] == [*run.STAGES, "run"]
+    assert [case.get("name") for case in suite if case.get("classname") == "stackproof.c2"] == [*run.STAGES, "run"]
     assert len(suite) == 17 == int(suite.get("tests"))
-    failed = [(one.get("classname"), one.get("name")) for one in suite if one.find("failure") is not None]
+    failed = [(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None]
     assert len(failed) == int(suite.get("failures")) == 2
     assert failed[1] == ("stackproof.before", DOWN["name"])
-    # What the stage says is not said once more of the run.
+    # The failure of the stage is not repeated for the run.
     assert failed[0][0] == "stackproof.c2" and failed[0][1] in run.STAGES
-    assert int(suite.get("skipped")) == sum(one.find("skipped") is not None for one in suite) > 0
+    assert int(suite.get("skipped")) == sum(case.find("skipped") is not None for case in suite) > 0
 
 
 def test_junit_says_of_the_run_what_no_stage_says(sweep):
     suite = junit(sweep(["c1", "c2"], missing=["c2"]))
-    case = next(one for one in suite if one.get("classname") == "stackproof.c2")
+    case = next(case for case in suite if case.get("classname") == "stackproof.c2")
     assert (case.get("name"), case.find("failure").text) == ("run", "its run was not begun")
 
 
@@ -163,7 +163,7 @@ def test_the_page_is_one_file_and_links_each_run(sweep):
     text = page(record)
     links = parsed(text).links
     assert [link for link in links if not link.startswith(("#", "data:"))] == [
-        f"../{one['run_id']}/report.html" for one in record["targets"][:2]
+        f"../{target['run_id']}/report.html" for target in record["targets"][:2]
     ]
     assert "<script" not in text and "@import" not in text
     assert "<dd>1 of 3 passed</dd>" in text
@@ -187,9 +187,9 @@ def test_the_page_of_nothing_and_of_a_hundred(sweep):
 
 def test_an_outlier_is_marked(sweep):
     record = sweep(["c1", "c2", "c3"])
-    stage = next(one for one in record["targets"][2]["stages"] if one["stage"] == "boot")
+    stage = next(stage for stage in record["targets"][2]["stages"] if stage["stage"] == "boot")
     stage["seconds"] *= 10
-    outcomes = {one["key"]: one for one in record["targets"]}
+    outcomes = {target["key"]: target for target in record["targets"]}
     text = page(sweep_module.finish(record, outcomes, 3, 5))
     assert "10.0 times the median" in text
     assert "slow" in parsed(text).classes

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep: which runs it has, what was slow, and what is said of the whole."""
+"""A sweep: its runs, its slow stages, and its verdict."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_varied_is_refused():
 
 @pytest.mark.parametrize("sweep_id", ["A", "a", "x" * 32, "a b c"])
 def test_an_id_that_is_none_is_refused(sweep_id):
-    with pytest.raises(StageError, match="is no sweep id: 3 to 31 small letters"):
+    with pytest.raises(StageError, match="is not a sweep id: 3 to 31 small letters"):
         sweep.targets_of(["c1"], {}, sweep_id)
 
 
@@ -86,11 +86,11 @@ def test_an_id_that_is_none_is_refused(sweep_id):
 )
 def test_keys_fit_into_the_id_of_a_run_and_differ(hosts, keys):
     targets = sweep.targets_of(hosts, {}, SWEEP)
-    found = [target["key"] for target in targets]
-    assert len(set(found)) == len(hosts)
+    found_keys = [target["key"] for target in targets]
+    assert len(set(found_keys)) == len(hosts)
     assert all(run.RUN_ID.fullmatch(target["run_id"]) for target in targets)
     if "rack-17" not in hosts[0]:
-        assert found == keys
+        assert found_keys == keys
 
 
 def test_a_thousand_long_names_have_keys_of_their_own():
@@ -100,7 +100,7 @@ def test_a_thousand_long_names_have_keys_of_their_own():
     assert max(len(target["run_id"]) for target in targets) <= 40
 
 
-# What came of it
+# After the runs
 
 
 @pytest.fixture
@@ -138,24 +138,24 @@ def test_a_sweep_is_valid_from_its_begin_to_its_end(passed, failed):
     jsonschema.validate(record, SCHEMA)
     assert record["verdict"]["result"] == "incomplete"
     came = [sweep.outcome(passed, "../a"), sweep.outcome(failed, "../b"), sweep.unknown_outcome("it was not begun")]
-    outcomes = {one["key"]: outcome for one, outcome in zip(targets, came)}
+    outcomes = {target["key"]: outcome for target, outcome in zip(targets, came)}
     record = sweep.finish(record, outcomes, 3, 5)
     jsonschema.validate(record, SCHEMA)
-    assert [one["result"] for one in record["targets"]] == ["pass", "fail", "incomplete"]
+    assert [target["result"] for target in record["targets"]] == ["pass", "fail", "incomplete"]
     assert record["duration_s"] >= 0
 
 
 def test_medians_count_only_stages_that_worked(target, failed):
     targets = [target("c1", boot=10.0), target("c2", boot=12.0), target("c3", failed)]
-    boot = next(one for one in sweep.medians(targets) if one["stage"] == "boot")
+    boot = next(median for median in sweep.medians(targets) if median["stage"] == "boot")
     assert boot == {"stage": "boot", "targets": 2, "median_s": 11.0, "max_s": 12.0}
 
 
 def test_a_stage_far_above_the_median_is_an_outlier(target):
     targets = [target("c1", boot=10.0), target("c2", boot=10.0), target("c3", boot=41.0)]
-    found = sweep.outliers(targets, sweep.medians(targets), 3, 5)
-    assert [(one["target"], one["stage"], one["times"]) for one in found] == [("c3", "boot", 4.1)]
-    assert found[0]["reason"] == "c3: boot took 41.0 s, 4.1 times the median of 10.0 s"
+    outliers = sweep.outliers(targets, sweep.medians(targets), 3, 5)
+    assert [(outlier["target"], outlier["stage"], outlier["times"]) for outlier in outliers] == [("c3", "boot", 4.1)]
+    assert outliers[0]["reason"] == "c3: boot took 41.0 s, 4.1 times the median of 10.0 s"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_what_is_not_so_far_above_or_too_short_to_matter_is_none(target, seconds
 
 def test_a_median_of_nothing_divides_nothing(target):
     targets = [target("c1", image=0.0), target("c2", image=0.0), target("c3", image=6.0)]
-    assert [one["stage"] for one in sweep.outliers(targets, sweep.medians(targets), 3, 5)] == ["image"]
+    assert [outlier["stage"] for outlier in sweep.outliers(targets, sweep.medians(targets), 3, 5)] == ["image"]
 
 
 def test_one_slow_host_of_two_is_none_as_nobody_knows_which_is_usual(target):
@@ -188,7 +188,7 @@ def test_targets_that_ended_alike_are_one_group(target, failed):
     )
     alike = [wrong(target(name, failed), reason.format(name, number)) for number, name in enumerate(["c1", "c2"])]
     groups = sweep.alike([target("c3"), *alike, target("c4"), target("c5", failed)])
-    assert [[one["name"] for one in group] for group in groups] == [["c3", "c4"], ["c1", "c2"], ["c5"]]
+    assert [[target["name"] for target in group] for group in groups] == [["c3", "c4"], ["c1", "c2"], ["c5"]]
 
 
 @pytest.mark.parametrize(
