@@ -27,7 +27,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 offset_s:
-  description: What the host's clock is ahead of the control node's, in seconds.
+  description: How far the host's clock is ahead of the control node's, in seconds.
   returned: success
   type: float
 error_s:

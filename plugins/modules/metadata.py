@@ -20,8 +20,8 @@ extends_documentation_fragment:
 options:
   guest:
     description:
-      - Whom to ask. With V(none) nobody is asked, and the stage is skipped, as the verdict says. That is for instances
-        without a guest, as some drivers of nova make them.
+      - How to ask the guest. With V(none) it is not asked, and the stage is skipped, as the verdict says. That is for
+        instances without a guest, as some drivers of nova make them.
     type: str
     choices: [console, none]
     default: console

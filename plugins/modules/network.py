@@ -32,7 +32,7 @@ options:
     default: []
   rules:
     description:
-      - What the security group lets in, each with C(protocol) and, but for ICMP, C(port).
+      - The traffic that the security group lets in. Each rule has C(protocol) and, but for ICMP, C(port).
     type: list
     elements: dict
     default:
@@ -56,8 +56,8 @@ options:
     type: str
   port:
     description:
-      - Who makes the instance's port. With V(nova) the compute service does so when it builds the instance, as the
-        flow goes.
+      - The maker of the instance's port. With V(nova) the compute service makes it when it builds the instance, as in
+        the flow.
       - With V(precreated) it is made here. That moves the steps of its creation.
     type: str
     choices: [nova, precreated]

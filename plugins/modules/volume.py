@@ -18,7 +18,7 @@ extends_documentation_fragment:
 options:
   source:
     description:
-      - What the volume holds at first. With V(image) an instance can boot from it.
+      - The first content of the volume. With V(image) an instance can boot from it.
       - With V(none) no volume is made, and the stage is skipped.
     type: str
     choices: [empty, image, none]

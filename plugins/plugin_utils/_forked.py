@@ -67,7 +67,7 @@ def work(module, args, output):
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        logging.root.handlers.clear()  # the SDK's lines do not belong into Ansible's log
+        logging.root.handlers.clear()  # the SDK's lines do not belong in Ansible's log
         os.dup2(output, 1)
         os.close(output)
         with os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape") as sys.stdout:

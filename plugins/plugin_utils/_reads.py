@@ -17,7 +17,7 @@ CLOCK, READ, BEFORE = "stackproof_clock", "stackproof_evidence", "stackproof_cep
 
 
 def registered(task_vars, hosts, name):
-    """Host to the result of a task on it: a task of its own, or one turn of a loop over the hosts."""
+    """The result of a task by host: of a task on each host, or of one task with a loop over the hosts."""
     if NOBODY in hosts:
         return {}
     turns = (task_vars.get(name) or {}).get("results")

@@ -31,7 +31,7 @@ def clean(run, params):
 
 
 def keep(run):
-    """Record that the things the run has made are meant to stay."""
+    """Record that everything the run has made is meant to stay."""
     run.record["kept"] = True
     removal.settle_account(run, [])
     run.save()

@@ -19,8 +19,9 @@ from .._record.clock import now, seconds_between
 from .._record.errors import StageError
 from .._record.waiting import PERIOD, pause_after
 
-# Seconds to look for the result of a request without an answer, and the age of a request that makes looking useless
-SETTLE, OLD = 10, 600
+# Seconds to look for the result of a request without an answer, if the request is not older than OLD
+SETTLE = 10
+OLD = 600
 TRIES = 3
 SOFT_DELETED = "soft_deleted"
 ATTACHMENTS_SINCE = "3.27"
@@ -303,7 +304,7 @@ def remove_level(cloud, run, removals, deadline, say):
         for removal in waiting:
             removal.step(cloud)
             if removal.gone:
-                # A full disk must not stop the removal: the next removal finds out again which are gone.
+                # A full disk must not stop the removal. The next removal finds out again that this one is gone.
                 with contextlib.suppress(OSError):
                     run.ledger.write(
                         ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id or removal.entry["id"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ground: what a run writes down, and what all other packages stand on.
+"""The ground of all other packages: the record of a run, with clock, errors and waiting.
 
 In: what happens. Out: the run's directory, with its record and its ledger, on disk.
 

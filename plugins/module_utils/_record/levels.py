@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How much a service logs: each logs `info`; for the others it must be configured."""
+"""How much a service logs. Each service logs `info`; the other levels must be configured."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Verdict(TypedDict):
 
 
 def read_event(at, service, kind, resolution_s, level="info", keys=None, said=(), window=(), **fields) -> Event:
-    """An event as a reader on a host returns it, by that host's clock. The normaliser makes it an event()."""
+    """An event as a reader on a host returns it, by that host's clock. Its source completes it with event()."""
     return {
         # First, so that a group of a phrase does not replace a field of the event.
         **fields,

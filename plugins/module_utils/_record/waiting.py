@@ -12,7 +12,7 @@ import time
 from .clock import Stopwatch, now
 from .errors import DeadlinePassed, StageError
 
-# A change is to be known within half a second: the longest pause and a usual answer stay below it.
+# A change must show within half a second: the longest pause and a usual answer together stay below it.
 PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
 STRAINED, LONGEST = 1, 10
 

@@ -144,7 +144,7 @@ def test_a_run_that_another_process_works_on_is_refused(go, run, cloud):
 
 
 class Access:
-    """What a token says, as far as the catalogue goes."""
+    """The catalogue of a token."""
 
     def __init__(self, **offered):
         self.service_catalog = self

@@ -134,14 +134,14 @@ def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud,
 
 
 def refused(call, cloud, run):
-    """What is said of a run that is not cleaned up, of which nothing was asked."""
+    """The message about a run that is not cleaned up, and for which no request was sent."""
     result = call(module, run_dir=run.directory)
     assert (result["failed"], result["runs"], cloud.requests) == (True, [], [])
     return result["msg"]
 
 
 def test_a_run_of_another_user_is_not_cleaned(call, cloud, left_run, monkeypatch):
-    """Who writes a ledger says what is removed, and in whose name is another matter."""
+    """The writer of a ledger decides what is removed, but not with whose rights."""
     run, owner = left_run("run-1"), os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     message = refused(call, cloud, run)
@@ -312,5 +312,5 @@ def test_a_ledger_with_a_byte_that_is_no_text_does_not_keep_the_others_from_it(c
     result = call(module, runs=str(runs))
     assert [run["run_id"] for run in result["runs"]] == ["run-1", "run-2", "run-3"]
     assert f"damaged line line 1 of {ledger}: it cannot be read" in result["msg"]
-    # What the rest of the damaged ledger has is removed as well.
+    # The resources in the rest of the damaged ledger are removed as well.
     assert cloud.all("networks") == []

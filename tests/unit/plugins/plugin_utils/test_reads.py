@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tasks of a playbook have registered of hosts, as it reaches the modules that file it."""
+"""The results that the tasks of a playbook have registered for hosts, as they reach the modules that file them."""
 
 from __future__ import annotations
 

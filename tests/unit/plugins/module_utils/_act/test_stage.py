@@ -38,7 +38,7 @@ def create(stage):
 
 
 def ledger(run):
-    """What the file says, not what is in memory."""
+    """The ledger's events from the file, not from memory."""
     lines = Path(run.path("ledger.jsonl")).read_text().splitlines()
     return [(line["event"], line.get("id")) for line in map(json.loads, lines)]
 
@@ -364,7 +364,7 @@ def test_only_an_interrupted_stage_is_taken_up_again(record, finished):
 
 
 def test_a_wait_outlives_looks_without_an_answer(stage):
-    """What a real service did under load: a timeout, then the state."""
+    """A real service did so under load: a timeout, then the state."""
     answers = iter([ConnectTimeout("timed out"), (False, "BUILD", None), (True, "ACTIVE", "server")])
 
     def look():

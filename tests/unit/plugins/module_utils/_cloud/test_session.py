@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 
 
 def failed(action):
-    """What a failure of this becomes in a record, and whether it may have taken effect."""
+    """The record's error of an action that fails, and whether the action may have taken effect."""
     with pytest.raises(Exception) as caught:
         action()
     return errors.explain(caught.value, "asking"), session.is_unanswered(caught.value)

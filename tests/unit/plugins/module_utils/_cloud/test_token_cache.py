@@ -23,7 +23,7 @@ def wallet():
 
 
 def stage(connect, wallet, **options):
-    """What a stage does: takes a token or gets one, and leaves it. Returns its token."""
+    """Take a token or get one, and leave it, as a stage does. Returns the token."""
     connection = connect(**options)
     token_cache.take(wallet, connection.session.auth)
     token = connection.session.get_token()

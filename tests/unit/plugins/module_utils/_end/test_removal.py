@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """What is waited for is looked at a hundred times a second."""
+    """A wait looks a hundred times a second."""
     monkeypatch.setattr(removal, "PERIOD", 0.01)
     monkeypatch.setattr(removal, "SETTLE", 0.15)
 
@@ -157,8 +157,8 @@ def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove)
         ("network", 5, "known", f"it does not carry the mark {MARK}, so it is not deleted"),
     ],
 )
-def test_a_line_that_no_run_writes_asks_for_nothing_and_is_said(cloud, run, had, remove, kind, name, identity, why):
-    """Whose ledger names what is foreign, removes all the same what is its own."""
+def test_a_line_that_no_run_writes_asks_for_nothing_and_is_reported(cloud, run, had, remove, kind, name, identity, why):
+    """A run whose ledger has a foreign line removes its own resources all the same."""
     for plural in ("networks", "routers"):
         cloud.put(plural, id="known", name=f"{MARK}-network" if plural == "networks" else "production")
     had("port")

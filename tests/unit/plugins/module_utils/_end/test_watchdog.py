@@ -80,7 +80,7 @@ def stage_at_work(run):
 
 @pytest.fixture
 def options(params):
-    """What the module run hands on."""
+    """The options that the module run hands on."""
     return {**params, "keep": "never", "thresholds": [], "timeouts": {}}
 
 
