@@ -39,5 +39,5 @@ def test_a_module_by_its_name_of_today_and_of_0_1_0(module, tmp_path):
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 2, said
-    assert f"{tmp_path}/none is no run's directory" in said
+    assert f"{tmp_path}/none is not the directory of a run" in said
     assert ("redirecting" in said, "EXEC" in said) == (module == "instance_info", False)

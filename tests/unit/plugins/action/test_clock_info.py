@@ -58,4 +58,4 @@ def test_the_answer_that_came_back_soonest_counts(measure):
 def test_a_host_without_such_a_date_is_said(measure, out, errors, error):
     result = measure([("1.5", ""), (out, errors)])
     assert result["failed"] is True
-    assert result["msg"] == f"date says no time with fractions of a second: {error}"
+    assert result["msg"] == f"date did not print a time with fractions of a second: {error}"

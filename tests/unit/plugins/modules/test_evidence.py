@@ -82,8 +82,8 @@ def test_a_host_that_could_not_be_read_says_why(read, status, reason):
 
 
 def test_a_clock_and_a_health_that_were_not_asked_for_are_none():
-    found = module.as_record("a", {**FOUND, "clock": None, "before": None}, PLATFORM)
-    assert (found["clock_offset_s"], found["clock_error_s"], found["health_before"]) == (None, None, None)
+    host = module.as_record("a", {**FOUND, "clock": None, "before": None}, PLATFORM)
+    assert (host["clock_offset_s"], host["clock_error_s"], host["health_before"]) == (None, None, None)
 
 
 def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
@@ -103,7 +103,7 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
         "n1 was read only in part: the domain: sudo refuses: virsh: sudo: no",
     ]
     filed = record(asked)
-    assert [one["host"] for one in filed["hosts"]] == ["c1", "c2", "n1"]
+    assert [host["host"] for host in filed["hosts"]] == ["c1", "c2", "n1"]
     assert filed["hosts"][1] == {**RECORD, "host": "c2"}
     assert filed["evidence"]["started"] == filed["instance"]["asked"] < filed["evidence"]["finished"]
     assert not list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed))

@@ -75,10 +75,10 @@ def test_a_service_records_and_another_command_of_it_undoes_all(host):
 def test_the_program_is_whole_in_one_file_and_needs_nothing_but_amqp(host):
     host.run("started")
     tree = ast.parse((host.directory / "firehose.py").read_text())
-    names = {one.names[0].name if isinstance(one, ast.Import) else one.module for one in ast.walk(tree)
-             if isinstance(one, (ast.Import, ast.ImportFrom))}  # fmt: skip
+    names = {node.names[0].name if isinstance(node, ast.Import) else node.module for node in ast.walk(tree)
+             if isinstance(node, (ast.Import, ast.ImportFrom))}  # fmt: skip
     assert names - module.sys.stdlib_module_names == {"amqp"}
-    assert not [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.level]
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
 
 
 def test_a_second_start_changes_nothing(host):
@@ -93,7 +93,7 @@ def test_what_was_recorded_of_the_run_is_returned_and_all_is_undone(host):
         json.dumps(LINE) + "\n" + json.dumps({**LINE, "ids": [], "message": None}) + "\n"
     )
     result = host.run("stopped", wanted={"keys": {"server": [SERVER]}})
-    assert [one["keys"] for one in result["events"]] == [{"server": [SERVER]}]
+    assert [event["keys"] for event in result["events"]] == [{"server": [SERVER]}]
     assert (result["changed"], result["foreign"], result["why"]) == (True, False, None)
     assert host.asked[-1] == ["systemctl", "stop", f"{NAME}.service"]
     assert not host.directory.exists()

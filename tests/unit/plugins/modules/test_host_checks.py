@@ -64,18 +64,18 @@ def suite_says(monkeypatch):
 
 
 def hosts(run):
-    return {one["host"]: one for one in json.loads(Path(run.path("run.json")).read_text())["hosts"]}
+    return {host["host"]: host for host in json.loads(Path(run.path("run.json")).read_text())["hosts"]}
 
 
 def why_not(result, run):
     """The one check that stands for all that could not be made; the run fails by none."""
-    (found,) = result["checks"]
-    assert (found["host"], found["check"], found["status"]) == (None, "The hosts were checked", "unreadable")
+    (entry,) = result["checks"]
+    assert (entry["host"], entry["check"], entry["status"]) == (None, "The hosts were checked", "unreadable")
     assert result.get("failed") is None
-    assert result["warned"] == [f"the inventory: unreadable: {found['reason']}"]
+    assert result["warned"] == [f"the inventory: unreadable: {entry['reason']}"]
     (filed,) = hosts(run)["localhost"]["checks"]
-    assert (filed["status"], filed["reason"]) == ("unreadable", found["reason"])
-    return found["reason"]
+    assert (filed["status"], filed["reason"]) == ("unreadable", entry["reason"])
+    return entry["reason"]
 
 
 def test_a_suite_is_run_with_the_hosts_the_inventory_and_the_run(check, run, tmp_path):
@@ -85,7 +85,7 @@ def test_a_suite_is_run_with_the_hosts_the_inventory_and_the_run(check, run, tmp
     result = check(suite=str(tmp_path), phase="removed", platform="kolla")
     given = ["ansible://c1,ansible://n1", str(tmp_path), "hosts.yml", run.directory, "kolla", ""]
     assert json.loads(result["checks"][0]["reason"]) == given
-    assert [one["check"] for one in hosts(run)["c1"]["checks"]] == ["Given"]
+    assert [entry["check"] for entry in hosts(run)["c1"]["checks"]] == ["Given"]
 
 
 def test_a_suite_that_is_not_there_is_said(check, run, tmp_path):
@@ -103,8 +103,8 @@ def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, su
     assert result["warned"] == ["c1: failed: the tap is down"]
     filed = hosts(run)
     assert set(filed) == {"c1", "n1", "localhost"}
-    mine = {name: FAILED[name] for name in ("check", "status", "reason", "seconds")}
-    assert filed["c1"] == {"host": "c1", "checks": [{"check": "Before"}, mine], "status": "read"}
+    failed = {name: FAILED[name] for name in ("check", "status", "reason", "seconds")}
+    assert filed["c1"] == {"host": "c1", "checks": [{"check": "Before"}, failed], "status": "read"}
     assert filed["localhost"] == {
         "host": "localhost",
         "groups": [],

@@ -25,9 +25,9 @@ TEST = """
 from conftest import CHECKS
 
 def test_host(host):
-    known = host.ansible.get_variables()
-    name = known["inventory_hostname"]
-    CHECKS.append({"host": name, "check": known.get("told", ""), "status": "ok", "reason": None, "seconds": 0})
+    variables = host.ansible.get_variables()
+    name = variables["inventory_hostname"]
+    CHECKS.append({"host": name, "check": variables.get("told", ""), "status": "ok", "reason": None, "seconds": 0})
 """
 
 
@@ -47,6 +47,8 @@ def test_each_inventory_is_heard(call, tmp_path, suite, count):
         source.write_text(f"host-{number} ansible_connection=local told=by-{number}\n")
     run, _new = run_module.begin(tmp_path / "runs", "run-1", "lab")
     hosts = [f"host-{number}" for number in range(count)]
-    result = call(module, run_dir=run.directory, suite=str(suite), inventory=[str(one) for one in sources], hosts=hosts)
-    found = {check["host"]: (check["check"], check["status"]) for check in result["checks"]}
-    assert found == {f"host-{number}": (f"by-{number}", "ok") for number in range(count)}
+    result = call(
+        module, run_dir=run.directory, suite=str(suite), inventory=[str(source) for source in sources], hosts=hosts
+    )
+    checks = {check["host"]: (check["check"], check["status"]) for check in result["checks"]}
+    assert checks == {f"host-{number}": (f"by-{number}", "ok") for number in range(count)}

@@ -26,8 +26,8 @@ def on(call, replay, monkeypatch, warned):
             return host.execute(words)
 
         monkeypatch.setattr(host_module.AnsibleModule, "run_command", run_command)
-        found = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{module}")
-        result = call(found, check=True, **options)
+        imported = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{module}")
+        result = call(imported, check=True, **options)
         assert (result.get("failed"), result["changed"]) == (None, False)
         return {**result, "warned": warned}
 
@@ -47,7 +47,7 @@ def test_the_port_in_open_vswitch(on):
 def test_the_images(on):
     result = on("storage1", "rbd_info", images=[f"vms/{UUID}_disk"])
     assert (result["user"], result["health"]["status"], result["osds"]) == ("admin", "HEALTH_OK", {"0": True})
-    assert [one["name"] for one in result["images"]] == [f"{UUID}_disk"]
+    assert [image["name"] for image in result["images"]] == [f"{UUID}_disk"]
 
 
 def test_the_health_without_images(on):
@@ -59,20 +59,20 @@ def test_the_health_without_images(on):
 
 def test_the_lease(on):
     result = on("network1", "dhcp_lease_info", network=NETWORK, mac=MAC, since=SINCE)
-    assert [one["address"] for one in result["leases"]] == ["192.168.222.230"]
-    assert [one["kind"] for one in result["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
+    assert [lease["address"] for lease in result["leases"]] == ["192.168.222.230"]
+    assert [message["kind"] for message in result["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
 
 
 def test_the_requests_for_metadata(on):
     result = on("network1", "metadata_proxy_info", owners=[NETWORK], address="192.168.222.230", since=SINCE)
-    assert [one["status"] for one in result["proxies"][0]["requests"]] == [200, 200, 200]
+    assert [request["status"] for request in result["proxies"][0]["requests"]] == [200, 200, 200]
 
 
 def test_logs_may_be_elsewhere(on):
     logs = {"files": ["/log/{owner}"]}
     instead = {"grep": '1970-01-01T00:00:07Z 10.0.0.5:42 [x] a b/c 0/0/0/1/1 200 1 - - ---- 1/1/0/0/0 0/0 "GET /a B"\n'}
     result = on("network1", "metadata_proxy_info", instead, owners=[NETWORK], address="10.0.0.5", logs=logs)
-    assert [one["path"] for one in result["proxies"][0]["requests"]] == ["/a"]
+    assert [request["path"] for request in result["proxies"][0]["requests"]] == ["/a"]
 
 
 def test_all_that_a_host_knows(on, instance, platform):
@@ -107,7 +107,7 @@ def test_a_real_command_that_is_missing_is_no_crash(call, monkeypatch, tmp_path,
     monkeypatch.setenv("PATH", str(tmp_path))
     module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
     result = call(module, instance=instance, parts=[], platform=platform())
-    assert [(one["what"], one["kind"]) for one in result["unread"]] == [
+    assert [(entry["what"], entry["kind"]) for entry in result["unread"]] == [
         ("the host's name", "missing"),
         ("the host's addresses", "missing"),
         ("the host's time zone", "missing"),
@@ -122,5 +122,5 @@ def test_a_real_command_gets_the_words_and_the_language_of_programs(call, monkey
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
     result = call(module, instance=instance, parts=[], platform={**platform(), "units": []})
-    said = {name: result["facts"][name] for name in ("names", "addresses")}
-    assert (said, result["unread"]) == ({"names": ["C", "C--fqdn"], "addresses": ["C--all-ip-addresses"]}, [])
+    facts = {name: result["facts"][name] for name in ("names", "addresses")}
+    assert (facts, result["unread"]) == ({"names": ["C", "C--fqdn"], "addresses": ["C--all-ip-addresses"]}, [])

@@ -29,8 +29,8 @@ def read(call, monkeypatch, tmp_path, warned):
         words = words[2:] if words[0] == "timeout" else words
         asked.append(words)
         if words[0] in instead:
-            said = instead[words[0]]
-            return (0, said, "") if isinstance(said, str) else said
+            answer = instead[words[0]]
+            return (0, answer, "") if isinstance(answer, str) else answer
         done = subprocess.run(words, capture_output=True, encoding="utf-8", errors="surrogateescape", check=False)
         return done.returncode, done.stdout, done.stderr
 
@@ -81,7 +81,7 @@ def test_nothing_is_written_on_the_host(read, tmp_path):
 
 def test_times_are_looked_for_by_the_hosts_own_clock_and_returned_by_it(read):
     result = read(FIRST, STARTING.replace("14:43:10.250", "14:46:10.250"), offset_s=180.0)
-    assert [one["at"] for one in result["events"]] == [BEGAN + 190.25]
+    assert [event["at"] for event in result["events"]] == [BEGAN + 190.25]
     assert read(FIRST, STARTING.replace("14:43:10.250", "14:46:10.250"))["events"] == []
 
 
@@ -126,8 +126,8 @@ def test_of_logs_that_cannot_be_read_all_else_says_nothing(read):
 def test_a_log_is_waited_for_longer_than_a_command(read):
     hangs = {"find": (124, "", ""), "hostname": (124, "", "")}
     result = read(FIRST, STARTING, whole=True, answers=hangs, patience=4)
-    assert {one["why"].rpartition(": ")[2] for one in result["unread"]} == {"no answer after 4 s"}
-    assert {one["why"].rpartition(": ")[2] for one in result["logs"]["unread"]} == {"no answer after 15 s"}
+    assert {entry["why"].rpartition(": ")[2] for entry in result["unread"]} == {"no answer after 4 s"}
+    assert {entry["why"].rpartition(": ")[2] for entry in result["logs"]["unread"]} == {"no answer after 15 s"}
 
 
 def test_services_and_what_is_wanted_are_needed(call):

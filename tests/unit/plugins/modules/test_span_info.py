@@ -41,8 +41,8 @@ def library(monkeypatch):
     base.get_driver, package.drivers, drivers.base, package.opts = Driver, drivers, base, opts
     # Without its options the library's own drivers do not begin.
     opts.set_defaults = lambda conf: package.asked.append(conf is cfg.CONF)
-    for one in (package, drivers, base, opts, config, cfg):
-        monkeypatch.setitem(sys.modules, one.__name__, one)
+    for library in (package, drivers, base, opts, config, cfg):
+        monkeypatch.setitem(sys.modules, library.__name__, library)
     return package
 
 

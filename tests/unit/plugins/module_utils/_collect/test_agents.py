@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an administrator is told of the services and agents of a cloud, as the APIs answer."""
+"""The services and agents of a cloud, as the APIs show them to an administrator."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ def admin():
     )
 
 
-def told(component, host, heard, state="up", enabled=True):
+def entry(component, host, heard, state="up", enabled=True):
     return {"component": component, "host": host, "state": state, "enabled": enabled, "heard": heard}
 
 
 def test_services_and_agents_have_the_names_that_flows_use(admin):
     assert agents_module.look(admin) == (
         [
-            told("nova-compute", "compute1", "2026-11-21T17:10:00.000000"),
-            told("neutron-l2-agent", "network1", "2026-11-21 17:10:00"),
-            told("cinder-volume", "controller1", "2026-11-21T17:10:00.000000"),
+            entry("nova-compute", "compute1", "2026-11-21T17:10:00.000000"),
+            entry("neutron-l2-agent", "network1", "2026-11-21 17:10:00"),
+            entry("cinder-volume", "controller1", "2026-11-21T17:10:00.000000"),
         ],
         [],
     )
 
 
 @pytest.mark.parametrize(
-    ("service", "name", "one", "change", "expected"),
+    ("service", "name", "listed", "change", "expected"),
     [
         ("compute", "services", COMPUTE, {"state": "down"}, ("down", True)),
         ("compute", "services", COMPUTE, {"status": "disabled"}, ("up", False)),
@@ -78,10 +78,10 @@ def test_services_and_agents_have_the_names_that_flows_use(admin):
         ("block_storage", "services", VOLUME, {"state": "down", "status": "disabled"}, ("down", False)),
     ],
 )
-def test_what_is_down_or_disabled_is_told(admin, service, name, one, change, expected):
-    setattr(admin, service, SimpleNamespace(get=lambda _path: answer(200, **{name: [{**one, **change}]})))
-    found, unread = agents_module.look(admin)
-    agent = next(each for each in found if each["host"] == one["host"].split("@")[0])
+def test_what_is_down_or_disabled_is_told(admin, service, name, listed, change, expected):
+    setattr(admin, service, SimpleNamespace(get=lambda _path: answer(200, **{name: [{**listed, **change}]})))
+    agents, unread = agents_module.look(admin)
+    agent = next(agent for agent in agents if agent["host"] == listed["host"].split("@")[0])
     assert ((agent["state"], agent["enabled"]), unread) == (expected, [])
 
 
@@ -94,7 +94,7 @@ def test_a_cloud_without_agents_has_none(admin):
 def test_agents_of_other_kinds_keep_their_names(admin):
     agents = [{**NETWORK, "binary": binary} for binary in ("neutron-linuxbridge-agent", "neutron-dhcp-agent", "own")]
     admin.network = SimpleNamespace(get=lambda _path: answer(200, agents=agents))
-    assert [one["component"] for one in agents_module.network(admin)] == [
+    assert [agent["component"] for agent in agents_module.network(admin)] == [
         "neutron-l2-agent",
         "neutron-dhcp-agent",
         "own",
@@ -104,7 +104,7 @@ def test_agents_of_other_kinds_keep_their_names(admin):
 def test_a_volume_service_without_a_back_end_has_its_host(admin):
     services = [{**VOLUME, "binary": "cinder-scheduler", "host": "controller1"}]
     admin.block_storage = SimpleNamespace(get=lambda _path: answer(200, services=services))
-    assert [(one["component"], one["host"]) for one in agents_module.volume(admin)] == [
+    assert [(agent["component"], agent["host"]) for agent in agents_module.volume(admin)] == [
         ("cinder-scheduler", "controller1")
     ]
 
@@ -114,8 +114,8 @@ def test_a_volume_service_without_a_back_end_has_its_host(admin):
 def test_a_service_that_does_not_answer_keeps_nobody_else_from_being_asked(admin, service, lost, broken):
     everything = agents_module.look(admin)[0]
     setattr(admin, service, SimpleNamespace(get=broken))
-    found, unread = agents_module.look(admin)
-    assert found == [one for number, one in enumerate(everything) if number != lost]
+    agents, unread = agents_module.look(admin)
+    assert agents == [agent for number, agent in enumerate(everything) if number != lost]
     assert len(unread) == 1
 
 
@@ -124,8 +124,8 @@ def test_a_service_that_does_not_answer_keeps_nobody_else_from_being_asked(admin
 )
 def test_an_answer_of_an_unknown_form_is_said(admin, body):
     admin.compute = SimpleNamespace(get=lambda _path: answer(200, **body))
-    found, unread = agents_module.look(admin)
-    assert ([one["component"] for one in found], unread) == (
+    agents, unread = agents_module.look(admin)
+    assert ([agent["component"] for agent in agents], unread) == (
         ["neutron-l2-agent", "cinder-volume"],
         ["the agents of the service compute: an answer of an unknown form"],
     )
@@ -135,8 +135,8 @@ def test_a_page_for_people_is_no_answer(admin):
     page = answer(200)
     page._content, page.request = b"<html>welcome</html>", SimpleNamespace(method="GET")
     admin.network = SimpleNamespace(get=lambda _path: page)
-    found, (why,) = agents_module.look(admin)
-    assert {one["component"] for one in found} == {"nova-compute", "cinder-volume"}
+    agents, (why,) = agents_module.look(admin)
+    assert {agent["component"] for agent in agents} == {"nova-compute", "cinder-volume"}
     assert "is not JSON" in why
 
 

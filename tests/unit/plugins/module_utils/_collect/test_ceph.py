@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a recorded cluster says of the images of an instance, and of images that are not there."""
+"""A recorded cluster, the images of an instance in it, and images that are not there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ IMAGES = [
         "header": {"object": "rbd_header.23c692f5aeb6", "pg": "2.5", "acting": [0]},
     },
 ]
-# As ceph health --format json shows them: one that is muted stays in the list.
+# As ceph health --format json shows them: a muted check stays in the list.
 CHECKS = {
     "OSD_DOWN": {"severity": "HEALTH_WARN", "summary": {"message": "1 osds down", "count": 1}, "muted": False},
     "POOL_NO_REDUNDANCY": {"severity": "HEALTH_WARN", "summary": {"message": "3 pools", "count": 3}, "muted": True},
@@ -64,9 +64,9 @@ def test_recorded_images_are_read_wholly(read):
 
 
 def test_without_images_the_health_and_the_osds_are_asked_for(read):
-    found, unread = read(images=())
-    assert (found["osds"], found["images"], unread) == ({"0": True}, [], [])
-    assert found["health"]["status"] == "HEALTH_OK"
+    facts, unread = read(images=())
+    assert (facts["osds"], facts["images"], unread) == ({"0": True}, [], [])
+    assert facts["health"]["status"] == "HEALTH_OK"
 
 
 def test_the_first_user_with_a_keyring_is_taken(replay):
@@ -75,31 +75,31 @@ def test_the_first_user_with_a_keyring_is_taken(replay):
 
 
 def test_a_host_without_a_keyring_of_these_users_says_whose_it_has(read):
-    found, (unread,) = read("storage1-odd", users=["nobody", "nova"])
-    assert found == {"user": None, "health": None, "osds": None, "images": None}
+    facts, (unread,) = read("storage1-odd", users=["nobody", "nova"])
+    assert facts == {"user": None, "health": None, "osds": None, "images": None}
     assert unread["why"].endswith("no keyring of nobody, nova lies there, but of admin, cinder, glance")
 
 
 def test_a_host_without_any_keyring_says_so(read):
-    found, (unread,) = read("network1-odd")
-    assert found["user"] is None
+    facts, (unread,) = read("network1-odd")
+    assert facts["user"] is None
     assert unread["why"].endswith("no keyring of admin, cinder, nova, openstack lies there, but of nobody")
 
 
 def test_a_folder_that_sudo_does_not_open_is_said(read):
-    found, (unread,) = read("refused")
-    assert (found["images"], unread["what"], unread["kind"]) == (None, "the keyrings of Ceph", "refused")
+    facts, (unread,) = read("refused")
+    assert (facts["images"], unread["what"], unread["kind"]) == (None, "the keyrings of Ceph", "refused")
 
 
 def test_muted_checks_are_no_matter(read):
-    said = json.dumps({"status": "HEALTH_WARN", "checks": CHECKS, "mutes": []})
-    found, _unread = read(instead={"ceph --id admin health": said})
-    assert found["health"] == {"status": "HEALTH_WARN", "checks": {"OSD_DOWN": "1 osds down"}}
+    answer = json.dumps({"status": "HEALTH_WARN", "checks": CHECKS, "mutes": []})
+    facts, _unread = read(instead={"ceph --id admin health": answer})
+    assert facts["health"] == {"status": "HEALTH_WARN", "checks": {"OSD_DOWN": "1 osds down"}}
 
 
 def test_an_osd_that_is_down_is_told(read):
-    found, _unread = read(instead={"osd dump": '{"osds": [{"osd": 0, "up": 1}, {"osd": 7, "up": 0}]}'})
-    assert found["osds"] == {"0": True, "7": False}
+    facts, _unread = read(instead={"osd dump": '{"osds": [{"osd": 0, "up": 1}, {"osd": 7, "up": 0}]}'})
+    assert facts["osds"] == {"0": True, "7": False}
 
 
 @pytest.mark.parametrize(("pool", "name"), [("vms", "nope"), ("nopool", "nope")])
@@ -119,8 +119,8 @@ def test_an_image_that_nobody_may_ask_for_does_not_seem_to_be_gone(replay):
 
 def test_a_recorded_image_has_a_snapshot_and_no_watchers(replay):
     host = replay("storage1-odd")
-    found = ceph.image_of(host, "admin", "images", IMAGE)
-    assert (found["snapshots"], found["watchers"], found["parent"]) == (["snap"], [], None)
+    image = ceph.image_of(host, "admin", "images", IMAGE)
+    assert (image["snapshots"], image["watchers"], image["parent"]) == (["snap"], [], None)
     assert host.unread == []
 
 
@@ -132,11 +132,11 @@ def test_what_cannot_be_read_of_an_image_is_none_and_named(read):
         "osd map vms": '{"pgid": "1.0"}',
         f"info volumes/{VOLUME}": refused,
     }
-    found, unread = read(instead=instead)
-    root, volume = found["images"]
+    facts, unread = read(instead=instead)
+    root, volume = facts["images"]
     assert root == {**IMAGES[0], "watchers": None, "snapshots": None, "header": None}
     assert volume == {"pool": "volumes", "name": VOLUME, "exists": None}
-    assert [(one["what"], one["kind"]) for one in unread] == [
+    assert [(entry["what"], entry["kind"]) for entry in unread] == [
         (f"the watchers of vms/{ROOT}", "failed"),
         (f"the snapshots of vms/{ROOT}", "strange"),
         (f"the place of vms/{ROOT}", "strange"),
@@ -145,19 +145,22 @@ def test_what_cannot_be_read_of_an_image_is_none_and_named(read):
 
 
 def test_health_and_osds_that_cannot_be_read_are_none_and_named(read):
-    found, unread = read(instead={"health": "HEALTH_OK", "osd dump": (1, "", "Error EACCES: access denied")})
-    assert (found["health"], found["osds"], found["images"]) == (None, None, IMAGES)
-    assert [(one["what"], one["kind"]) for one in unread] == [("the health of Ceph", "strange"), ("the OSDs", "failed")]
+    facts, unread = read(instead={"health": "HEALTH_OK", "osd dump": (1, "", "Error EACCES: access denied")})
+    assert (facts["health"], facts["osds"], facts["images"]) == (None, None, IMAGES)
+    assert [(entry["what"], entry["kind"]) for entry in unread] == [
+        ("the health of Ceph", "strange"),
+        ("the OSDs", "failed"),
+    ]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         {"watchers": [{"address": "[fd00::15]:0/123"}, {"address": "10.0.0.2:0/9"}]},
         {"watchers": {"watcher": {"address": "[fd00::15]:0/123"}, "other": {"address": "10.0.0.2:0/9"}}},
     ],
     ids=["a list", "as older ones say"],
 )
-def test_watchers_are_addresses_without_port(replay, said):
-    host = replay(None, {"id -u": "0", "rbd": json.dumps(said)})
+def test_watchers_are_addresses_without_port(replay, answer):
+    host = replay(None, {"id -u": "0", "rbd": json.dumps(answer)})
     assert ceph.watchers_of(host, "admin", "vms", "x") == ["fd00::15", "10.0.0.2"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the files, the processes and the log of dnsmasq on a recorded host say of a port."""
+"""A port in the files, the processes and the log of dnsmasq on a recorded host."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def read(replay):
 
     def of(name="network1", instead=None, mac=MAC, prefixes=None):
         host = replay(name, instead, prefixes)
-        found = dnsmasq.read(host, NETWORK, mac, 1795258881.0, STATES, SOURCES)
-        return found, [(one["what"], one["kind"]) for one in host.unread]
+        facts = dnsmasq.read(host, NETWORK, mac, 1795258881.0, STATES, SOURCES)
+        return facts, [(entry["what"], entry["kind"]) for entry in host.unread]
 
     return of
 
@@ -53,15 +53,15 @@ def test_a_port_of_a_german_host_is_read_wholly(read):
 
 
 def test_a_dnsmasq_that_does_not_run_leaves_its_files_behind(read):
-    found, unread = read("stopped")
-    assert (found["processes"], found["directory"], unread) == ([], FOUND["directory"], [])
-    assert found["leases"][0]["address"] == ADDRESS
+    facts, unread = read("stopped")
+    assert (facts["processes"], facts["directory"], unread) == ([], FOUND["directory"], [])
+    assert facts["leases"][0]["address"] == ADDRESS
 
 
 def test_another_port_has_nothing(read):
-    found, unread = read(mac="fa:16:3e:00:00:01", instead={"fa:16:3e:00:00:01": (1, "", "")})
-    assert ([found[name] for name in ("hosts", "leases", "log")], unread) == ([[], [], []], [])
-    assert found["options"] == FOUND["options"]
+    facts, unread = read(mac="fa:16:3e:00:00:01", instead={"fa:16:3e:00:00:01": (1, "", "")})
+    assert ([facts[name] for name in ("hosts", "leases", "log")], unread) == ([[], [], []], [])
+    assert facts["options"] == FOUND["options"]
 
 
 def test_a_network_that_is_served_elsewhere_has_no_folder(replay):
@@ -81,12 +81,12 @@ def test_a_host_where_sudo_refuses_says_so(read):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     ["Error response from daemon: No such container: neutron_dhcp_agent", "ls: cannot access '/a': Permission denied"],
 )
-def test_a_folder_that_cannot_be_looked_at_does_not_seem_to_be_served_elsewhere(read, said):
-    found, unread = read(instead={"ls ": (1, "", said)})
-    assert (found["directory"], unread) == (None, [("the state of the DHCP agent", "failed")])
+def test_a_folder_that_cannot_be_looked_at_does_not_seem_to_be_served_elsewhere(read, output):
+    facts, unread = read(instead={"ls ": (1, "", output)})
+    assert (facts["directory"], unread) == (None, [("the state of the DHCP agent", "failed")])
 
 
 @pytest.mark.parametrize(
@@ -99,23 +99,23 @@ def test_a_folder_that_cannot_be_looked_at_does_not_seem_to_be_served_elsewhere(
     ],
 )
 def test_one_thing_that_cannot_be_read_is_none_and_named(read, words, what, name):
-    found, unread = read(instead={words: (1, "", "Input/output error")})
-    assert (found, unread) == ({**FOUND, name: None}, [(what, "failed")])
+    facts, unread = read(instead={words: (1, "", "Input/output error")})
+    assert (facts, unread) == ({**FOUND, name: None}, [(what, "failed")])
 
 
 def test_leases_of_an_unknown_form_are_said_to_be_strange(read):
-    found, unread = read(instead={"/leases": "never fa:16:3e:2d:9a:e3 192.168.222.230 host *\n"})
-    assert (found, unread) == ({**FOUND, "leases": None}, [("the file leases of dnsmasq", "strange")])
+    facts, unread = read(instead={"/leases": "never fa:16:3e:2d:9a:e3 192.168.222.230 host *\n"})
+    assert (facts, unread) == ({**FOUND, "leases": None}, [("the file leases of dnsmasq", "strange")])
 
 
 def test_processes_that_cannot_be_listed_are_named(read):
-    found, unread = read(instead={"pgrep": (3, "", "")})
-    assert (found, unread) == ({**FOUND, "processes": []}, [("the processes of dnsmasq", "failed")])
+    facts, unread = read(instead={"pgrep": (3, "", "")})
+    assert (facts, unread) == ({**FOUND, "processes": []}, [("the processes of dnsmasq", "failed")])
 
 
 def test_only_a_dnsmasq_counts_as_one(replay):
-    said = f"1 sudo dnsmasq /{NETWORK}/\n2 /usr/sbin/dnsmasq --a=/{NETWORK}/ -O mtu,9000\n3 vi /{NETWORK}/host\n"
-    host = replay(None, {"pgrep": said})
+    output = f"1 sudo dnsmasq /{NETWORK}/\n2 /usr/sbin/dnsmasq --a=/{NETWORK}/ -O mtu,9000\n3 vi /{NETWORK}/host\n"
+    host = replay(None, {"pgrep": output})
     assert dnsmasq.dnsmasqs_of(host, NETWORK) == [{"pid": 2, "options": ["mtu,9000"]}]
 
 
@@ -126,7 +126,7 @@ def test_lines_of_a_host_file():
         "fa:16:3e:00:00:03,set:port-y,host-10-0-0-7.openstacklocal,10.0.0.7,set:port-y\n"
         "fa:16:3e:00:00:04,ignore\n"
     )
-    assert [(one["mac"][-1], one["address"]) for one in dnsmasq.parse_hosts(text)] == [
+    assert [(host["mac"][-1], host["address"]) for host in dnsmasq.parse_hosts(text)] == [
         ("1", "10.0.0.5"),
         ("2", "fd00::5"),
         ("3", "10.0.0.7"),

@@ -51,7 +51,7 @@ def test_it_does_not_count_with_other_errors_or_none(replay, errors):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         "sudo: a password is required",
         "sudo: a terminal is required to read the password; either use ssh's -t option or configure an askpass helper",
@@ -61,10 +61,10 @@ def test_it_does_not_count_with_other_errors_or_none(replay, errors):
         "Sorry, user stack may not run sudo on compute1.",
     ],
 )
-def test_sudo_that_refuses_is_told_from_a_command_that_fails(replay, said):
-    found = asking(replay(None, {**SUDO, "ls": (1, "", said + "\n")}), "ls", "/etc")
-    assert (found.kind, found.command, found.output) == ("refused", "sudo -n ls /etc", said)
-    assert str(found) == f"sudo refuses: sudo -n ls /etc: {said}"
+def test_sudo_that_refuses_is_told_from_a_command_that_fails(replay, output):
+    error = asking(replay(None, {**SUDO, "ls": (1, "", output + "\n")}), "ls", "/etc")
+    assert (error.kind, error.command, error.output) == ("refused", "sudo -n ls /etc", output)
+    assert str(error) == f"sudo refuses: sudo -n ls /etc: {output}"
 
 
 def test_a_recorded_refusal_is_one(replay):
@@ -72,12 +72,12 @@ def test_a_recorded_refusal_is_one(replay):
 
 
 def test_a_recorded_command_that_is_missing_is_said_to_be(replay):
-    found = asking(replay("root"), "nosuchcommand")
-    assert str(found).startswith("there is no command for: nosuchcommand: env: ")
+    error = asking(replay("root"), "nosuchcommand")
+    assert str(error).startswith("there is no command for: nosuchcommand: env: ")
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "kind"),
+    ("status", "output", "kind"),
     [
         (1, "sudo: virsh: command not found", "missing"),
         (127, "bash: line 1: virsh: not found", "missing"),
@@ -88,14 +88,14 @@ def test_a_recorded_command_that_is_missing_is_said_to_be(replay):
         (1, "error: Domain not found", "failed"),
     ],
 )
-def test_a_command_that_is_missing_is_told_from_one_that_does_not_find_something(replay, status, said, kind):
-    host = replay(None, {"id -u": "0", "virsh": (status, "", said)})
+def test_a_command_that_is_missing_is_told_from_one_that_does_not_find_something(replay, status, output, kind):
+    host = replay(None, {"id -u": "0", "virsh": (status, "", output)})
     assert asking(host, "virsh", "dumpxml").kind == kind
 
 
 def test_a_container_program_that_is_missing_is_said_to_be(replay, platform):
-    found = asking(replay("containers", prefixes=platform("kolla")["prefixes"]), "ls", "/etc/ceph", part="ceph")
-    assert (found.kind, found.output) == ("missing", "sudo: docker: command not found")
+    error = asking(replay("containers", prefixes=platform("kolla")["prefixes"]), "ls", "/etc/ceph", part="ceph")
+    assert (error.kind, error.output) == ("missing", "sudo: docker: command not found")
 
 
 def test_a_failure_says_what_the_command_said_or_how_it_ended(replay):
@@ -132,9 +132,9 @@ def test_an_attempt_says_what_was_not_read_and_goes_on(replay):
 def test_an_answer_of_an_unknown_form_is_no_crash(replay, strange):
     host = replay(None)
     assert host.attempt("a number", strange) is None
-    (found,) = host.unread
-    assert (found["what"], found["kind"], found["command"]) == ("a number", "strange", "<lambda>")
-    assert found["why"].startswith("an answer of an unknown form: ")
+    (entry,) = host.unread
+    assert (entry["what"], entry["kind"], entry["command"]) == ("a number", "strange", "<lambda>")
+    assert entry["why"].startswith("an answer of an unknown form: ")
 
 
 def test_what_is_no_failure_of_reading_is_not_hidden(replay):
@@ -143,8 +143,8 @@ def test_what_is_no_failure_of_reading_is_not_hidden(replay):
 
 
 def test_processes_are_those_that_do_not_look_for_themselves(replay):
-    said = "12 qemu -uuid a\n13 timeout 15 pgrep --full --list-full -- a\n14 sh -c pgrep a\n"
-    host = replay(None, {"pgrep": said})
+    output = "12 qemu -uuid a\n13 timeout 15 pgrep --full --list-full -- a\n14 sh -c pgrep a\n"
+    host = replay(None, {"pgrep": output})
     assert processes(host, None, "a") == [(12, ["qemu", "-uuid", "a"]), (14, ["sh", "-c", "pgrep", "a"])]
     assert host.execute.asked == ["pgrep --full --list-full -- a"]
 
@@ -181,7 +181,7 @@ def test_a_host_without_prefixes_has_none():
 def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
     asked = []
     host = Host(lambda words: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")))
-    assert host.attempt("the images", lambda one: one.ask("ceph", "rbd", "ls")) is None
+    assert host.attempt("the images", lambda asked: asked.ask("ceph", "rbd", "ls")) is None
     assert asked[-1] == ["timeout", "15", "sudo", "-n", "rbd", "ls"]
     assert host.unread == [
         {
@@ -206,9 +206,9 @@ def test_what_takes_long_is_waited_for_and_told_apart():
     host = Host(
         lambda words: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")), patience=4
     )
-    host.attempt("the status", lambda one: one.ask("ceph", "ceph", "status"))
+    host.attempt("the status", lambda asked: asked.ask("ceph", "ceph", "status"))
     patient = host.patient()
-    patient.attempt("the logs", lambda one: one.ask("logs", "find", "/var/log"))
+    patient.attempt("the logs", lambda asked: asked.ask("logs", "find", "/var/log"))
     assert [words[1] for words in asked if words[0] == "timeout"] == ["4", "15"]
     assert asked.count(["id", "-u"]) == 1
-    assert [[one["what"] for one in each.unread] for each in (host, patient)] == [["the status"], ["the logs"]]
+    assert [[entry["what"] for entry in each.unread] for each in (host, patient)] == [["the status"], ["the logs"]]

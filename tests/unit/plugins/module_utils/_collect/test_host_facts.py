@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What whole recorded hosts know of an instance, by the parts of the cloud that are on them."""
+"""The facts of whole recorded hosts about an instance, by the parts of the cloud that are on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 
 SERVER, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, VOLUME = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
-# What is known of every host
+# The facts of every host
 EVERYWHERE = ("names", "addresses", "zone_s", "services")
 COMPUTE1 = {"names": ["compute1"], "addresses": ["10.71.16.14"], "zone_s": 0}
 # The components of a compute host, in the order of their units
@@ -25,7 +25,7 @@ def read(replay, instance, platform):
         profile = platform(how)
         host = replay(name, instead, profile["prefixes"])
         facts = host_facts.read(host, parts, instance if with_instance else None, profile)
-        return facts, [(one["what"], one["kind"]) for one in host.unread]
+        return facts, [(entry["what"], entry["kind"]) for entry in host.unread]
 
     return of
 
@@ -35,14 +35,14 @@ def test_a_recorded_compute_host(read):
     assert set(facts) == {*EVERYWHERE, "domain", "interfaces"}
     assert (facts["names"], facts["addresses"], unread) == (["compute2"], ["10.71.16.15"], [])
     assert (facts["domain"]["uuid"], facts["domain"]["process"]["pid"]) == (SERVER, 19440)
-    assert {port: one["name"] for port, one in facts["interfaces"].items()} == {PORT: "tapbd6f4d7b-9c"}
+    assert {port: interface["name"] for port, interface in facts["interfaces"].items()} == {PORT: "tapbd6f4d7b-9c"}
 
 
 def test_a_recorded_compute_host_without_the_instance(read):
     facts, unread = read("compute1", "compute")
     services = facts.pop("services")
     assert (facts, unread) == ({**COMPUTE1, "domain": None, "interfaces": {PORT: None}}, [])
-    assert [(one["component"], one["state"]) for one in services] == [(name, "running") for name in COMPUTE]
+    assert [(service["component"], service["state"]) for service in services] == [(name, "running") for name in COMPUTE]
 
 
 def test_without_an_instance_a_host_speaks_of_itself(read):
@@ -57,7 +57,7 @@ def test_a_recorded_network_host(read):
     facts, unread = read("network1", "network")
     assert (set(facts), unread) == ({*EVERYWHERE, "dhcp", "metadata"}, [])
     assert facts["dhcp"][PORT]["directory"] == f"/var/lib/neutron/dhcp/{NETWORK}"
-    assert [one["kind"] for one in facts["dhcp"][PORT]["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
+    assert [message["kind"] for message in facts["dhcp"][PORT]["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
     (proxy,) = facts["metadata"][PORT]
     assert (proxy["owner"], proxy["processes"], len(proxy["requests"])) == (NETWORK, [17605], 3)
 
@@ -65,7 +65,7 @@ def test_a_recorded_network_host(read):
 def test_a_recorded_storage_host(read):
     facts, unread = read("storage1", "ceph")
     assert (set(facts), unread) == ({*EVERYWHERE, "ceph"}, [])
-    names = [(one["pool"], one["name"], one["exists"]) for one in facts["ceph"]["images"]]
+    names = [(image["pool"], image["name"], image["exists"]) for image in facts["ceph"]["images"]]
     assert names == [("vms", f"{SERVER}_disk", True), ("volumes", f"volume-{VOLUME}", True)]
 
 
@@ -109,7 +109,7 @@ def test_a_host_with_no_part_says_its_names_addresses_zone_and_services_only(rea
 def test_services_are_asked_for_without_sudo_and_what_is_not_said_is_named(read):
     facts, unread = read("compute1", instead={"systemctl": (127, "", "systemctl: not found")})
     assert (facts["services"], unread) == ([], [("the host's services", "missing")])
-    assert [one["component"] for one in read("refused")[0]["services"]] == COMPUTE
+    assert [service["component"] for service in read("refused")[0]["services"]] == COMPUTE
     assert read("compute1", how="kolla")[0]["services"] == []
 
 
@@ -174,22 +174,22 @@ def test_a_port_without_an_address_has_no_requests(replay, instance, platform):
 def test_the_proxies_of_a_network_and_of_its_routers_are_asked(replay, instance, platform):
     instance["networks"][0]["routers"] = ["r1", "r2"]
     host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "test": "", "journalctl": ""})
-    found = host_facts.read_proxies(host, instance["ports"][0], instance, 0, platform())
-    assert [one["owner"] for one in found] == [NETWORK, "r1", "r2"]
+    proxies = host_facts.read_proxies(host, instance["ports"][0], instance, 0, platform())
+    assert [proxy["owner"] for proxy in proxies] == [NETWORK, "r1", "r2"]
 
 
 def test_requests_of_all_addresses_of_a_port_count(replay, instance, platform):
     port = {**instance["ports"][0], "addresses": ["fd00::5", "192.168.222.230", "192.168.222.231"]}
     (recorded,) = host_facts.read_proxies(replay("network1"), instance["ports"][0], instance, 1795258881, platform())
-    (found,) = host_facts.read_proxies(replay("network1"), port, instance, 1795258881, platform())
-    assert len(found["requests"]) == 3
-    assert found == recorded
+    (proxy,) = host_facts.read_proxies(replay("network1"), port, instance, 1795258881, platform())
+    assert len(proxy["requests"]) == 3
+    assert proxy == recorded
 
 
 def test_requests_that_cannot_be_read_are_none_for_all_addresses(replay, instance, platform):
     port = {**instance["ports"][0], "addresses": ["fd00::5", "192.168.222.230"]}
-    (found,) = host_facts.read_proxies(replay("refused"), port, instance, 1795258881, platform())
-    assert found["requests"] is None
+    (proxy,) = host_facts.read_proxies(replay("refused"), port, instance, 1795258881, platform())
+    assert proxy["requests"] is None
 
 
 def test_lines_of_before_the_instance_are_no_matter(read):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is made of the API's answers about an instance."""
+"""An instance, from the API's answers about it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NETWORK = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
 
 
 @pytest.fixture
-def known(cloud, api):
-    """Return a function that gives the cloud the recorded instance, as a member or an administrator sees it."""
+def put_instance(cloud, api):
+    """Return a function that puts the recorded instance into the cloud, as a member or an administrator sees it."""
 
     def have(who="member", **server):
         cloud.put("servers", **{**api[who]["server"], **server})
@@ -29,61 +29,61 @@ def known(cloud, api):
 
 
 def looked(instance):
-    """What look tells of an instance, without when; claims tells the rest."""
+    """The result of look without its time; claims has the rest."""
     return {name: value for name, value in instance.items() if name not in ("asked", "allocations", "claimed_on")}
 
 
-def test_a_recorded_instance_as_a_member_sees_it(known, connect, instance):
-    found = instance_module.look(connect(), known())
-    assert looked(found) == looked(instance)
-    assert found["asked"]
+def test_a_recorded_instance_as_a_member_sees_it(put_instance, connect, instance):
+    result = instance_module.look(connect(), put_instance())
+    assert looked(result) == looked(instance)
+    assert result["asked"]
 
 
-def test_a_recorded_instance_as_an_administrator_sees_it(known, connect, api):
-    identity = known("admin")
-    found = instance_module.look(connect(), identity, connect())
-    assert looked(found) == looked(api["seen_by_admin"])
-    assert (found["server"]["host"], found["ports"][0]["host"]) == ("compute2", "compute2")
+def test_a_recorded_instance_as_an_administrator_sees_it(put_instance, connect, api):
+    identity = put_instance("admin")
+    result = instance_module.look(connect(), identity, connect())
+    assert looked(result) == looked(api["seen_by_admin"])
+    assert (result["server"]["host"], result["ports"][0]["host"]) == ("compute2", "compute2")
 
 
 def services(connection):
     return {call["service"] for call in connection.calls} - {None, "identity"}
 
 
-def test_an_administrator_is_asked_for_all_but_the_image(known, connect):
+def test_an_administrator_is_asked_for_all_but_the_image(put_instance, connect):
     member, admin = connect(), connect()
-    instance_module.look(member, known("admin"), admin)
+    instance_module.look(member, put_instance("admin"), admin)
     assert (services(member), services(admin)) == ({"image"}, {"compute", "network"})
 
 
-def test_what_placement_holds_for_an_instance_that_has_a_host_is_counted(known, connect):
-    server = {"id": known("admin"), "host": "compute2"}
+def test_what_placement_holds_for_an_instance_that_has_a_host_is_counted(put_instance, connect):
+    server = {"id": put_instance("admin"), "host": "compute2"}
     assert instance_module.claims(connect(), server) == {"allocations": 1, "claimed_on": []}
 
 
-def test_an_instance_that_no_host_has_taken_is_where_placement_holds_something(known, connect):
-    server = {"id": known("admin"), "host": None}
+def test_an_instance_that_no_host_has_taken_is_where_placement_holds_something(put_instance, connect):
+    server = {"id": put_instance("admin"), "host": None}
     assert instance_module.claims(connect(), server) == {"allocations": 1, "claimed_on": ["compute2"]}
 
 
-def test_an_instance_that_boots_from_a_volume_has_no_image(known, connect):
-    assert instance_module.look(connect(), known(image=""))["image"] is None
+def test_an_instance_that_boots_from_a_volume_has_no_image(put_instance, connect):
+    assert instance_module.look(connect(), put_instance(image=""))["image"] is None
 
 
-def test_an_image_that_is_gone_leaves_its_id(known, connect, cloud, instance):
-    identity = known()
+def test_an_image_that_is_gone_leaves_its_id(put_instance, connect, cloud, instance):
+    identity = put_instance()
     cloud.things["/image/v2/images"].clear()
     expected = {"id": instance["image"]["id"], "direct_url": None, "stores": None}
     assert instance_module.look(connect(), identity)["image"] == expected
 
 
-def test_an_instance_without_volumes_has_none(known, connect):
-    identity = known(**{"os-extended-volumes:volumes_attached": []})
+def test_an_instance_without_volumes_has_none(put_instance, connect):
+    identity = put_instance(**{"os-extended-volumes:volumes_attached": []})
     assert instance_module.look(connect(), identity)["volumes"] == []
 
 
-def test_routers_of_a_network_are_named_once_and_those_of_others_not(known, connect, cloud):
-    identity = known()
+def test_routers_of_a_network_are_named_once_and_those_of_others_not(put_instance, connect, cloud):
+    identity = put_instance()
     for device, owner in (("r2", "router_interface"), ("r1", "router_gateway"), ("r2", "router_interface"), ("f", "x")):
         cloud.put("ports", network_id=NETWORK, device_id=device, device_owner=f"network:{owner}")
     cloud.put("ports", network_id="another", device_id="r3", device_owner="network:router_interface")
@@ -91,34 +91,34 @@ def test_routers_of_a_network_are_named_once_and_those_of_others_not(known, conn
     assert (network["routers"], network["distributed"]) == (["r1", "r2"], False)
 
 
-def test_of_a_network_that_many_share_only_who_serves_it_is_asked_for(known, connect, cloud):
-    instance_module.look(connect(), known())
-    queries = (one.query for one in cloud.requests if one.path.endswith("/ports"))
+def test_of_a_network_that_many_share_only_who_serves_it_is_asked_for(put_instance, connect, cloud):
+    instance_module.look(connect(), put_instance())
+    queries = (request.query for request in cloud.requests if request.path.endswith("/ports"))
     ((_network, *rest),) = (query for query in queries if "network_id" in dict(query))
     assert {name for name, _value in rest} == {"device_owner", "fields"}
     assert all(value.startswith("network:") for name, value in rest if name == "device_owner")
 
 
-def test_the_address_of_an_image_is_told_for_ceph_alone(known, connect, cloud):
+def test_the_address_of_an_image_is_told_for_ceph_alone(put_instance, connect, cloud):
     """That of another store may hold a password."""
-    identity = known()
+    identity = put_instance()
     for image in cloud.all("images"):
         image["direct_url"] = "https://user:{}@store/image".format("password")
     assert "password" not in json.dumps(instance_module.look(connect(), identity))
 
 
-def test_a_network_of_ovn_is_told(known, connect, cloud):
-    identity = known()
+def test_a_network_of_ovn_is_told(put_instance, connect, cloud):
+    identity = put_instance()
     cloud.put("ports", network_id=NETWORK, device_id="ovn", device_owner="network:distributed")
     (network,) = instance_module.look(connect(), identity)["networks"]
     assert network["distributed"]
 
 
-def test_a_network_with_two_ports_is_described_once(known, connect, cloud):
-    identity = known()
+def test_a_network_with_two_ports_is_described_once(put_instance, connect, cloud):
+    identity = put_instance()
     cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", fixed_ips=[])
-    found = instance_module.look(connect(), identity)
-    assert (len(found["ports"]), len(found["networks"])) == (2, 1)
+    result = instance_module.look(connect(), identity)
+    assert (len(result["ports"]), len(result["networks"])) == (2, 1)
 
 
 def test_a_subnet_says_its_routes(api):

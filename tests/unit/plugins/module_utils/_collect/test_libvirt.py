@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What libvirt and the kernel of a recorded compute host say of an instance, and what they say without one."""
+"""An instance as libvirt and the kernel of a recorded compute host show it, and a host without the instance."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read(replay):
 
     def of(name="compute2", instead=None):
         host = replay(name, instead)
-        return libvirt.read(host, UUID)["domain"], [(one["what"], one["kind"]) for one in host.unread]
+        return libvirt.read(host, UUID)["domain"], [(entry["what"], entry["kind"]) for entry in host.unread]
 
     return of
 
@@ -68,8 +68,8 @@ def test_a_host_without_the_domain_has_none(read):
 
 
 def test_the_words_of_another_libvirt_for_no_domain(read):
-    said = f"error: Domain not found: no domain with matching uuid '{UUID}'"
-    assert read(instead={"dumpxml": (1, "", said)}) == (None, [])
+    output = f"error: Domain not found: no domain with matching uuid '{UUID}'"
+    assert read(instead={"dumpxml": (1, "", output)}) == (None, [])
 
 
 def test_a_host_where_sudo_refuses_does_not_seem_to_be_without_the_domain(read):
@@ -120,14 +120,14 @@ def test_connections_that_cannot_be_listed_are_named(read):
 
 def test_connections_of_another_process_with_a_similar_number_do_not_count(replay):
     line = 'ESTAB 0 0 10.0.0.1:50 10.0.0.{}:6800 users:(("qemu",pid={},fd=1))\n'
-    said = line.format(2, 12) + line.format(3, 123) + line.format(4, 12) + line.format(2, 12) + "pid=12, cut\n"
-    host = replay(None, {"id -u": "0", "ss ": said})
+    output = line.format(2, 12) + line.format(3, 123) + line.format(4, 12) + line.format(2, 12) + "pid=12, cut\n"
+    host = replay(None, {"id -u": "0", "ss ": output})
     assert libvirt.connections_of(host, 12) == ["10.0.0.2:6800", "10.0.0.4:6800"]
 
 
 def test_the_emulator_is_told_from_another_process_with_the_same_words(replay):
-    said = f"10 sh -c watch uuid {UUID}\n11 /usr/libexec/qemu-kvm -uuid {UUID}\n"
-    host = replay(None, {"id -u": "0", "pgrep": said, "ss ": "", "/proc/11/stat": "11 (a b) S " + "0 " * 30,
+    output = f"10 sh -c watch uuid {UUID}\n11 /usr/libexec/qemu-kvm -uuid {UUID}\n"
+    host = replay(None, {"id -u": "0", "pgrep": output, "ss ": "", "/proc/11/stat": "11 (a b) S " + "0 " * 30,
                          "cat /proc/stat": "btime 7\n"})  # fmt: skip
     assert libvirt.process_of(host, UUID) == {"pid": 11, "started": 7.0, "connections": []}
 
@@ -157,5 +157,5 @@ def test_memory_is_in_kibibytes_where_nothing_else_is_said():
 
 
 def test_no_secrets_are_no_failure(replay):
-    said = " UUID   Usage\n--------------\n\n"
-    assert libvirt.secrets_of(replay(None, {"id -u": "0", "secret-list": said})) == []
+    output = " UUID   Usage\n--------------\n\n"
+    assert libvirt.secrets_of(replay(None, {"id -u": "0", "secret-list": output})) == []

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Errors in logs: their logger and their exception's class are told, and nothing else of them ever is."""
+"""Errors in logs: only their logger and the class of their exception leave the host."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def error(message, context=f"{BOOT} {OTHER} u p", logger="nova.compute.manager",
 def scan(*lines, service="nova-compute", **wanted):
     keys = {SERVER: "server", BOOT: "request"}
     asked = {"phrases": [], "windows": [], "since": NOON - 300, "began": NOON - 30, "until": NOON + 30, "errors": True}
-    found = log_files.Scan(keys, {**asked, **wanted}, 0)
-    found.take(service, ((None, line) for line in lines), 0)
-    return found.events
+    scanner = log_files.Scan(keys, {**asked, **wanted}, 0)
+    scanner.take(service, ((None, line) for line in lines), 0)
+    return scanner.events
 
 
-def told(*lines, **wanted):
-    """What of these lines gets into the record and into the file of events, as text, and the errors."""
+def filed(*lines, **wanted):
+    """The text that these lines put into the record and into the file of events, and the errors."""
     logs = {"compute1": {"events": scan(*lines, **wanted), "addresses": [], "sources": []}}
     events = events_of.logs({"hosts": []}, logs)
     errors = follow.errors_of(events)
@@ -48,7 +48,7 @@ def told(*lines, **wanted):
 
 
 def classes(*lines):
-    return [(one["logger"], one["exception"]) for one in told(*lines)[1]]
+    return [(raised["logger"], raised["exception"]) for raised in filed(*lines)[1]]
 
 
 NOVA = "nova.compute.manager"
@@ -109,7 +109,7 @@ def test_an_error_and_its_traceback_are_one_error(lines, expected):
 
 
 @pytest.mark.parametrize(
-    ("message", "found"),
+    ("message", "expected"),
     [
         ("nova.exception_Remote.NoValidHost_Remote: No valid host was found.", "nova.exception_Remote.NoValidHost"),
         ("Failed to schedule instances: nova.exception.NoValidHost: none", "nova.exception.NoValidHost"),
@@ -126,8 +126,8 @@ def test_an_error_and_its_traceback_are_one_error(lines, expected):
         ("an Error happened", None),
     ],
 )
-def test_the_class_of_an_exception(message, found):
-    assert log_formats.exception_in(message) == found
+def test_the_class_of_an_exception(message, expected):
+    assert log_formats.exception_in(message) == expected
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
@@ -147,7 +147,7 @@ def test_the_class_of_an_exception(message, found):
 def test_no_secret_of_an_error_leaves_it(secret, form):
     message = form.replace("{}", secret)
     lines = [error(message), error(message, None), error("    " + message, None), error(message, f"{secret} {BOOT}")]
-    text, errors = told(*lines)
+    text, errors = filed(*lines)
     assert errors
     for part in (secret, json.dumps(secret)[1:-1], secret[4:-4]):
         assert part not in text
@@ -157,8 +157,8 @@ def test_no_secret_of_an_error_leaves_it(secret, form):
 
 @pytest.mark.parametrize("secret", [SECRETS["token"], SECRETS["user data"], SECRETS["escape"]])
 def test_what_is_no_name_of_a_logger_is_no_error(secret):
-    assert secret[:20] not in told(error("x", logger=f"{secret}=="))[0]
-    assert told(error("x", logger="a" * 200)) == told()
+    assert secret[:20] not in filed(error("x", logger=f"{secret}=="))[0]
+    assert filed(error("x", logger="a" * 200)) == filed()
 
 
 @pytest.mark.parametrize("context", [f"{BOOT} u p", None])
@@ -166,24 +166,24 @@ def test_a_megabyte_in_an_error_takes_no_time_and_no_room(context):
     for filling in ("x", "a.", ": ", "Error", "\x1b[", "a" * 39 + "."):
         long = error(filling * (1024 * 1024 // len(filling)), context)
         before = time.process_time()
-        text, errors = told(long, long)
+        text, errors = filed(long, long)
         assert time.process_time() - before < 1
         assert (len(errors), len(text) < 2000) == (1, True)
 
 
 def test_errors_are_read_only_where_they_are_wanted():
     assert scan(error("x"), errors=False) == []
-    assert [one["kind"] for one in scan(error("x"))] == ["error"]
+    assert [event["kind"] for event in scan(error("x"))] == ["error"]
 
 
 def test_an_error_that_names_the_run_is_keyed_and_another_is_not():
-    assert [one["keyed"] for one in told(error("x"))[1]] == [True]
-    assert [one["keyed"] for one in told(error("x", f"{OTHER} u p"))[1]] == [False]
+    assert [raised["keyed"] for raised in filed(error("x"))[1]] == [True]
+    assert [raised["keyed"] for raised in filed(error("x", f"{OTHER} u p"))[1]] == [False]
 
 
 def test_a_line_of_its_traceback_makes_an_error_ours():
     lines = [error("x", f"{OTHER} u p"), error("y", f"instance: {SERVER}")]
-    assert [one["keyed"] for one in told(*lines)[1]] == [True]
+    assert [raised["keyed"] for raised in filed(*lines)[1]] == [True]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_line_of_its_traceback_makes_an_error_ours():
     ],
 )
 def test_another_time_logger_or_process_is_another_error(other):
-    assert len([one for one in scan(error("x"), other) if one["kind"] == "error"]) == 2
+    assert len([event for event in scan(error("x"), other) if event["kind"] == "error"]) == 2
 
 
 @pytest.mark.parametrize(("moment", "count"), [("11:59:00", 0), ("11:59:29", 1), ("12:00:31", 1), ("12:00:40", 0)])
@@ -205,7 +205,7 @@ def test_errors_of_before_and_after_the_run_are_no_matter(moment, count):
 
 def test_the_same_error_is_told_once_with_its_number():
     lines = [error("a.SomeError: x", stamp=f"2026-11-21 12:00:{second:02}.000") for second in range(5)]
-    (only,) = told(*lines)[1]
+    (only,) = filed(*lines)[1]
     assert only == {
         "service": "nova-compute",
         "host": "compute1",
@@ -219,7 +219,7 @@ def test_the_same_error_is_told_once_with_its_number():
 
 def test_a_flood_of_errors_is_cut():
     lines = [error("x", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
-    assert len(told(*lines)[1]) == follow.MOST_ERRORS
+    assert len(filed(*lines)[1]) == follow.MOST_ERRORS
 
 
 def test_without_errors_there_are_none():

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is understood of a log line, on lines of real logs in every format that is known."""
+"""Parsing log lines, on lines of real logs in every format."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def test_a_line_of_devstacks_journal_has_colours_and_no_time():
         f"\x1b[01;35m[instance: {SERVER}] \x1b[00;32mStarting instance...\x1b[00m "
         "\x1b[00;33m{{(pid=92) x y.py}}\x1b[00m"
     )
-    found = parse(line)
-    assert (found["at"], found["level"], found["requests"]) == (None, "debug", [BOOT, LOCAL])
-    assert found["text"].startswith(f"[instance: {SERVER}] Starting instance... ")
-    assert "\x1b" not in found["text"]
+    parsed = parse(line)
+    assert (parsed["at"], parsed["level"], parsed["requests"]) == (None, "debug", [BOOT, LOCAL])
+    assert parsed["text"].startswith(f"[instance: {SERVER}] Starting instance... ")
+    assert "\x1b" not in parsed["text"]
 
 
 UWSGI = (
@@ -127,14 +127,14 @@ RGW = (
 
 
 def test_a_request_in_the_log_of_uwsgi_has_the_second_at_which_it_came():
-    found = parse(UWSGI)
-    assert (found["at"], found["resolution_s"], found["level"], found["requests"]) == (
+    parsed = parse(UWSGI)
+    assert (parsed["at"], parsed["resolution_s"], parsed["level"], parsed["requests"]) == (
         at(2026, 11, 21, 14, 43, 22),
         1,
         "info",
         [],
     )
-    assert found["http"] == {
+    assert parsed["http"] == {
         "method": "POST",
         "path": "/v2.1/servers",
         "status": 202,
@@ -145,9 +145,9 @@ def test_a_request_in_the_log_of_uwsgi_has_the_second_at_which_it_came():
 
 
 def test_a_request_in_the_log_of_apache_says_its_zone():
-    found = parse(APACHE, zone=KOLKATA)
-    assert (found["at"], found["resolution_s"], found["kind"]) == (at(2026, 11, 21, 14, 43, 22), 1, "http")
-    assert found["http"] == {
+    parsed = parse(APACHE, zone=KOLKATA)
+    assert (parsed["at"], parsed["resolution_s"], parsed["kind"]) == (at(2026, 11, 21, 14, 43, 22), 1, "http")
+    assert parsed["http"] == {
         "method": "GET",
         "path": "/identity/v3/auth/tokens",
         "status": 200,
@@ -159,12 +159,12 @@ def test_a_request_in_the_log_of_apache_says_its_zone():
 
 @pytest.mark.parametrize("line", [RGW, RGW + ",", RGW + "\n"])
 def test_an_operation_of_the_object_gateway(line):
-    found = parse(line, zone=KOLKATA)
-    assert (found["at"], found["text"]) == (
+    parsed = parse(line, zone=KOLKATA)
+    assert (parsed["at"], parsed["text"]) == (
         at(2026, 11, 21, 14, 39, 22, 771696),
         "put_obj /swift/v1/AUTH_20b9/glance/811013db",
     )
-    assert found["http"] == {
+    assert parsed["http"] == {
         "method": "PUT",
         "path": "/swift/v1/AUTH_20b9/glance/811013db",
         "status": 201,
@@ -208,19 +208,24 @@ def test_json_that_is_no_operation_is_nothing(line):
     ids=["ceph's audit", "Open vSwitch", "dnsmasq", "whole seconds"],
 )
 def test_a_line_that_begins_with_a_time(line, moment, resolution, text):
-    found = parse(line)
-    assert (found["at"], found["resolution_s"], found["kind"], found["level"]) == (moment, resolution, "line", "info")
-    assert found["text"].startswith(text)
+    parsed = parse(line)
+    assert (parsed["at"], parsed["resolution_s"], parsed["kind"], parsed["level"]) == (
+        moment,
+        resolution,
+        "line",
+        "info",
+    )
+    assert parsed["text"].startswith(text)
 
 
 def http_of(message, logger="x.requestlog"):
-    found = parse(oslo(message, logger, "INFO"))
-    assert found["kind"] == "http"
-    return tuple(found["http"][name] for name in ("method", "path", "status", "client", "seconds"))
+    parsed = parse(oslo(message, logger, "INFO"))
+    assert parsed["kind"] == "http"
+    return tuple(parsed["http"][name] for name in ("method", "path", "status", "client", "seconds"))
 
 
 @pytest.mark.parametrize(
-    ("message", "found"),
+    ("message", "expected"),
     [
         (
             '10.71.16.254 "POST /v2.1/servers" status: 202 len: 403 microversion: 2.87 time: 3.140214',
@@ -250,8 +255,8 @@ def http_of(message, logger="x.requestlog"):
     ],
     ids=["nova", "placement", "eventlet", "eventlet with a status", "cinder asked", "cinder done"],
 )
-def test_a_request_in_a_message_of_oslo_log(message, found):
-    assert http_of(message) == found
+def test_a_request_in_a_message_of_oslo_log(message, expected):
+    assert http_of(message) == expected
 
 
 @pytest.mark.parametrize(
@@ -331,8 +336,8 @@ SERVED = "oslo_messaging.rpc.server"
     ],
 )
 def test_each_thing_that_is_done_with_a_message(message, logger, rpc):
-    found = amqp(message, logger)
-    assert (found["kind"], found["rpc"], found["level"]) == ("rpc", rpc, "messaging")
+    parsed = amqp(message, logger)
+    assert (parsed["kind"], parsed["rpc"], parsed["level"]) == ("rpc", rpc, "messaging")
 
 
 def test_every_action_of_the_code_is_tested():
@@ -432,15 +437,15 @@ def test_months_are_english_whatever_the_language_of_the_host():
 )
 def test_a_line_of_a_megabyte_is_cut_and_quick(line):
     began = time.process_time()
-    found = parse(line)
+    parsed = parse(line)
     assert time.process_time() - began < 0.1
-    assert found is None or len(found["text"]) <= log_formats.LONGEST
+    assert parsed is None or len(parsed["text"]) <= log_formats.LONGEST
 
 
 def test_a_long_line_is_understood_by_its_beginning():
-    found = parse(oslo("Starting instance... " + "x" * 1_000_000))
-    assert (found["at"], found["requests"]) == (at(2026, 11, 21, 14, 43, 25, 787000), [BOOT, LOCAL])
-    assert len(found["text"]) < log_formats.LONGEST
+    parsed = parse(oslo("Starting instance... " + "x" * 1_000_000))
+    assert (parsed["at"], parsed["requests"]) == (at(2026, 11, 21, 14, 43, 25, 787000), [BOOT, LOCAL])
+    assert len(parsed["text"]) < log_formats.LONGEST
 
 
 def test_bytes_that_are_no_text_do_no_harm():
@@ -451,7 +456,7 @@ def test_bytes_that_are_no_text_do_no_harm():
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "expected"),
     [
         ("/v2.0/ports", "/v2.0/ports"),
         (f"/v2.0/ports?device_id={SERVER}", f"/v2.0/ports?device_id={SERVER}"),
@@ -468,8 +473,8 @@ def test_bytes_that_are_no_text_do_no_harm():
         (f"/a?id={SERVER}x&id={SERVER}", f"/a?id=*&id={SERVER}"),
     ],
 )
-def test_a_query_tells_what_is_ours_or_a_plain_name_only(path, told):
-    assert log_formats.masked_path(path, {SERVER: "server"}) == told
+def test_a_query_tells_what_is_ours_or_a_plain_name_only(path, expected):
+    assert log_formats.masked_path(path, {SERVER: "server"}) == expected
 
 
 def test_a_long_path_and_a_long_query_are_cut():
@@ -511,9 +516,9 @@ COLOURED = (
     ],
 )  # fmt: skip
 def test_a_line_of_oslo_log_is_understood_whoever_has_passed_it_on(line, moment, resolution):
-    found = parse(line)
-    assert (found["at"], found["resolution_s"]) == (pytest.approx(moment, abs=1e-6), resolution)
-    assert (found["requests"], found["level"], found["text"]) == ([BOOT, LOCAL], "info", MESSAGE)
+    parsed = parse(line)
+    assert (parsed["at"], parsed["resolution_s"]) == (pytest.approx(moment, abs=1e-6), resolution)
+    assert (parsed["requests"], parsed["level"], parsed["text"]) == ([BOOT, LOCAL], "info", MESSAGE)
 
 
 @pytest.mark.parametrize(
@@ -532,8 +537,8 @@ def test_contexts_of_older_and_newer_releases_have_their_requests(context, reque
 
 
 def test_a_request_that_the_journal_has_of_a_web_server_is_understood():
-    found = parse(f"2026-11-21T14:43:26.000000+0000 controller1 devstack@n-api.service[19]: {UWSGI}")
-    assert (found["kind"], found["http"]["method"], found["at"]) == ("http", "POST", at(2026, 11, 21, 14, 43, 22))
+    parsed = parse(f"2026-11-21T14:43:26.000000+0000 controller1 devstack@n-api.service[19]: {UWSGI}")
+    assert (parsed["kind"], parsed["http"]["method"], parsed["at"]) == ("http", "POST", at(2026, 11, 21, 14, 43, 22))
 
 
 @pytest.mark.parametrize(
@@ -555,15 +560,15 @@ LOST = "nova.exception_Remote.NoValidHost_Remote: No valid host was found. There
 
 
 def test_an_instance_that_the_conductor_gives_up_is_a_failure_with_the_exception_of_the_other_side():
-    found = parse(oslo(f"Setting instance to ERROR state.: {LOST}", level="WARNING"))
-    assert found["failed"]
-    assert log_formats.exception_in(found["text"]) == "nova.exception_Remote.NoValidHost"
+    parsed = parse(oslo(f"Setting instance to ERROR state.: {LOST}", level="WARNING"))
+    assert parsed["failed"]
+    assert log_formats.exception_in(parsed["text"]) == "nova.exception_Remote.NoValidHost"
     assert not parse(oslo(LOST, level="WARNING"))["failed"]
 
 
 def test_a_line_of_a_traceback_may_have_no_context():
-    found = parse("2026-11-21 14:43:25.787 1914 ERROR nova.compute.manager nova.exception.PortBindingFailed: no")
-    assert (found["requests"], found["failed"]) == ([], True)
-    assert log_formats.exception_in(found["text"]) == "nova.exception.PortBindingFailed"
-    # What the journal keeps has its time from there.
+    parsed = parse("2026-11-21 14:43:25.787 1914 ERROR nova.compute.manager nova.exception.PortBindingFailed: no")
+    assert (parsed["requests"], parsed["failed"]) == ([], True)
+    assert log_formats.exception_in(parsed["text"]) == "nova.exception.PortBindingFailed"
+    # A line in the journal has the time of its entry.
     assert parse("ERROR nova no time and no context")["at"] is None

@@ -27,8 +27,8 @@ def entry(at, message):
 def lines(replay):
     """Return a function that reads the lines of a host that says something."""
 
-    def of(sources, since=100.0, word="word", zone="+0000", **said):
-        instead = {"id -u": "0", "date +%z": zone + "\n", **said}
+    def of(sources, since=100.0, word="word", zone="+0000", **answers):
+        instead = {"id -u": "0", "date +%z": zone + "\n", **answers}
         return log_lines.read(replay(None, instead), "dhcp", sources, word, since)
 
     return of
@@ -38,22 +38,22 @@ def month_number(name):
     return "JanFebMarAprMayJunJulAugSepOctNovDec".index(name) // 3 + 1
 
 
-def texts(found):
-    return [line["text"] for line in found]
+def texts(result):
+    return [line["text"] for line in result]
 
 
 def test_recorded_lines_of_a_file(replay):
-    found = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
-    assert [line["at"] for line in found] == [1795258906.0] * 4
-    assert {line["resolution_s"] for line in found} == {1}
-    assert found[0]["text"] == f"dnsmasq-dhcp[11962]: 2282867487 DHCPDISCOVER(tap6d66f24a-7d) {MAC} "
+    result = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
+    assert [line["at"] for line in result] == [1795258906.0] * 4
+    assert {line["resolution_s"] for line in result} == {1}
+    assert result[0]["text"] == f"dnsmasq-dhcp[11962]: 2282867487 DHCPDISCOVER(tap6d66f24a-7d) {MAC} "
 
 
 def test_recorded_lines_of_a_journal(replay):
     owner = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
     sources = {"journals": [f"haproxy-metadata-proxy-{owner}"]}
-    found = log_lines.read(replay("network1"), "metadata", sources, "192.168.222.230:57008", 1795258881.0)
-    (line,) = found
+    result = log_lines.read(replay("network1"), "metadata", sources, "192.168.222.230:57008", 1795258881.0)
+    (line,) = result
     assert (line["at"], line["resolution_s"]) == (1795258908.149814, 1e-6)
     assert line["text"].startswith("192.168.222.230:57008 [21/Nov/2026:11:01:47.638] listener ")
 
@@ -69,8 +69,8 @@ def test_no_file_at_all_is_a_failure(replay):
 
 def test_one_file_of_two_is_enough(lines):
     other = "Jan  1 00:02:00 dnsmasq-dhcp[1]: word\n"
-    found = lines({"files": ["/none", "/there"]}, NEW_YEAR, **{"/none": NONE, "/there": other})
-    assert texts(found) == ["dnsmasq-dhcp[1]: word"]
+    result = lines({"files": ["/none", "/there"]}, NEW_YEAR, **{"/none": NONE, "/there": other})
+    assert texts(result) == ["dnsmasq-dhcp[1]: word"]
 
 
 def test_without_a_file_the_journal_is_enough(lines):
@@ -91,16 +91,16 @@ def test_a_journal_that_is_refused_is_a_failure(replay):
     assert caught.value.kind == "refused"
 
 
-@pytest.mark.parametrize("said", ["sudo: a password is required", f"grep: {LOG}: Permission denied"])
-def test_a_file_that_is_there_but_cannot_be_read_is_a_failure_whatever_the_journal_says(lines, said):
-    with pytest.raises(UnreadError, match=said):
-        lines(BOTH, journalctl=entry(200_000_000, "a word"), grep=(1, "", said))
+@pytest.mark.parametrize("output", ["sudo: a password is required", f"grep: {LOG}: Permission denied"])
+def test_a_file_that_is_there_but_cannot_be_read_is_a_failure_whatever_the_journal_says(lines, output):
+    with pytest.raises(UnreadError, match=output):
+        lines(BOTH, journalctl=entry(200_000_000, "a word"), grep=(1, "", output))
 
 
 def test_lines_come_in_the_order_of_their_times_wherever_they_are_from(lines):
     journal = "\n".join([entry(300_000_000, "third word"), entry(100_000_001, "first word"), entry(0, "no such")])
-    found = lines(BOTH, journalctl=journal, grep="1970-01-01T00:03:20+00:00 second word\n")
-    assert [(line["at"], line["text"]) for line in found] == [
+    result = lines(BOTH, journalctl=journal, grep="1970-01-01T00:03:20+00:00 second word\n")
+    assert [(line["at"], line["text"]) for line in result] == [
         (100.000001, "first word"),
         (200.0, "second word"),
         (300.0, "third word"),
@@ -108,13 +108,13 @@ def test_lines_come_in_the_order_of_their_times_wherever_they_are_from(lines):
 
 
 def test_lines_of_before_are_left_out_but_for_those_of_the_same_second(lines):
-    said = "".join(f"1970-01-01T00:01:{at}+00:00 {at} word\n" for at in ("38", "39", "39.5", "40"))
-    assert texts(lines(FILE, since=100.0, grep=said)) == ["39 word", "40 word"]
+    output = "".join(f"1970-01-01T00:01:{at}+00:00 {at} word\n" for at in ("38", "39", "39.5", "40"))
+    assert texts(lines(FILE, since=100.0, grep=output)) == ["39 word", "40 word"]
 
 
 def test_a_message_that_is_no_text_comes_as_bytes(lines):
-    said = entry(200_000_000, [*b"a word \xff"]) + "\n" + entry(200_000_000, None)
-    assert texts(lines({"journals": ["a"]}, journalctl=said)) == ["a word \ufffd"]
+    output = entry(200_000_000, [*b"a word \xff"]) + "\n" + entry(200_000_000, None)
+    assert texts(lines({"journals": ["a"]}, journalctl=output)) == ["a word \ufffd"]
 
 
 def test_a_journal_of_an_unknown_form_is_an_error(lines):
@@ -151,10 +151,10 @@ def test_what_looks_like_a_time_and_is_none_is_passed_over(text):
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"), [("+0000", 0), ("+0530", 19800), ("-0330", -12600), ("-1100", -39600), ("+1400", 50400)]
+    ("output", "seconds"), [("+0000", 0), ("+0530", 19800), ("-0330", -12600), ("-1100", -39600), ("+1400", 50400)]
 )
-def test_the_zone_of_a_host(replay, said, seconds):
-    assert log_lines.zone_of(replay(None, {"date +%z": said + "\n"})) == seconds
+def test_the_zone_of_a_host(replay, output, seconds):
+    assert log_lines.zone_of(replay(None, {"date +%z": output + "\n"})) == seconds
 
 
 def test_a_file_of_a_host_in_another_zone(lines):

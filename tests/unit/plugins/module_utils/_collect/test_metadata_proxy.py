@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the metadata proxy of a recorded host has done for an instance."""
+"""The metadata proxy of a recorded host, and the requests of an instance."""
 
 from __future__ import annotations
 
@@ -36,44 +36,44 @@ def test_requests_in_a_file_of_a_german_host_are_read(replay):
     talk = f"{ADDRESS}:57008 [21/Nov/2026:11:01:47.638] listener metadata/metadata 0/0/0/511/511 200 1 - - ---- "
     text = f'Nov 21 11:01:48 network1 haproxy[17605]: {talk}1/1/0/0/0 0/0 "GET /user_data HTTP/1.1"\n'
     host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "test": "", "date": "+0000\n", "grep": text})
-    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, {"files": ["/var/log/haproxy.log"]})["proxies"]
+    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, {"files": ["/var/log/haproxy.log"]})["proxies"]
     request = {"at": 1795258908.0, "resolution_s": 1, "status": 200, "path": "/user_data", "seconds": 0.511}
-    assert (found["requests"], host.unread) == ([request], [])
+    assert (proxy["requests"], host.unread) == ([request], [])
 
 
 def test_a_proxy_that_does_not_run_has_its_requests_still(replay):
     host = replay("stopped")
-    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
-    assert (found["processes"], found["requests"], host.unread) == ([], REQUESTS, [])
+    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
+    assert (proxy["processes"], proxy["requests"], host.unread) == ([], REQUESTS, [])
 
 
 def test_an_address_that_begins_like_another_has_no_requests(replay):
-    (found,) = metadata_proxy.read(replay("network1"), [NETWORK], "192.168.222.23", SINCE)["proxies"]
-    assert found["requests"] == []
-    (found,) = metadata_proxy.read(replay("network1"), [NETWORK], "2.168.222.230", SINCE)["proxies"]
-    assert found["requests"] == []
+    (proxy,) = metadata_proxy.read(replay("network1"), [NETWORK], "192.168.222.23", SINCE)["proxies"]
+    assert proxy["requests"] == []
+    (proxy,) = metadata_proxy.read(replay("network1"), [NETWORK], "2.168.222.230", SINCE)["proxies"]
+    assert proxy["requests"] == []
 
 
 def test_a_host_where_sudo_refuses_says_so(replay):
     host = replay("refused")
-    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
-    assert (found["processes"], found["requests"]) == ([], None)
-    assert [(one["what"], one["kind"]) for one in host.unread] == [("the log of the metadata proxy", "refused")]
+    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
+    assert (proxy["processes"], proxy["requests"]) == ([], None)
+    assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the log of the metadata proxy", "refused")]
 
 
 def test_a_container_that_cannot_be_looked_into_is_said(replay, platform):
     kolla = platform("kolla")
     host = replay("containers", prefixes=kolla["prefixes"])
-    (found,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, kolla["metadata_logs"])["proxies"]
-    assert found == {"owner": NETWORK, "processes": None, "requests": None}
-    assert [one["kind"] for one in host.unread] == ["missing", "missing"]
+    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, kolla["metadata_logs"])["proxies"]
+    assert proxy == {"owner": NETWORK, "processes": None, "requests": None}
+    assert [entry["kind"] for entry in host.unread] == ["missing", "missing"]
 
 
 def test_each_owner_has_its_own_process_and_journal(replay):
     host = replay(None, {"id -u": "0", "/a.conf": "5 /usr/sbin/haproxy -f /x/a.conf\n6 vi /x/a.conf\n",
                          "/b.conf": (1, "", ""), "test": "", "journalctl": ""})  # fmt: skip
-    found = metadata_proxy.read(host, ["a", "b"], ADDRESS, 0)["proxies"]
-    assert found == [
+    proxies = metadata_proxy.read(host, ["a", "b"], ADDRESS, 0)["proxies"]
+    assert proxies == [
         {"owner": "a", "processes": [5], "requests": []},
         {"owner": "b", "processes": [], "requests": []},
     ]

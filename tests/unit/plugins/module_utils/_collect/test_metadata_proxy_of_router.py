@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the metadata proxies' log says of requests, in lines of a real one."""
+"""Requests in the log of metadata proxies, in lines of a real log."""
 
 from __future__ import annotations
 

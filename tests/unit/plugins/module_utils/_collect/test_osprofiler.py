@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Spans of a real trace, as OSProfiler's own library reported them: what is told of each, and which steps they show.
+"""Spans of a real trace, as OSProfiler's own library reported them: the fields of each, and the steps that they show.
 
 recorded/spans/report.json is a part of that report; arguments and values were replaced by words with planted.
 """
@@ -38,11 +38,11 @@ def run():
 
 
 def test_headers_are_signed_as_the_middleware_wants_it():
-    told = osprofiler.headers("a key", TRACE)
-    assert set(told) == {"X-Trace-Info", "X-Trace-HMAC"}
-    assert json.loads(base64.urlsafe_b64decode(told["X-Trace-Info"])) == {"base_id": TRACE, "parent_id": TRACE}
-    signed = hmac.new(b"a key", told["X-Trace-Info"].encode(), hashlib.sha1).hexdigest()
-    assert told["X-Trace-HMAC"] == signed
+    headers = osprofiler.headers("a key", TRACE)
+    assert set(headers) == {"X-Trace-Info", "X-Trace-HMAC"}
+    assert json.loads(base64.urlsafe_b64decode(headers["X-Trace-Info"])) == {"base_id": TRACE, "parent_id": TRACE}
+    signed = hmac.new(b"a key", headers["X-Trace-Info"].encode(), hashlib.sha1).hexdigest()
+    assert headers["X-Trace-HMAC"] == signed
     assert osprofiler.headers("another", TRACE)["X-Trace-HMAC"] != signed
 
 
@@ -65,14 +65,14 @@ def span(name="wsgi", stop=True, **info):
 
 
 def test_a_span_that_has_not_ended_has_no_end():
-    (told,) = osprofiler.read({"children": [span(stop=False)]})
-    assert (told["until"], told["at"]) == (None, clock.seconds_of("2026-11-21T17:00:00.5Z"))
+    (read,) = osprofiler.read({"children": [span(stop=False)]})
+    assert (read["until"], read["at"]) == (None, clock.seconds_of("2026-11-21T17:00:00.5Z"))
 
 
 def test_a_span_without_a_begin_is_passed_over():
-    one = span()
-    del one["info"]["meta.raw_payload.wsgi-start"]
-    assert osprofiler.read({"children": [one]}) == []
+    node = span()
+    del node["info"]["meta.raw_payload.wsgi-start"]
+    assert osprofiler.read({"children": [node]}) == []
     assert osprofiler.read({}) == []
 
 
@@ -88,22 +88,22 @@ def test_a_span_without_a_begin_is_passed_over():
     ],
 )
 def test_of_a_statement_verb_and_table_are_told(statement, verb, table):
-    (told,) = osprofiler.read({"children": [span("db", db={"statement": statement, "params": {"a": "secret"}})]})
-    assert (told["verb"], told["table"]) == (verb, table)
-    assert "secret" not in json.dumps(told)
+    (read,) = osprofiler.read({"children": [span("db", db={"statement": statement, "params": {"a": "secret"}})]})
+    assert (read["verb"], read["table"]) == (verb, table)
+    assert "secret" not in json.dumps(read)
 
 
 def test_reads_of_one_table_by_one_service_are_told_once_and_writes_each_time():
     reads = [span("db", db={"statement": "SELECT a FROM instances"}) for _time in range(3)]
     writes = [span("db", db={"statement": "UPDATE instances SET a"}) for _time in range(3)]
-    told = osprofiler.read({"children": [{**reads[0], "children": [*reads[1:], *writes]}]})
-    assert [one["verb"] for one in told].count("SELECT") == 1
-    assert [one["verb"] for one in told].count("UPDATE") == 3
+    spans = osprofiler.read({"children": [{**reads[0], "children": [*reads[1:], *writes]}]})
+    assert [span["verb"] for span in spans].count("SELECT") == 1
+    assert [span["verb"] for span in spans].count("UPDATE") == 3
 
 
 def test_a_name_that_is_none_is_not_told():
-    (told,) = osprofiler.read({"children": [span("rpc", function={"name": "a secret", "args": "secret"})]})
-    assert told["function"] is None
+    (read,) = osprofiler.read({"children": [span("rpc", function={"name": "a secret", "args": "secret"})]})
+    assert read["function"] is None
 
 
 def follow(run, report):
@@ -117,7 +117,7 @@ def by_span(steps):
     return {
         name
         for name, step in steps.items()
-        if any((one["source"], one["tier"], one["grade"]) == ("span", 3, "keyed") for one in step["evidence"])
+        if any((entry["source"], entry["tier"], entry["grade"]) == ("span", 3, "keyed") for entry in step["evidence"])
     }
 
 
@@ -131,8 +131,8 @@ def test_spans_show_steps_without_any_log(run, report):
 
 def test_a_request_is_told_with_who_asked(run, report):
     (guide, modern), _events_of_run = follow(run, report)
-    (of_compute,) = (one for one in guide["19"]["evidence"] if one["source"] == "span")
-    (of_api,) = (one for one in modern["N4"]["evidence"] if one["source"] == "span")
+    (of_compute,) = (entry for entry in guide["19"]["evidence"] if entry["source"] == "span")
+    (of_api,) = (entry for entry in modern["N4"]["evidence"] if entry["source"] == "span")
     assert of_compute["text"].endswith(", asked by nova/nova-compute")
     assert of_api["text"].endswith(", asked by nova/osapi_compute")
     assert of_compute["at"] > of_api["at"]
@@ -140,13 +140,13 @@ def test_a_request_is_told_with_who_asked(run, report):
 
 def test_a_validation_of_a_token_is_that_of_the_service_that_asked(run, report):
     """In the recording Glance asked for nova-api's request, and not for nova-compute's: that one was cached."""
-    asked = [one for one in osprofiler.read(report) if str(one.get("path")).endswith("/auth/tokens")]
-    assert {one["caller"] for one in asked} == {"glance/api", "placement/placement"}
+    asked = [span for span in osprofiler.read(report) if str(span.get("path")).endswith("/auth/tokens")]
+    assert {span["caller"] for span in asked} == {"glance/api", "placement/placement"}
     (guide, _modern), _events_of_run = follow(run, report)
     assert guide["19a"]["status"] == "unseen"
-    glance = next(one for one in walk(report) if one["info"]["project"] == "glance" and compute_asks(one, report))
+    glance = next(node for node in walk(report) if node["info"]["project"] == "glance" and compute_asks(node, report))
     validation = next(
-        one for one in walk(report) if one["info"]["project"] == "keystone" and one["info"]["name"] == "wsgi"
+        node for node in walk(report) if node["info"]["project"] == "keystone" and node["info"]["name"] == "wsgi"
     )
     moved = copy.deepcopy(validation)
     move(moved, start_of(glance))
@@ -163,7 +163,7 @@ def walk(node):
 
 
 def compute_asks(node, report):
-    parents = {child["trace_id"]: one for one in walk(report) for child in one["children"]}
+    parents = {child["trace_id"]: node for node in walk(report) for child in node["children"]}
     parent = parents.get(node["trace_id"])
     return node["info"]["name"] == "wsgi" and parent and parent["info"]["service"] == "nova-compute"
 
@@ -173,7 +173,7 @@ def start_of(node):
 
 
 def move(node, to):
-    """Have a request begin and end when another one began."""
+    """Let a request begin and end when another request began."""
     for part in ("start", "stop"):
         node["info"][f"meta.raw_payload.wsgi-{part}"]["timestamp"] = to
     node["children"] = []
@@ -185,9 +185,9 @@ def test_each_span_is_by_the_clock_of_its_own_host(run, report):
     spans = {"controller1": {"spans": osprofiler.read(report)}}
     plain = events_of.spans(run, spans)
     next(host for host in run["hosts"] if host["host"] == "compute1").update(clock_offset_s=5.0, clock_error_s=0.1)
-    for one, moved in zip(plain, events_of.spans(run, spans)):
-        assert one["at"] - moved["at"] == pytest.approx(5 if one["host"] == "compute1" else 0, abs=1e-4)
-    assert {one["host"] for one in plain} >= {"controller1", "compute1", "network1"}
+    for event, moved in zip(plain, events_of.spans(run, spans)):
+        assert event["at"] - moved["at"] == pytest.approx(5 if event["host"] == "compute1" else 0, abs=1e-4)
+    assert {event["host"] for event in plain} >= {"controller1", "compute1", "network1"}
 
 
 def test_the_record_says_how_many_spans_were_read_and_why_none():

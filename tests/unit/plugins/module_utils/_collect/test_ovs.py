@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Open vSwitch and the kernel of a recorded host have of a port."""
+"""A port in Open vSwitch and in the kernel of a recorded host."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(replay):
 
     def of(name="compute2", instead=None):
         host = replay(name, instead)
-        return ovs.read(host, PORT)["interface"], [(one["what"], one["kind"]) for one in host.unread]
+        return ovs.read(host, PORT)["interface"], [(entry["what"], entry["kind"]) for entry in host.unread]
 
     return of
 
@@ -55,35 +55,41 @@ def test_a_host_that_cannot_be_asked_does_not_seem_to_be_without_the_port(read, 
     assert read(name) == (None, [("the interface in Open vSwitch", kind)])
 
 
-@pytest.mark.parametrize("said", ["", "[]", "{}", '{"headings": ["name"], "data": [["tap"]]}', table(["t", 1, [], ""])])
-def test_a_table_of_an_unknown_form_is_said_to_be_strange(read, said):
-    assert read(instead={"find Interface": said}) == (None, [("the interface in Open vSwitch", "strange")])
+@pytest.mark.parametrize(
+    "output", ["", "[]", "{}", '{"headings": ["name"], "data": [["tap"]]}', table(["t", 1, [], ""])]
+)
+def test_a_table_of_an_unknown_form_is_said_to_be_strange(read, output):
+    assert read(instead={"find Interface": output}) == (None, [("the interface in Open vSwitch", "strange")])
 
 
 def test_what_cannot_be_read_of_an_interface_is_none_and_named(read):
     no = (1, "", "ovs: no")
-    found, unread = read(instead={"iface-to-br": no, "find Port": "x", "ip -json": no})
-    assert found == {**INTERFACE, "bridge": None, "tag": None, "link": None, "flows": None}
+    interface, unread = read(instead={"iface-to-br": no, "find Port": "x", "ip -json": no})
+    assert interface == {**INTERFACE, "bridge": None, "tag": None, "link": None, "flows": None}
     assert unread == [("the interface's bridge", "failed"), ("the port's tag", "strange"), ("the link", "failed")]
 
 
 def test_flows_that_cannot_be_read_are_named(read):
-    found, unread = read(instead={"ovs-ofctl": (1, "", "ovs-ofctl: br-int is not a bridge or a socket")})
-    assert (found["flows"], unread) == (None, [("the flows", "failed")])
+    interface, unread = read(instead={"ovs-ofctl": (1, "", "ovs-ofctl: br-int is not a bridge or a socket")})
+    assert (interface["flows"], unread) == (None, [("the flows", "failed")])
 
 
 def test_an_interface_that_ovn_has_wired_says_so(read):
     ids = ["map", [["iface-id", PORT], ["ovn-installed", "true"], ["ovn-installed-ts", "1795258881"]]]
-    said = {"find Interface": table([TAP, 3, ids, ["set", []]]), "dump-flows": ""}
-    assert read(instead=said)[0]["by_ovn"]
+    answers = {"find Interface": table([TAP, 3, ids, ["set", []]]), "dump-flows": ""}
+    assert read(instead=answers)[0]["by_ovn"]
 
 
 def test_an_interface_that_has_no_number_yet_has_no_flows(read):
     ids = ["map", [["iface-id", PORT]]]
     row = [TAP, ["set", []], ids, "could not open network device"]
-    found, unread = read(instead={"find Interface": table(row, ["other", 3, ids, ["set", []]])})
-    assert (found["ofport"], found["error"], found["flows"]) == (None, "could not open network device", None)
-    assert (found["mac"], found["server"], found["others"], unread) == (None, None, ["other"], [])
+    interface, unread = read(instead={"find Interface": table(row, ["other", 3, ids, ["set", []]])})
+    assert (interface["ofport"], interface["error"], interface["flows"]) == (
+        None,
+        "could not open network device",
+        None,
+    )
+    assert (interface["mac"], interface["server"], interface["others"], unread) == (None, None, ["other"], [])
 
 
 def test_a_link_that_the_kernel_does_not_have_is_none(replay):
@@ -108,8 +114,10 @@ def test_no_flows_have_no_age(replay):
 
 
 def test_ages_of_flows_are_those_of_the_first_and_the_last(replay):
-    said = " cookie=0x1, duration=5.5s, idle_age=3, a\n cookie=0x1, duration=120.25s, b\n cookie=0x1, duration=7s, c\n"
-    host = replay(None, {"id -u": "0", "ovs-ofctl": said})
+    output = (
+        " cookie=0x1, duration=5.5s, idle_age=3, a\n cookie=0x1, duration=120.25s, b\n cookie=0x1, duration=7s, c\n"
+    )
+    host = replay(None, {"id -u": "0", "ovs-ofctl": output})
     assert ovs.flows_of(host, "br-int", 4) == {"count": 3, "oldest_s": 120.25, "youngest_s": 5.5}
     assert host.execute.asked[-1] == "ovs-ofctl dump-flows br-int in_port=4"
 

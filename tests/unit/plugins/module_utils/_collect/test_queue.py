@@ -34,20 +34,20 @@ def run():
 
 @pytest.fixture
 def kept():
-    return [firehose.summary(one["at"], one["key"], one["headers"], one["body"]) for one in FRAMES]
+    return [firehose.summary(frame["at"], frame["key"], frame["headers"], frame["body"]) for frame in FRAMES]
 
 
 @pytest.fixture
 def read(run, kept):
-    return queue_module.read([json.dumps(one) for one in kept], ids.keys_of(run))
+    return queue_module.read([json.dumps(line) for line in kept], ids.keys_of(run))
 
 
 def test_nothing_of_a_message_is_kept_but_what_is_named(kept):
-    assert any("planted" in one["body"] for one in FRAMES)
+    assert any("planted" in frame["body"] for frame in FRAMES)
     fields = {"at", "action", "method", "message", "topic", "client", "requests", "ids"}
-    assert {tuple(sorted(one)) for one in kept} == {tuple(sorted(fields))}
+    assert {tuple(sorted(line)) for line in kept} == {tuple(sorted(fields))}
     assert "planted" not in json.dumps(kept)
-    assert all(firehose.UUID.fullmatch(text) for one in kept for text in one["ids"])
+    assert all(firehose.UUID.fullmatch(text) for line in kept for text in line["ids"])
 
 
 @pytest.mark.parametrize("field", ["method", "_msg_id", "_unique_id", "_context_request_id", "event_type"])
@@ -57,8 +57,8 @@ def test_a_secret_in_the_place_of_a_name_is_not_kept(field):
     message[field] = "gAAAAA-Planted Secret"
     body = json.dumps({"oslo.version": "2.0", "oslo.message": json.dumps(message)})
     headers = {**frame["headers"], "routing_keys": ["planted secret"], "connection": "planted secret -> there"}
-    told = firehose.summary(1.0, "publish.nova", headers, body)
-    assert "lanted" not in json.dumps(told)
+    line = firehose.summary(1.0, "publish.nova", headers, body)
+    assert "lanted" not in json.dumps(line)
 
 
 @pytest.mark.parametrize(
@@ -70,31 +70,31 @@ def test_what_is_no_message_of_openstack_is_not_kept(body):
 
 
 def test_a_message_is_told_by_who_sends_it_and_who_takes_it(read):
-    about = [one for one in read if one["method"] == "build_and_run_instance"]
-    assert [(one["action"], one["topic"]) for one in about] == [
+    about = [event for event in read if event["method"] == "build_and_run_instance"]
+    assert [(event["action"], event["topic"]) for event in about] == [
         ("cast", "compute.compute1"),
         ("received", "compute.compute1"),
     ]
-    assert len({one["client"] for one in about}) == 2
-    assert len({one["message"] for one in about}) == 1
-    for one in about:
-        assert {"server", "request"} <= one["keys"].keys()
+    assert len({event["client"] for event in about}) == 2
+    assert len({event["message"] for event in about}) == 1
+    for event in about:
+        assert {"server", "request"} <= event["keys"].keys()
 
 
 def test_only_messages_of_the_run_are_returned_with_their_replies(read, kept):
     assert len(read) < len(kept)
-    assert "report_state" not in {one["method"] for one in read}
-    replies = [one for one in read if one["action"] in ("reply", "answered")]
+    assert "report_state" not in {event["method"] for event in read}
+    replies = [event for event in read if event["action"] in ("reply", "answered")]
     assert replies
-    calls = {one["message"] for one in read if one["action"] == "call"}
-    assert {one["message"] for one in replies} <= calls
+    calls = {event["message"] for event in read if event["action"] == "call"}
+    assert {event["message"] for event in replies} <= calls
     # A reply names no request itself.
-    assert any(one["keys"].get("request") for one in replies)
-    assert queue_module.read([json.dumps(one) for one in kept], {}) == []
+    assert any(event["keys"].get("request") for event in replies)
+    assert queue_module.read([json.dumps(line) for line in kept], {}) == []
 
 
 def test_a_torn_line_is_passed_over(kept, run):
-    lines = [json.dumps(one) for one in kept]
+    lines = [json.dumps(line) for line in kept]
     whole = queue_module.read(lines, ids.keys_of(run))
     assert queue_module.read([*lines, lines[0][:40]], ids.keys_of(run)) == whole
 
@@ -113,7 +113,7 @@ def by_queue(steps):
     return {
         name
         for name, step in steps.items()
-        if any((one["source"], one["tier"], one["grade"]) == ("queue", 3, "keyed") for one in step["evidence"])
+        if any((entry["source"], entry["tier"], entry["grade"]) == ("queue", 3, "keyed") for entry in step["evidence"])
     }
 
 
@@ -130,15 +130,17 @@ def test_messages_show_steps_that_without_logs_nothing_shows(run, read):
 
 def test_replies_and_deliveries_have_the_name_of_what_was_asked(run, read):
     _flows, events = follow(run, read)
-    about = [one for one in events if one["source"] == "queue" and one["action"] in ("reply", "answered")]
-    assert all(one["method"] for one in about)
-    assert all(one["keys"].get("message") for one in about if "request" in one["keys"])
+    about = [event for event in events if event["source"] == "queue" and event["action"] in ("reply", "answered")]
+    assert all(event["method"] for event in about)
+    assert all(event["keys"].get("message") for event in about if "request" in event["keys"])
 
 
 def test_the_host_of_a_message_is_who_sent_or_took_it(run, read):
-    told = events_of.queue(run, {"controller1": {"events": read}}, {"compute1": NO_LOGS})
-    (taken,) = (one for one in told if (one["action"], one["method"]) == ("received", "build_and_run_instance"))
-    (sent,) = (one for one in told if (one["action"], one["method"]) == ("cast", "build_and_run_instance"))
+    events = events_of.queue(run, {"controller1": {"events": read}}, {"compute1": NO_LOGS})
+    (taken,) = (
+        event for event in events if (event["action"], event["method"]) == ("received", "build_and_run_instance")
+    )
+    (sent,) = (event for event in events if (event["action"], event["method"]) == ("cast", "build_and_run_instance"))
     assert (taken["host"], sent["host"]) == ("compute1", "controller1")
 
 

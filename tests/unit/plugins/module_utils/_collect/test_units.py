@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What systemd says of a cloud's services, on recorded hosts and on units that are not as they should be."""
+"""A cloud's services by systemd, on recorded hosts and on units that are not as they should be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 
 NOVA = [{"component": "nova-compute", "units": ["nova-compute.service", "openstack-nova-compute.service"]}]
 OSD = [{"component": "ceph-osd", "units": ["ceph-osd@*.service"]}]
-# What is asked for, as a unit that is well says it
+# The properties of a unit that is well
 WELL = {
     "Id": "nova-compute.service",
     "LoadState": "loaded",
@@ -36,8 +36,8 @@ def read(replay):
     """Return a function that reads the services of a host by what its commands print."""
 
     def of(show, services=None, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
-        said = {"systemctl": show, "ps": ps, "uptime": uptime}
-        return units.read(replay(None, said), NOVA if services is None else services)
+        answers = {"systemctl": show, "ps": ps, "uptime": uptime}
+        return units.read(replay(None, answers), NOVA if services is None else services)
 
     return of
 
@@ -54,27 +54,27 @@ def read(replay):
     ],
 )
 def test_a_recorded_host_has_its_services_and_not_those_that_are_masked(replay, platform, name, components):
-    found = units.read(replay(name), platform()["units"])
-    assert {one["component"] for one in found} == components
-    assert {one["state"] for one in found} == {"running"}
-    assert all(one["restarts"] == 0 and 500 < one["for_s"] < 5000 for one in found)
+    services = units.read(replay(name), platform()["units"])
+    assert {service["component"] for service in services} == components
+    assert {service["state"] for service in services} == {"running"}
+    assert all(service["restarts"] == 0 and 500 < service["for_s"] < 5000 for service in services)
 
 
 def test_a_recorded_controller_names_no_unit_twice(replay, platform):
-    found = units.read(replay("controller1"), platform()["units"])
-    names = [one["unit"] for one in found]
+    services = units.read(replay("controller1"), platform()["units"])
+    names = [service["unit"] for service in services]
     # mysql.service is another name of mariadb.service.
     assert names == sorted(set(names))
-    assert [one["unit"] for one in found if one["component"] == "database"] == ["mariadb.service"]
-    assert [one["unit"] for one in found if one["component"] == "neutron-server"] == [
+    assert [service["unit"] for service in services if service["component"] == "database"] == ["mariadb.service"]
+    assert [service["unit"] for service in services if service["component"] == "neutron-server"] == [
         "neutron-api.service",
         "neutron-rpc-server.service",
     ]
 
 
 def test_a_service_says_its_unit_its_state_and_for_how_long(read):
-    (found,) = read(block(NRestarts=3))
-    assert found == {
+    (service,) = read(block(NRestarts=3))
+    assert service == {
         "component": "nova-compute",
         "unit": "nova-compute.service",
         "state": "running",
@@ -98,7 +98,7 @@ def test_without_units_nothing_is_asked(replay):
 def test_systemd_is_asked_once_and_without_sudo(replay, platform):
     host = replay("compute1")
     units.read(host, platform()["units"])
-    assert [one.split()[0] for one in host.execute.asked] == ["systemctl", "ps", "cat"]
+    assert [command.split()[0] for command in host.execute.asked] == ["systemctl", "ps", "cat"]
 
 
 STATES = [
@@ -139,7 +139,7 @@ STATES = [
 
 @pytest.mark.parametrize(("more", "state"), STATES)
 def test_the_state_of_a_unit(read, more, state):
-    assert [one["state"] for one in read(block(**more))] == ([state] if state else [])
+    assert [service["state"] for service in read(block(**more))] == ([state] if state else [])
 
 
 def test_a_unit_of_which_nothing_is_known_is_no_service():
@@ -163,14 +163,18 @@ def test_a_signal_that_stopped_its_processes_freezes_a_unit(read, ps, state):
 
 
 def test_states_of_processes_are_by_unit(replay):
-    said = "ceph-osd@0.service              Ssl\n-                               I\nceph-osd@0.service T+\n\n"
-    assert units.process_states(replay(None, {"ps": said})) == {"ceph-osd@0.service": ["S", "T"], "-": ["I"], "": [""]}
+    output = "ceph-osd@0.service              Ssl\n-                               I\nceph-osd@0.service T+\n\n"
+    assert units.process_states(replay(None, {"ps": output})) == {
+        "ceph-osd@0.service": ["S", "T"],
+        "-": ["I"],
+        "": [""],
+    }
 
 
 def test_a_unit_of_a_template_is_known_by_its_pattern(read):
     show = "\n".join(block(Id=f"ceph-osd@{number}.service") for number in (10, 2))
-    found = read(show, OSD, ps="ceph-osd@2.service T\n")
-    assert [(one["unit"], one["component"], one["state"]) for one in found] == [
+    services = read(show, OSD, ps="ceph-osd@2.service T\n")
+    assert [(service["unit"], service["component"], service["state"]) for service in services] == [
         ("ceph-osd@10.service", "ceph-osd", "running"),
         ("ceph-osd@2.service", "ceph-osd", "frozen"),
     ]
@@ -190,7 +194,9 @@ def test_a_unit_that_is_nobodys_is_passed_over(read, unit):
 def test_a_unit_of_a_template_that_is_stopped_is_told(replay):
     stopped = block(Id="ceph-osd@0.service", ActiveState="inactive", SubState="dead")
     host = replay(None, {"systemctl": stopped, "ps": "", "uptime": "1.0 1.0"})
-    assert [(one["unit"], one["state"]) for one in units.read(host, OSD)] == [("ceph-osd@0.service", "stopped")]
+    assert [(service["unit"], service["state"]) for service in units.read(host, OSD)] == [
+        ("ceph-osd@0.service", "stopped")
+    ]
     # Without this option systemctl leaves out what is stopped where it is asked with a pattern.
     assert " --all " in host.execute.asked[0]
 
@@ -220,15 +226,15 @@ def test_systemd_of_an_old_host_has_no_freezer(read):
     ],
 )
 def test_what_cannot_be_read_is_said(replay, part, answer, kind):
-    said = {"systemctl": block(), "ps": "", "uptime": "1 1", part: answer}
-    host = replay(None, said)
+    answers = {"systemctl": block(), "ps": "", "uptime": "1 1", part: answer}
+    host = replay(None, answers)
     assert host.attempt("the host's services", units.read, NOVA, default=[]) == []
-    assert [(one["what"], one["kind"]) for one in host.unread] == [("the host's services", kind)]
+    assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the host's services", kind)]
 
 
 def test_real_commands_are_asked_with_their_words(tmp_path):
-    for name, said in {"systemctl": block(), "ps": "nova-compute.service T", "cat": "50000.0 1.0"}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\nprintf '%s' '{said}'\n")
+    for name, output in {"systemctl": block(), "ps": "nova-compute.service T", "cat": "50000.0 1.0"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\nprintf '%s' '{output}'\n")
         (tmp_path / name).chmod(0o755)
     asked = []
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The events of a real run: one shape, one clock, and whose each is."""
+"""The events of a real run: one shape, one clock, and the host of each event."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ def sources(followed):
 
 
 def of(record, host):
-    return next(one for one in record["hosts"] if one["host"] == host)
+    return next(entry for entry in record["hosts"] if entry["host"] == host)
 
 
 @pytest.mark.parametrize(
-    ("of_what", "told", "kinds", "count"),
+    ("of_what", "names", "kinds", "count"),
     [
         ("record", {"api", "console"}, {"http", "state", "fact", "server_event", "console"}, 60),
         ("hosts", {"host"}, {"fact", "dhcp", "http"}, 20),
         ("logs", {"log"}, {"http", "rpc", "line"}, 800),
     ],
 )
-def test_every_event_has_the_same_shape(sources, of_what, told, kinds, count):
+def test_every_event_has_the_same_shape(sources, of_what, names, kinds, count):
     events = sources[of_what]
     assert len(events) >= count
-    assert {one["source"] for one in events} == told
-    assert {one["kind"] for one in events} == kinds
-    for one in events:
-        assert isinstance(one["at"], float)
-        assert one["until"] is None or one["until"] >= one["at"]
-        assert one["error_s"] >= 0 < one["resolution_s"] < 2
-        assert isinstance(one["text"], str)
-        assert one["keys"].keys() <= KINDS
-        assert all(ids and all(isinstance(text, str) for text in ids) for ids in one["keys"].values())
-        assert (one["level"] is None) == (of_what != "logs")
-        assert {"said", "window", "service", "host"} <= one.keys()
-        json.dumps(one)
+    assert {event["source"] for event in events} == names
+    assert {event["kind"] for event in events} == kinds
+    for event in events:
+        assert isinstance(event["at"], float)
+        assert event["until"] is None or event["until"] >= event["at"]
+        assert event["error_s"] >= 0 < event["resolution_s"] < 2
+        assert isinstance(event["text"], str)
+        assert event["keys"].keys() <= KINDS
+        assert all(ids and all(isinstance(text, str) for text in ids) for ids in event["keys"].values())
+        assert (event["level"] is None) == (of_what != "logs")
+        assert {"said", "window", "service", "host"} <= event.keys()
+        json.dumps(event)
 
 
 def test_keys_tell_the_boots_requests_from_earlier_ones_and_what_others_use_too(followed):
@@ -86,35 +86,37 @@ def test_a_network_that_was_there_before_is_shared(followed):
 
 def test_a_run_that_never_came_to_its_boot_has_the_keys_of_its_requests_only(followed):
     record = {**followed.record, "instance": None}
-    record["stages"] = [one for one in record["stages"] if one["stage"] in ("auth", "image", "network")]
+    record["stages"] = [stage for stage in record["stages"] if stage["stage"] in ("auth", "image", "network")]
     assert set(ids.keys_of(record)) == {"asked"}
-    assert all(one["kind"] in ("http", "state", "fact") for one in events_of.record(record))
+    assert all(event["kind"] in ("http", "state", "fact") for event in events_of.record(record))
 
 
 def test_a_request_of_the_run_knows_its_own_id_and_stage(sources):
-    (boot,) = (one for one in sources["record"] if one["kind"] == "http" and one["path"] == "/v2.1/servers")
+    (boot,) = (event for event in sources["record"] if event["kind"] == "http" and event["path"] == "/v2.1/servers")
     assert boot["keys"] == {"request": ["req-50d0ac4d-f782-4c73-a6cc-061e2cb2dc78"]}
     assert (boot["stage"], boot["status"], boot["text"]) == ("boot", 202, "POST /v2.1/servers: 202")
     assert boot["until"] - boot["at"] == pytest.approx(boot["seconds"])
     poll = next(
-        one for one in sources["record"] if one["kind"] == "http" and one["path"].endswith(f"/servers/{SERVER}")
+        event for event in sources["record"] if event["kind"] == "http" and event["path"].endswith(f"/servers/{SERVER}")
     )
     assert poll["keys"]["server"] == [SERVER]
     assert set(poll["keys"]) == {"server", "asked"}
-    (auth,) = (one for one in sources["record"] if one.get("method") == "POST" and one["path"].endswith("/auth/tokens"))
+    (auth,) = (
+        event for event in sources["record"] if event.get("method") == "POST" and event["path"].endswith("/auth/tokens")
+    )
     assert set(auth["keys"]) <= {"asked"}
 
 
 def test_the_clock_of_a_host_is_corrected_by_its_offset_and_adds_its_error(followed):
     host = of(followed.record, "compute2")
-    (logged,) = (one for one in followed.logs["compute2"]["events"] if one["service"] == "openvswitch")
-    (one,) = (
-        one
-        for one in events_of.logs(followed.record, followed.logs)
-        if (one["host"], one["service"]) == ("compute2", "openvswitch")
+    (logged,) = (event for event in followed.logs["compute2"]["events"] if event["service"] == "openvswitch")
+    (event,) = (
+        event
+        for event in events_of.logs(followed.record, followed.logs)
+        if (event["host"], event["service"]) == ("compute2", "openvswitch")
     )
-    assert one["at"] == logged["at"] - host["clock_offset_s"] != logged["at"]
-    assert one["error_s"] == host["clock_error_s"] > 0
+    assert event["at"] == logged["at"] - host["clock_offset_s"] != logged["at"]
+    assert event["error_s"] == host["clock_error_s"] > 0
 
 
 @pytest.mark.parametrize("offset", [None, 0.0])
@@ -122,23 +124,23 @@ def test_without_an_offset_nothing_is_moved(followed, offset):
     of(followed.record, "compute2")["clock_offset_s"] = offset
     for logged in followed.logs["compute2"]["events"]:
         logged["seconds"] = None
-    events = [one for one in events_of.logs(followed.record, followed.logs) if one["host"] == "compute2"]
-    assert [one["at"] for one in events] == [one["at"] for one in followed.logs["compute2"]["events"]]
+    events = [event for event in events_of.logs(followed.record, followed.logs) if event["host"] == "compute2"]
+    assert [event["at"] for event in events] == [event["at"] for event in followed.logs["compute2"]["events"]]
 
 
 def test_a_clock_is_corrected_only_once(followed):
     _flows, events = follow.follow(followed.record, [], {"log": followed.logs})
     offset = of(followed.record, "network1")["clock_offset_s"]
-    logged = sorted(one["at"] for one in followed.logs["network1"]["events"] if one["service"] == "dnsmasq")
-    found = [one["at"] for one in events if one["service"] == "dnsmasq" and one["source"] == "log"]
-    assert found == pytest.approx([one - offset for one in logged], abs=1e-6)
+    logged = sorted(event["at"] for event in followed.logs["network1"]["events"] if event["service"] == "dnsmasq")
+    times = [event["at"] for event in events if event["service"] == "dnsmasq" and event["source"] == "log"]
+    assert times == pytest.approx([at - offset for at in logged], abs=1e-6)
 
 
 def ahead(followed, host, seconds):
     """The same run, had a host's clock been ahead of what it was."""
     later = copy.deepcopy(followed)
-    for one in later.logs[host]["events"]:
-        one["at"] += seconds
+    for event in later.logs[host]["events"]:
+        event["at"] += seconds
     record = of(later.record, host)
     record["clock_offset_s"] += seconds
     facts = record["facts"]
@@ -159,9 +161,9 @@ def test_an_emulator_that_ended_before_its_start_was_read_was_there_all_the_same
     for host in followed.record["hosts"]:
         if host["facts"].get("domain"):
             host["facts"]["domain"]["process"]["started"] = None
-    found = [one for one in events_of.hosts(followed.record) if one.get("fact") in ("process", "disk")]
-    assert found
-    assert all(one["timeless"] and one["at"] is not None for one in found)
+    events = [event for event in events_of.hosts(followed.record) if event.get("fact") in ("process", "disk")]
+    assert events
+    assert all(event["timeless"] and event["at"] is not None for event in events)
 
 
 @pytest.mark.parametrize(
@@ -187,25 +189,25 @@ def test_a_host_that_is_90_seconds_off_falls_into_place(followed, host):
     later = ahead(followed, host, 90)
     _flows, wrong = follow.follow(later.record, [], {"log": later.logs})
 
-    def order(one):
-        return one["service"], one["text"], one["at"]
+    def order(event):
+        return event["service"], event["text"], event["at"]
 
     right, wrong = sorted(right, key=order), sorted(wrong, key=order)
-    assert [one["text"] for one in wrong] == [one["text"] for one in right]
-    assert [one["at"] for one in wrong] == pytest.approx([one["at"] for one in right], abs=1e-4)
-    assert any(one["host"] == host for one in right)
+    assert [event["text"] for event in wrong] == [event["text"] for event in right]
+    assert [event["at"] for event in wrong] == pytest.approx([event["at"] for event in right], abs=1e-4)
+    assert any(event["host"] == host for event in right)
 
 
 def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sources):
-    events = {one["step"]: one for one in sources["record"] if one["kind"] == "console"}
+    events = {event["step"]: event for event in sources["record"] if event["kind"] == "console"}
     assert list(events) == [
         "kernel", "dhcp_start", "disks", "lease", "metadata", "user_data", "user_data_exit", "ready",
     ]  # fmt: skip
     assert events["metadata"]["at"] - events["kernel"]["at"] == pytest.approx(5.12 - 2.94)
-    (error,) = {one["error_s"] for one in events.values()}
+    (error,) = {event["error_s"] for event in events.values()}
     assert 0 < error < 1.4
     wait = ids.stage_of(followed.record, "metadata")["waits"][0]
-    (seen,) = (one for one in wait["states"] if one["state"] == "metadata read")
+    (seen,) = (state for state in wait["states"] if state["state"] == "metadata read")
     # It was written before it was seen, and after the look before.
     high = clock.seconds_of(seen["at"])
     assert high - seen["resolution_s"] - error <= events["metadata"]["at"] <= high + error
@@ -219,8 +221,8 @@ def console(*states):
     ]  # fmt: skip
     boot = shapes.stage("boot", "ok", started="1970-01-01T00:00:01Z")
     metadata = shapes.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
-    found = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
-    return [(one["step"], one["at"], one["error_s"]) for one in found]
+    events = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
+    return [(event["step"], event["at"], event["error_s"]) for event in events]
 
 
 def test_looks_at_the_console_allow_what_all_of_them_allow():
@@ -240,8 +242,8 @@ def test_a_console_that_was_only_seen_whole_began_after_the_boot():
 
 
 def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources):
-    (flows,) = (one for one in sources["hosts"] if one.get("fact") == "flows")
-    made = next(one["at"] for one in sources["logs"] if "Creating flow rules for port" in one["said"])
+    (flows,) = (event for event in sources["hosts"] if event.get("fact") == "flows")
+    made = next(event["at"] for event in sources["logs"] if "Creating flow rules for port" in event["said"])
     assert flows["at"] - flows["error_s"] <= made <= flows["at"] + flows["error_s"]
     began, ended = (clock.seconds_of(followed.record["evidence"][name]) for name in ("started", "finished"))
     assert began - 15.23 <= flows["at"] <= ended - 15.23
@@ -249,25 +251,24 @@ def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources
 
 def test_a_request_in_a_log_is_as_long_as_it_took_and_says_who_asked(sources):
     (boot,) = (
-        one
-        for one in sources["logs"]
-        if one["service"] == "nova-api" and one.get("path") == "/v2.1/servers" and one["keys"]
+        event
+        for event in sources["logs"]
+        if event["service"] == "nova-api" and event.get("path") == "/v2.1/servers" and event["keys"]
     )
     assert boot["until"] - boot["at"] == pytest.approx(boot["seconds"], abs=1e-5)
     assert boot["text"] == "POST /v2.1/servers: 202, asked by 10.71.16.254"
-    assert {one["caller"] for one in sources["logs"] if one["service"] == "placement" and one.get("client")} >= {
-        "controller1", "compute2",
-    }  # fmt: skip
-    came = [one for one in sources["logs"] if one.get("began") and one.get("seconds")]
+    asked = [event for event in sources["logs"] if event["service"] == "placement" and event.get("client")]
+    assert {event["caller"] for event in asked} >= {"controller1", "compute2"}
+    came = [event for event in sources["logs"] if event.get("began") and event.get("seconds")]
     assert came
-    assert all(one["until"] - one["at"] == pytest.approx(one["seconds"], abs=1e-5) for one in came)
+    assert all(event["until"] - event["at"] == pytest.approx(event["seconds"], abs=1e-5) for event in came)
 
 
 def test_what_a_line_names_does_not_replace_what_is_known_of_it(followed):
     logged = followed.logs["compute2"]["events"][0]
     logged.update(host="another", source="api", until=5, error_s=-1.0, seconds=None)
-    one = events_of.logs(followed.record, {"compute2": {**followed.logs["compute2"], "events": [logged]}})[0]
-    assert (one["host"], one["source"], one["until"], one["error_s"] >= 0) == ("compute2", "log", None, True)
+    event = events_of.logs(followed.record, {"compute2": {**followed.logs["compute2"], "events": [logged]}})[0]
+    assert (event["host"], event["source"], event["until"], event["error_s"] >= 0) == ("compute2", "log", None, True)
 
 
 def rpc(action, message, keys=(), at=0.0, **more):
@@ -276,7 +277,7 @@ def rpc(action, message, keys=(), at=0.0, **more):
 
 
 def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
-    found = events_module.joined(
+    events = events_module.joined(
         [
             rpc("received", "m1", at=2.0),
             rpc("cast", "m1", ["request"], at=1.0, method="build", topic="compute"),
@@ -287,8 +288,8 @@ def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
             rpc("method", None, ["request"], at=7.0, method="y"),
         ]
     )
-    told = [(one["at"], one.get("method"), sorted(one["keys"])) for one in found]
-    assert told == [
+    messages = [(event["at"], event.get("method"), sorted(event["keys"])) for event in events]
+    assert messages == [
         (1.0, "build", ["message", "request"]),
         (2.0, "build", ["message"]),
         (3.0, None, []),
@@ -297,26 +298,28 @@ def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
         (6.0, "x", ["shared"]),
         (7.0, "y", ["request"]),
     ]
-    assert (found[0]["text"], found[1]["text"]) == ("cast build compute", "received build")
+    assert (events[0]["text"], events[1]["text"]) == ("cast build compute", "received build")
 
 
 def test_messages_of_others_are_not_ours_in_the_recorded_run(sources):
-    found = events_module.joined(sources["logs"])
-    ours = {one["message"] for one in found if "message" in one["keys"]}
-    others = {one["message"] for one in found if one["kind"] == "rpc" and one.get("message")} - ours
+    events = events_module.joined(sources["logs"])
+    ours = {event["message"] for event in events if "message" in event["keys"]}
+    others = {event["message"] for event in events if event["kind"] == "rpc" and event.get("message")} - ours
     assert len(ours) > 50 < len(others)
     sent = {
-        one["message"] for one in found if one.get("message") and one["keys"].keys() - {"asked", "shared", "message"}
+        event["message"]
+        for event in events
+        if event.get("message") and event["keys"].keys() - {"asked", "shared", "message"}
     }
     assert ours == sent
-    assert [one["at"] for one in found] == sorted(one["at"] for one in found)
+    assert [event["at"] for event in events] == sorted(event["at"] for event in events)
 
 
 def test_what_the_api_does_not_say_is_no_event(followed):
     port = followed.record["instance"]["ports"][0]
     port.update(created=None, updated=None)
     followed.record["instance"]["allocations"] = None
-    facts = [one.get("fact") for one in events_of.record(followed.record)]
+    facts = [event.get("fact") for event in events_of.record(followed.record)]
     assert not {"port created", "allocation"} & set(facts)
     assert {"created", "port state"} <= set(facts)
 
@@ -329,8 +332,8 @@ def test_hosts_that_know_nothing_have_no_events(followed):
 
 
 def test_ceph_says_times_of_the_host_that_was_asked(followed):
-    before = {one["text"]: one["at"] for one in events_of.hosts(followed.record) if one.get("fact") == "image"}
+    before = {event["text"]: event["at"] for event in events_of.hosts(followed.record) if event.get("fact") == "image"}
     of(followed.record, "storage1")["facts"]["zone_s"] = 19800
-    after = {one["text"]: one["at"] for one in events_of.hosts(followed.record) if one.get("fact") == "image"}
+    after = {event["text"]: event["at"] for event in events_of.hosts(followed.record) if event.get("fact") == "image"}
     assert {text: round(before[text] - after[text]) for text in before} == dict.fromkeys(before, 19800)
     assert len(before) == 2

@@ -55,7 +55,7 @@ def server(name):
 
 
 @pytest.mark.parametrize(
-    ("hosts", "record", "found"),
+    ("hosts", "record", "expected"),
     [
         ([], {}, None),
         ([], server("compute1"), None),
@@ -67,8 +67,8 @@ def server(name):
         ([{"host": "lost", "facts": {}}], server("x"), None),
     ],
 )
-def test_the_host_of_the_instance_is_known_by_its_domain_or_by_nova(hosts, record, found):
-    assert places.host_of({"hosts": hosts, **record}) == found
+def test_the_host_of_the_instance_is_known_by_its_domain_or_by_nova(hosts, record, expected):
+    assert places.host_of({"hosts": hosts, **record}) == expected
 
 
 def test_a_host_that_placement_holds_for_the_instance_is_its_host():
