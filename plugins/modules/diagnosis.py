@@ -90,7 +90,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
-def put_on_file(params, check_mode):
+def file(params, check_mode):
     flows = [flow.load(path) for path in params["flows"]]
     record, events = diagnosis.record_of(params["bundle"], flows, new_run_id())
     directory = None
@@ -116,7 +116,7 @@ def main():
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     with failing(module, f"filing the diagnosis in {module.params['diagnoses']}"):
-        result = put_on_file(module.params, module.check_mode)
+        result = file(module.params, module.check_mode)
     module.exit_json(**result)
 
 
