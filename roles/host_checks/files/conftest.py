@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Checks on the hosts that they agree with what the API says of an instance.
+"""Checks that the hosts agree with what the API says about an instance.
 
 The instance is that of a run (STACKPROOF_RUN, its directory), or any by its id (STACKPROOF_SERVER, with OS_CLOUD).
 STACKPROOF_PLATFORM says how the cloud is installed: packages, devstack or kolla.
@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 COLLECTION = Path(__file__).resolve().parents[3]
-# Wherever the collection lies, its modules are imported by its name, as they import each other.
+# The modules are imported by the name of the collection, as they import each other, wherever it is.
 for name, places in (
     ("ansible_collections", []),
     ("ansible_collections.stackproof", []),
@@ -55,11 +55,11 @@ def read_platform():
 
 
 class Unreadable(Exception):
-    """What a check needs could not be read, so it neither passes nor fails."""
+    """A fact that a check needs could not be read, so the check neither passes nor fails."""
 
 
 class Reading:
-    """What a host knows of the instance; what could not be read stops the check that needs it."""
+    """The facts of a host about the instance; a fact that could not be read stops the checks that need it."""
 
     def __init__(self, host, platform):
         self.host, self.name = host, name_of(host)
@@ -79,7 +79,7 @@ class Reading:
         reader = Host(self.execute, platform["prefixes"])
         try:
             self.facts.update(host_facts.read(reader, parts, instance, platform))
-        except Exception as exc:  # of whichever kind testinfra's way to the host raises
+        except Exception as exc:  # testinfra's connection may raise any kind
             self.broken = " ".join(str(exc).split())[-300:]
         self.unread = reader.unread
         return self
@@ -89,12 +89,12 @@ class Reading:
         return {self.name, *self.facts.get("names", [])}
 
     def fact(self, name, *whats):
-        """A fact, and that what it stands on was read: the beginnings of what unread would name."""
+        """A fact, if all that it depends on was read; whats are beginnings of entries in unread."""
         if self.broken:
             raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
-        for one in self.unread:
-            if not whats or one["what"].startswith(whats):
-                raise Unreadable(f"{self.name}: {one['what']}: {one['why']}")
+        for missing in self.unread:
+            if not whats or missing["what"].startswith(whats):
+                raise Unreadable(f"{self.name}: {missing['what']}: {missing['why']}")
         return self.facts[name]
 
 
@@ -109,17 +109,17 @@ def platform():
 
 @pytest.fixture(scope="session")
 def run_record():
-    """The record of the run that is named, if one is."""
+    """The record of the named run, if one is named."""
     directory = os.environ.get("STACKPROOF_RUN")
     return json.loads(Path(directory, "run.json").read_text()) if directory else None
 
 
 @pytest.fixture(scope="session")
 def record(run_record):
-    """The record of the run; that of an instance of somebody else's is nearly empty."""
+    """The record of the run; for any other instance it is nearly empty."""
     server = os.environ.get("STACKPROOF_SERVER")
     if server:
-        import openstack  # noqa: PLC0415  only for an instance that is no run's
+        import openstack  # noqa: PLC0415  only for an instance without a run
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
@@ -145,13 +145,13 @@ def server(instance):
 
 @pytest.fixture(scope="session")
 def hosts(request):
-    """All hosts that a check is about, by name, each with one connection for all that it is asked."""
-    found = {name_of(host): host for host in map(host_of, request.session.items) if host}
+    """All hosts of the checks, by name, each with one connection for all its commands."""
+    hosts = {name_of(host): host for host in map(host_of, request.session.items) if host}
     with tempfile.TemporaryDirectory(prefix="stackproof-") as folder:
-        shared = [path for number, host in enumerate(found.values()) if (path := share(host, f"{folder}/{number}"))]
-        yield found
+        shared = [path for number, host in enumerate(hosts.values()) if (path := share(host, f"{folder}/{number}"))]
+        yield hosts
         for path in filter(os.path.exists, shared):
-            # The path says which one; the name of a host has to be there all the same. One that has ended needs no end.
+            # ssh needs a host name, but the path names the connection. One that has ended already may fail here.
             end = ["ssh", "-O", "exit", "-o", f"ControlPath={path}", "there"]
             subprocess.run(end, capture_output=True, check=False)
 
@@ -176,18 +176,18 @@ def readings(hosts, instance, platform):
 @pytest.fixture
 def here(host, readings):
     """The host of this check."""
-    return next(one for one in readings if one.name == name_of(host))
+    return next(reading for reading in readings if reading.name == name_of(host))
 
 
 @pytest.fixture(scope="session")
 def homes(readings, server):
-    """The compute hosts that are the one that nova means: one, if all is well."""
-    return [one for one in readings if "compute" in one.parts and is_on(server, one.names)]
+    """The compute hosts with nova's name for the instance's host: one, if all is well."""
+    return [reading for reading in readings if "compute" in reading.parts and is_on(server, reading.names)]
 
 
 @pytest.fixture
 def not_applicable():
-    """Say why a check has nothing to say of this cloud."""
+    """Say why a check does not apply to this cloud."""
     return lambda reason: pytest.skip(f"not applicable here, because {reason}")
 
 
@@ -196,7 +196,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is about another part of the cloud than the host has."""
+    """Leave out checks of parts of the cloud that the host does not have."""
     platform = read_platform()
     chosen = [item for item in items if concerns(item, platform)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
@@ -211,7 +211,7 @@ def concerns(item, platform):
 
 
 def host_of(item):
-    """The host that testinfra runs a test for; None for one that is about no single host."""
+    """The host for which testinfra runs a test; None for a test without one."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("_testinfra_host") if callspec else None
 
@@ -229,14 +229,14 @@ CHECKS = pytest.StashKey()
 
 
 def as_check(item, call, report):
-    """What run.json says of a check."""
+    """The check as it is in run.json."""
     host = host_of(item)
     status, reason = "ok", None
     if report.skipped:
         status, reason = "not_applicable", str(call.excinfo.value)
     elif report.failed:
         status = "unreadable" if call.excinfo.errisinstance(Unreadable) else "failed"
-        # pytest adds to the message of an assertion how it came about.
+        # pytest adds the compared values to the message of an assertion.
         reason = str(call.excinfo.value).partition("\nassert")[0].removeprefix("AssertionError: ")
     return {
         "host": host and name_of(host),
