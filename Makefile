@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs docs-lint sanity sanity-2.19 unit \
   unit-2.19 matrix browser importer clean
 
-# The lab's name gives its hosts, wires and addresses theirs; two labs with two names do not meet.
+# The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
 export LAB_DIRECTORY ?= $(CURDIR)/.lab$(if $(filter-out lab,$(LAB_NAME)),-$(LAB_NAME))
 export LAB_TOPOLOGY ?=
@@ -13,27 +13,28 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
-# The oldest ansible-core and Python that the collection works with, Galaxy's own check, and what makes the documentation
-# site, each apart from everything else
+# Environments of their own: for the oldest ansible-core and Python that the collection works with, for Galaxy's own
+# check, and for the documentation site
 OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
 SITE := $(CURDIR)/.venv-docs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
-# The SDK and what it stands on warn their own developers a lot.
+# The SDK and its dependencies print many warnings for their own developers.
 ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
   -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
-# The lab stays, whatever the environment says. Molecule's own place for its state would be that of other clones, too.
+# The lab stays, whatever the environment says. By default Molecule would share the folder of its state with other
+# clones.
 MOLECULE := env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state \
   molecule test --all --no-command-borders
-# Two commands that change one lab at a time would work against each other.
+# Two commands that change a lab at the same time would disturb each other.
 define alone
 	@mkdir -p -m 0700 $(LAB_DIRECTORY)
 	@flock --close --nonblock --conflict-exit-code 9 $(LAB_DIRECTORY)/lock $(1) || { status=$$?; \
 	  [ $$status != 9 ] || echo "Another command works on the lab $(LAB_NAME): wait until it ends." >&2; exit $$status; }
 endef
 
-help: ## Say what there is
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/ready: pyproject.toml tools/make-venv
@@ -54,7 +55,7 @@ demo: lab ## From nothing to a verdict: builds the lab, and verifies it
 	  -e stackproof_floating_ip=true -e stackproof_tcp_port=80
 
 lab: export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json
-lab: $(VENV)/ready ## Build the lab, or start it, or find that there is nothing to do
+lab: $(VENV)/ready ## Build the lab, or start it, or do nothing if it runs
 	$(call alone,$(PLAY) stackproof.lab.up)
 
 lab-status: $(VENV)/ready ## Say whether each service on each host is well
@@ -63,17 +64,17 @@ lab-status: $(VENV)/ready ## Say whether each service on each host is well
 lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as it was
 	$(call alone,$(PLAY) stackproof.lab.stop)
 
-lab-destroy: $(VENV)/ready ## Remove the lab and all it holds, but for the cached root file system
+lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-test: check docs browser lab ## All tests but those of soak and matrix, on a lab that is built first
+test: check docs browser lab ## All tests except those of soak and matrix, on a lab that is built first
 	$(ON_LAB) -m "not soak"
 	$(MOLECULE)
 
 molecule: lab ## The scenarios of Molecule, on the lab
 	$(MOLECULE)
 
-soak: lab ## What takes long or is repeated often: many runs at once, many killed, pairs against a bare script
+soak: lab ## Tests that take long or are repeated often: many runs at once, many killed, pairs against a bare script
 	$(ON_LAB) -m soak --capture=no
 	$(MAKE) --no-print-directory bench
 
@@ -119,8 +120,8 @@ browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermai
 	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install chromium npm; }
 	$(BIN)/pytest tests/browser
 
-importer: $(IMPORTER)/ready ## The tarballs: what they hold, what Galaxy says to them, and that they work installed
+importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed
 	$(IMPORTER)/bin/python tools/check-tarball
 
-clean: ## Remove what was made here, except a lab and the records of runs
+clean: ## Remove all that was made here, except a lab and the records of runs
 	rm -rf $(foreach venv,$(VENV) $(OLD) $(IMPORTER) $(SITE),$(venv) $(venv).lock) .cache .pytest_cache .ruff_cache .ansible

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks for secrets in a file, a tree or a tarball: those that are given, and what looks like one.
+"""Looks for secrets in a file, a tree or a tarball: known ones, and text that looks like one.
 
-What is found is said with its file and line, and never itself. The tests and tools/check-tarball use it.
+A finding has file and line, never the secret itself. The tests and tools/check-tarball use it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-# What a secret is called, and a value that somebody may have made by chance: long, with a digit, no expression, and no
-# UUID, by which libvirt and Ceph only name a secret.
+# The names of secrets, and random values: long, with a digit, not an expression, and not a UUID, which for libvirt and
+# Ceph is only the name of a secret.
 CALLED = rb"(?:pass(?:word|wd|phrase)|secret|hmac_keys?|api_key|admin_pass|adminPass|auth_token)"
 UUID = rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
 CHANCE = rb"(?!" + UUID + rb")(?=[A-Za-z_+/=.!%^*~-]*\d)[A-Za-z0-9_+/=.!%^*~-]{8,}"
@@ -39,7 +39,7 @@ PATTERNS = {
     "a password in a URL": rb"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@\"'<>{}$]+:[^\s/:@\"'<>{}$]+@[\w\[]",
 }  # fmt: skip
 GENERAL = {what: re.compile(pattern) for what, pattern in PATTERNS.items()}
-# What the repository has and is no secret
+# Findings in the repository that are not secrets
 OURS = [
     ("*test_secret_scan.py", "*", "they are planted, to be found"),
     ("*_cloud/test_connection.py", "a password in a URL", "made up, for a test that it is left out"),
@@ -50,9 +50,9 @@ OURS = [
     ("*hosts/compute2.jsonl", "a password", "the name of an object in the emulator, which has the secret"),
     ("*faults.py", "a key of Ceph", "made up, for a host that Ceph is to refuse"),
 ]
-# Shorter words are in everything.
+# Shorter words are in many files by chance.
 SHORTEST = 6
-# So much of one file is looked at, and so deep go archives in archives; what is beyond is said, not passed over.
+# The most bytes of a file, and the deepest archive in archives; a file beyond is reported.
 MOST, DEEPEST = 256 << 20, 4
 
 
@@ -73,7 +73,7 @@ class Scanner:
         self.known = {name: forms(secret) for name, secret in (known or {}).items() if len(secret) >= SHORTEST}
 
     def scan(self, place):
-        """All that is found in a file, below a folder, or in an archive, whatever else lies around it."""
+        """All findings in a file, below a folder, or in an archive."""
         place = Path(place)
         if not place.exists():
             raise FileNotFoundError(place)
@@ -88,7 +88,7 @@ class Scanner:
     def content(self, name, content, depth=0):
         if len(content) > MOST or depth > DEEPEST:
             return [Finding(name, 0, "not looked at: it is too large, or packed too often")]
-        # What is in an archive is looked at with the names that it has there.
+        # The files in an archive are scanned with their names in it.
         found = [] if is_archive(content) else list(self.lines(name, content))
         unpacked = unpack(content)
         if unpacked is not None:
@@ -97,7 +97,7 @@ class Scanner:
         return found
 
     def lines(self, name, content):
-        # A name may tell as much as what is in the file.
+        # The name of a file may hold a secret, too.
         for number, text in ((0, os.fsencode(name)), (None, content)):
             for what, pattern in [*GENERAL.items(), *self.known_in(text)]:
                 for match in pattern.finditer(text):
@@ -105,7 +105,7 @@ class Scanner:
                     yield Finding(name, line, what)
 
     def known_in(self, text):
-        """What finds each known secret that is there; whether it is there at all is looked for in a quicker way."""
+        """A pattern for each known secret in a text. Whether it is there at all is tested in a faster way."""
         for name, written in self.known.items():
             there = sorted((form for form in written if form in text), key=len, reverse=True)
             if there:
@@ -120,7 +120,7 @@ class Scanner:
 
     @property
     def unused(self):
-        """What is allowed and was not found: it would hide what comes there later."""
+        """Allowed findings that did not occur: they would hide later ones."""
         return [self.allowed[number] for number in range(len(self.allowed)) if number not in self.used]
 
 
@@ -135,7 +135,7 @@ def walk(folder):
 def forms(secret):
     """How a secret may be written: as it is, in JSON, in a URL, and in base64 wherever it begins there."""
     text = secret.encode()
-    # Of base64, only what does not depend on what stands before and behind.
+    # Of base64, only the part that does not depend on the text around it
     shifted = [base64.b64encode(b"\0" * shift + text)[(8 * shift + 5) // 6 : (8 * (shift + len(text))) // 6]
                for shift in range(3)]  # fmt: skip
     found = {text, json.dumps(secret)[1:-1].encode(), quote(secret, safe="").encode(), *shifted}
@@ -143,7 +143,7 @@ def forms(secret):
 
 
 def unpack(content):
-    """What is packed in a file, or None."""
+    """The unpacked content of a file, or None."""
     if content[:2] == b"\x1f\x8b":
         try:
             with gzip.open(io.BytesIO(content)) as stream:
@@ -158,7 +158,7 @@ def is_archive(content):
 
 
 def members(content):
-    """(name, content) of the files in an archive; of what is none, itself."""
+    """(name, content) of the files in an archive; any other content alone."""
     if not is_archive(content):
         return [("", content)]
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
@@ -166,7 +166,7 @@ def members(content):
 
 
 def known_of(lab):
-    """The secrets of a lab, by name; nothing where there is none. UUIDs name a secret and are none."""
+    """The secrets of a lab, by name. UUIDs name a secret and are not secrets themselves."""
     found = {}
     for name, which in (("secrets.yml", r"\w+"), ("clouds.yaml", "password")):
         path = Path(lab, name)

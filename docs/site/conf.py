@@ -30,7 +30,7 @@ include_patterns = [
 exclude_patterns = ["lab/collection/environment_variables.rst"]
 default_role = "any"
 
-# What names no language is a command line, or what one has printed.
+# A block without a language is a command line or its output.
 highlight_language = "text"
 # Headings of these levels can be linked to, as the pages do in their Markdown.
 myst_heading_anchors = 3

@@ -115,7 +115,7 @@ def test_a_host_that_was_switched_off_is_named_and_started_again(group, lab_host
     host = GROUPS[group][0]
     # A moment later, so that the command itself ends well.
     lab_hosts[host].check_output("systemd-run --on-active=1 systemctl poweroff")
-    named = f"{host}: the host could not be looked at"
+    named = f"{host}: the host could not be checked"
     until("the status names it", lambda: named in playbook("status").stdout, 60)
     # Its last processes may still be ending.
     begun = time.monotonic()

@@ -313,7 +313,7 @@ def blocks(text, language):
 
 
 def test_the_example_of_a_log_more_shows_a_step(tmp_path):
-    log, flow = blocks(section(read("evidence-sources"), "A log more"), "yaml")
+    log, flow = blocks(section(read("evidence-sources"), "Add a log"), "yaml")
     (tmp_path / "volume.yml").write_text(flow)
     loaded = flow_module.load(str(tmp_path / "volume.yml"))
     record = json.loads((RECORDED / "followed/run.json").read_text())

@@ -23,7 +23,7 @@ def tree_files(top):
 
 
 def file_mode(group, executable):
-    """What has a group of its own may hold secrets; what has not is for everybody on the host."""
+    """Files with a group of their own may hold secrets; others are for everybody on the host."""
     if group == "root":
         return "0755" if executable else "0644"
     return "0750" if executable else "0640"

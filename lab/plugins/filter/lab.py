@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters of the role lab: what a host carries, out of the table of components."""
+"""Filters of the role lab, mostly for the table of components."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ LISTS = ("backing", "units", "ports", "steps", "health")
 
 
 def carried(components, groups):
-    """What a host in these inventory groups carries, as one dictionary of lists.
+    """The lists of all components that a host in these inventory groups carries, as one dictionary.
 
-    A component counts when one of its groups is among the host's; with several, their lists are joined.
+    A component counts if one of its groups is among the host's; with several, their lists are joined.
     """
-    lists = {name: [] for name in ("trees",) + LISTS}
+    lists = {name: [] for name in ("trees", *LISTS)}
     for name, component in components.items():
         parts = [part for group, part in component["groups"].items() if group == "all" or group in groups]
         if parts and "group" in component:
@@ -31,7 +31,7 @@ def units(components):
         unit
         for component in components.values()
         for part in component["groups"].values()
-        for unit in part.get("backing", []) + part.get("units", [])
+        for unit in (*part.get("backing", []), *part.get("units", []))
         if "@" not in unit
     }
     return sorted(startable)
@@ -41,7 +41,7 @@ def restarts(components, groups, trees):
     """The units of a host whose component has a changed tree of files."""
     changed = {name: component for name, component in components.items() if name in trees}
     lists = carried(changed, groups)
-    return lists["backing"] + lists["units"]
+    return [*lists["backing"], *lists["units"]]
 
 
 def service_user(name, secrets):
@@ -62,18 +62,18 @@ def workers(binaries, groups):
 
 
 def unfinished(hosts, hostvars, result):
-    """The hosts that did not end a task well, by the name under which its result was registered."""
+    """The hosts on which a task failed or did not run, by the name of its registered result."""
     ended = {host: hostvars[host].get(result, {"failed": True}) for host in hosts}
     return [host for host, outcome in ended.items() if outcome.get("failed") or outcome.get("unreachable")]
 
 
 def problems(cloud, hosts, hostvars):
-    """What is not well, of the cloud and of its hosts, one sentence each."""
+    """All problems of the cloud and of its hosts, one sentence each."""
     sentences = list(cloud.get("problems", []))
     for host in hosts:
         health = hostvars[host].get("lab_health", {}) if host in hostvars else {}
-        found = health.get("problems", ["the host could not be looked at"])
-        sentences += [f"{host}: {problem}" for problem in found]
+        problems_of_host = health.get("problems", ["the host could not be checked"])
+        sentences += [f"{host}: {problem}" for problem in problems_of_host]
     return sentences
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the lab's own modules reach its cloud."""
+"""The connection of the lab's own modules to its cloud."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ except ImportError:
 
 
 def connect(config, cloud, timeout):
-    """A connection by this clouds.yaml alone: no other file and no variable of the environment counts."""
-    known = openstack.config.OpenStackConfig(config_files=[config], load_envvars=False)
-    return openstack.connection.Connection(config=known.get_one(cloud=cloud, api_timeout=timeout))
+    """A connection by this clouds.yaml alone; other files and the environment do not count."""
+    clouds = openstack.config.OpenStackConfig(config_files=[config], load_envvars=False)
+    return openstack.connection.Connection(config=clouds.get_one(cloud=cloud, api_timeout=timeout))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The containers that are the hosts of a lab: their files, their mounts, and how podman runs them."""
+"""The containers that are the hosts of a lab: their files, their mounts, and their life in podman."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Hosts:
 
     def inside(self, argv, check=True, timeout=120):
         """Run a command in the lab's mount namespace."""
-        return run(["nsenter", "--mount", "--target", str(self.keeper), "--"] + argv, check=check, timeout=timeout)
+        return run(["nsenter", "--mount", "--target", str(self.keeper), "--", *argv], check=check, timeout=timeout)
 
     def podman(self, argv, check=True, timeout=120):
         lab = self.lab
@@ -68,8 +68,8 @@ class Hosts:
                 f"CONTAINERS_STORAGE_CONF={lab.state}/storage.conf",
                 "podman",
                 f"--tmpdir={lab.run}/libpod",
-            ]
-            + argv,
+                *argv,
+            ],
             check=check,
             timeout=timeout,
         )
@@ -83,8 +83,8 @@ class Hosts:
     def running(self):
         if not self.keeper:
             return set()
-        found = json.loads(self.podman(["ps", "--format", "json"]).stdout or "[]")
-        return {name for container in found for name in container["Names"]}
+        containers = json.loads(self.podman(["ps", "--format", "json"]).stdout or "[]")
+        return {name for container in containers for name in container["Names"]}
 
     def hold(self, clone, rootfs):
         """Take the lab for this clone and start its keeper."""
@@ -97,7 +97,7 @@ class Hosts:
         if not self.keeper:
             process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
             self.keeper = process.pid
-            # Podman keeps what it believes of the running containers there, and none can be left.
+            # Podman keeps its state of running containers there, and none can be left.
             for name in ("libpod", "podman"):
                 with contextlib.suppress(FileNotFoundError):
                     shutil.rmtree(os.path.join(lab.run, name))
@@ -132,13 +132,13 @@ class Hosts:
             self.inside(["mount", "-t", "overlay", "overlay", "-o", options, merged])
 
     def make(self, host, rootfs, user, key, masked):
-        """Prepare a host that has never run. Repeatable, as it may have been broken off."""
+        """Prepare a host that has never run. It can be repeated after an interruption."""
         for part in ("upper", "work", "root"):
             os.makedirs(self.directory(host, part), exist_ok=True)
         self.mount(host, rootfs)
         root = self.directory(host, "root")
         units = os.path.join(root, "etc/systemd/system")
-        self.inside(["sh", "-c", 'cd "$0" && for unit; do ln -sfn /dev/null "$unit"; done', units] + masked)
+        self.inside(["sh", "-c", 'cd "$0" && for unit; do ln -sfn /dev/null "$unit"; done', units, *masked])
         key_file = f"{root}/etc/ssh/ssh_host_ed25519_key"
         self.inside(["rm", "-f", key_file])
         self.inside(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host, "-f", key_file])
@@ -158,7 +158,7 @@ class Hosts:
         limits = []
         for name, kind, most in (("nofile", resource.RLIMIT_NOFILE, 1 << 19), ("nproc", resource.RLIMIT_NPROC, 30000)):
             hard = resource.getrlimit(kind)[1]
-            # Podman would raise the limit, and not every root may.
+            # Podman would raise the limit, but not every root user may.
             limit = most if hard == resource.RLIM_INFINITY else min(hard, most)
             limits.append(f"--ulimit={name}={limit}:{limit}")
         self.podman(
@@ -171,19 +171,19 @@ class Hosts:
         )
 
     def going_down(self, hosts):
-        """Those that are being switched off at this moment."""
-        asked = {host: self.podman(["exec", host, "systemctl", "is-system-running"], check=False) for host in hosts}
-        return {host for host, done in asked.items() if done.stdout.strip() == "stopping"}
+        """The hosts that are being switched off at this moment."""
+        states = {host: self.podman(["exec", host, "systemctl", "is-system-running"], check=False) for host in hosts}
+        return {host for host, done in states.items() if done.stdout.strip() == "stopping"}
 
     def await_end(self, hosts):
         if hosts:
             self.podman(["wait", *sorted(hosts)], timeout=180)
 
     def stop(self, hosts):
-        """Stop in two steps: the first host carries the disks of the others, so it goes last."""
+        """Stop in two steps: the first host has the disks of the others, so it stops last."""
         for group in (hosts[1:], hosts[:1]):
             if group:
-                self.podman(["stop", "--time=60"] + group, timeout=180)
+                self.podman(["stop", "--time=60", *group], timeout=180)
 
     def release(self):
         """End the keeper, and with it every mount of the lab."""
@@ -204,13 +204,13 @@ def host_key(directory):
 
 
 def await_ssh(lab, hosts, timeout):
-    """Wait until each host greets on its ssh port, over the lab's own interface and no other way."""
+    """Wait until each host answers on its ssh port, over the lab's own interface alone."""
     deadline = time.monotonic() + timeout
     for index, host in enumerate(hosts):
         address = str(lab.host_address(index))
         route = json.loads(run(["ip", "-j", "route", "get", address]).stdout)[0]
         if route.get("dev") != f"{lab.name}-mgmt":
-            raise LabError(f"{address} is routed to {route.get('dev')} and not to the lab: nothing was sent")
+            raise LabError(f"{address} is routed to {route.get('dev')}, not to the lab: nothing was sent")
         while True:
             try:
                 with socket.create_connection((address, 22), timeout=2) as connection:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the lab's machine-level modules share: names, paths and how commands are run."""
+"""Names, paths and commands, for the lab's modules that work on the machine."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ RUN_ROOT = "/run/stackproof"
 
 
 class LabError(Exception):
-    """Something that the operator must know, said in one or two sentences."""
+    """A problem that the operator must know, in one or two sentences."""
 
 
 def run(argv, check=True, stdin=None, timeout=120):
-    """Run a command and return it finished; a failure names the command and what it said."""
+    """Run a command and return its result; a failure names the command and its output."""
     try:
         # run_command knows no time limit.
         # pylint: disable-next=ansible-bad-function
         done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
-    except FileNotFoundError as error:
-        raise LabError(f"the program {argv[0]} is not installed") from error
-    except OSError as error:
-        raise LabError(f"the program {argv[0]} cannot be run: {error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise LabError(f"{' '.join(argv)}: no end after {timeout} s") from error
+    except FileNotFoundError as exc:
+        raise LabError(f"the program {argv[0]} is not installed") from exc
+    except OSError as exc:
+        raise LabError(f"the program {argv[0]} cannot be run: {exc}") from exc
+    except subprocess.TimeoutExpired as exc:
+        raise LabError(f"{' '.join(argv)}: no end after {timeout} s") from exc
     if check and done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "nothing")[-1500:]
-        raise LabError(f"{' '.join(argv)}: exit status {done.returncode}, it said: {said}")
+        output = (done.stderr.strip() or done.stdout.strip() or "nothing")[-1500:]
+        raise LabError(f"{' '.join(argv)}: exit status {done.returncode}, it said: {output}")
     return done
 
 
 def start(argv, output=subprocess.DEVNULL):
-    """Start a command that the caller awaits later or not at all, in a session of its own."""
+    """Start a command in a session of its own. The caller awaits it later, or not at all."""
     # run_command would wait for its end.
     # pylint: disable-next=ansible-bad-function
     return subprocess.Popen(
@@ -56,7 +56,7 @@ def run_json(argv):
 
 
 def default_prefix(name):
-    """A /22 out of 10.64.0.0/10 that follows from the lab's name."""
+    """A /22 in 10.64.0.0/10 that follows from the lab's name."""
     slot = zlib.crc32(name.encode()) % (1 << 12)
     return str(ipaddress.ip_network((int(ipaddress.ip_address("10.64.0.0")) + (slot << 10), 22)))
 
@@ -72,10 +72,12 @@ class Lab:
         self.name = name
         try:
             self.prefix = ipaddress.ip_network(prefix or default_prefix(name))
-        except ValueError as error:
-            raise LabError(f"{error}: a lab takes an IPv4 /22, for example {default_prefix(name)}") from error
+        except ValueError as exc:
+            raise LabError(f"{exc}: a lab takes an IPv4 /22, for example {default_prefix(name)}") from exc
         if self.prefix.version != 4 or self.prefix.prefixlen != 22:
-            raise LabError(f"{prefix} is no IPv4 /22: a lab takes 1,024 addresses, for example {default_prefix(name)}")
+            raise LabError(
+                f"{prefix} is not an IPv4 /22: a lab takes 1,024 addresses, for example {default_prefix(name)}"
+            )
         self.management, self.external = list(self.prefix.subnets(new_prefix=24))[:2]
         self.state = os.path.join(STATE_ROOT, name)
         self.run = os.path.join(RUN_ROOT, name)
@@ -87,7 +89,7 @@ class Lab:
     def host_address(self, index):
         return self.management[11 + index]
 
-    # The machine's own address in both networks: high, out of the way of hosts and floating IPs.
+    # The machine's own address in both networks is above those of hosts and floating IPs.
     @property
     def machine_management(self):
         return self.management[254]
@@ -102,7 +104,7 @@ def namespaces():
 
 
 def start_time(pid):
-    """When a process started, in the kernel's ticks; None when there is none. Tells a reused pid from the old one."""
+    """When a process started, in the kernel's ticks, or None without one. It tells a reused pid from the old one."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
             return int(stat.read().rpartition(")")[2].split()[19])
@@ -111,16 +113,14 @@ def start_time(pid):
 
 
 def read_claim(lab):
-    """Who holds the lab: {clone, keeper, keeper_started, stopped}, or None."""
+    """The claim of the clone that holds the lab: {clone, keeper, keeper_started, stopped}, or None."""
     try:
         with open(os.path.join(lab.state, "claim.json"), encoding="utf-8") as claim:
             return json.load(claim)
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise LabError(
-            f"{lab.state}/claim.json cannot be read ({error}): remove the lab with make lab-destroy"
-        ) from error
+    except ValueError as exc:
+        raise LabError(f"{lab.state}/claim.json cannot be read ({exc}): remove the lab with make lab-destroy") from exc
 
 
 def write_claim(lab, claim):
@@ -131,7 +131,7 @@ def write_claim(lab, claim):
 
 
 def keeper_of(claim):
-    """The process id of the lab's keeper when it still lives."""
+    """The process id of the lab's keeper, if it still lives."""
     pid = (claim or {}).get("keeper")
     if pid and start_time(pid) == claim.get("keeper_started"):
         return pid
@@ -139,16 +139,16 @@ def keeper_of(claim):
 
 
 def check_claim(claim, clone, name, running):
-    """Another directory may hold the lab; only one whose hosts died may be taken over."""
+    """Why this clone may not use the lab. A lab of another clone may be taken over only if its hosts died."""
     if not claim or claim["clone"] == clone or not os.path.isdir(claim["clone"]):
         return
     if running:
         yield (
-            f"The lab {name!r} is held by {claim['clone']} and its hosts run. Build one of your own with "
-            f"make lab LAB_NAME=other, or end that one with make lab-destroy in {claim['clone']}."
+            f"The lab {name!r} is held by {claim['clone']}, and its hosts run. Build another lab with "
+            f"make lab LAB_NAME=other, or remove this one with make lab-destroy in {claim['clone']}."
         )
     elif claim.get("stopped"):
         yield (
-            f"The lab {name!r} is held by {claim['clone']}, where it was stopped to be started again. Build one of "
-            f"your own with make lab LAB_NAME=other, or remove that one with make lab-destroy in {claim['clone']}."
+            f"The lab {name!r} is held by {claim['clone']}, where it was stopped and can be started again. Build "
+            f"another lab with make lab LAB_NAME=other, or remove this one with make lab-destroy in {claim['clone']}."
         )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cloud
-short_description: What a new cloud needs before a user can boot an instance
+short_description: Fills a new cloud, so that a user can boot an instance
 version_added: 0.1.0
 description:
-  - Makes roles, domains, projects, users, the catalogue, flavors, volume types, the external network and images of a
-    lab in one process, and only those that are missing. What is there is left as it is.
+  - Makes the roles, domains, projects, users, catalogue, flavors, volume types, external network and images of a lab in
+    one process. It makes only those that are missing, and leaves the others as they are.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
@@ -41,7 +41,7 @@ options:
   users:
     description:
       - Users, as dictionaries with C(name), C(domain), C(project), C(roles) and C(password). A user without a password
-        must exist already, as one in a directory does.
+        must exist already, like a user in a directory.
     type: list
     elements: dict
     default: []
@@ -94,7 +94,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 made:
-  description: What was made, as kind and name.
+  description: The kind and name of each thing that was made.
   returned: success
   type: list
   elements: str
@@ -113,7 +113,7 @@ from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
 
 
 class Cloud:
-    """One connection, and a record of what was made with it."""
+    """One connection, and a list of all that was made with it."""
 
     def __init__(self, params):
         self.params = params
@@ -125,12 +125,12 @@ class Cloud:
 
     def ensure(self, kind, wanted, existing, create):
         """Create every wanted name that does not exist; return name to object for all."""
-        found = {item.name: item for item in existing}
+        items = {item.name: item for item in existing}
         for name in wanted:
-            if name not in found:
-                found[name] = create(name)
+            if name not in items:
+                items[name] = create(name)
                 self.note(kind, name)
-        return found
+        return items
 
     def identity(self):
         identity = self.connection.identity
@@ -155,7 +155,7 @@ class Cloud:
             self.user(user, domains[user["domain"]].id, projects[user["project"]], roles)
 
     def domain_config(self, domain, wanted):
-        """Tell Keystone where the users of a domain are. Passwords are never given back, so they are not compared."""
+        """Tell Keystone where the users of a domain are. It never returns passwords, so they are not compared."""
         if not wanted:
             return
         path = f"/domains/{domain.id}/config"
@@ -165,9 +165,9 @@ class Cloud:
             self.note("domain config", domain.name)
             return
         raise_from_response(have)
-        known = have.json()["config"]
+        config = have.json()["config"]
         differs = any(
-            str(known.get(group, {}).get(option)) != str(value)
+            str(config.get(group, {}).get(option)) != str(value)
             for group, options in wanted.items()
             for option, value in options.items()
             if option != "password"
@@ -246,7 +246,7 @@ class Cloud:
                     network_id=external.id,
                     ip_version=4,
                     cidr=wanted["cidr"],
-                    # Nothing beyond this network may be reached from the lab.
+                    # The lab must not reach anything beyond this network.
                     gateway_ip=None,
                     is_dhcp_enabled=False,
                     allocation_pools=[{"start": wanted["first"], "end": wanted["last"]}],
@@ -256,10 +256,10 @@ class Cloud:
     def image(self):
         service = self.connection.image
         for wanted in self.params["images"]:
-            found = list(service.images(name=wanted["name"]))
-            if any(image.status == "active" for image in found):
+            images = list(service.images(name=wanted["name"]))
+            if any(image.status == "active" for image in images):
                 continue
-            for image in found:
+            for image in images:
                 service.delete_image(image)
             image = service.post(
                 "/images",
@@ -281,7 +281,7 @@ class Cloud:
             self.note("image", wanted["name"])
 
 
-# Which options each part of the cloud serves, in the order in which the parts need each other.
+# The parts of the cloud with their options, in the order in which the parts need each other
 PARTS = {
     "identity": ("roles", "domains", "projects", "users"),
     "catalogue": ("services",),
@@ -325,12 +325,12 @@ def main():
     try:
         cloud = Cloud(module.params)
         for part, options in PARTS.items():
-            # A part that nothing is asked of may not run yet.
+            # A part without anything to make may not run yet.
             if any(module.params[option] for option in options):
                 retried(cloud, part, deadline)
-    except (*CLOUD_ERRORS, OSError) as error:
+    except (*CLOUD_ERRORS, OSError) as exc:
         module.fail_json(
-            msg=f"The cloud's {part} could not be set up within {module.params['timeout']} s: {error}",
+            msg=f"The cloud's {part} could not be set up within {module.params['timeout']} s: {exc}",
             made=cloud.made if cloud else [],
         )
     module.exit_json(changed=bool(cloud.made), made=cloud.made)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cloud_info
-short_description: Says whether the cloud of a lab is well
+short_description: Checks whether the cloud of a lab is well
 version_added: 0.1.0
 description:
-  - Asks every endpoint of the catalogue for an answer, and the cloud for its services and agents, and lists what is not
-    as it should be.
+  - Asks every endpoint of the catalogue for an answer, and the cloud for its services and agents, and lists all
+    problems.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
@@ -34,7 +34,7 @@ options:
     elements: str
     default: []
   timeout:
-    description: How long to wait until all is well, in seconds. With V(0) it looks once.
+    description: How long to wait until all is well, in seconds. With V(0) it checks once.
     type: int
     default: 0
 attributes:
@@ -55,7 +55,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 problems:
-  description: What is not well, one sentence each.
+  description: The problems, one sentence each.
   returned: success
   type: list
   elements: str
@@ -85,7 +85,7 @@ FRESH = 45
 
 
 def endpoints_of(connection):
-    """The public endpoints out of the token's catalogue."""
+    """The public endpoints in the token's catalogue."""
     catalogue = connection.session.auth.get_access(connection.session).service_catalog.catalog
     return [
         {"type": service["type"], "url": endpoint["url"]}
@@ -96,7 +96,7 @@ def endpoints_of(connection):
 
 
 def is_fresh(heartbeat, now):
-    """Whether a worker has reported itself lately: the services' own limits are longer than a restart of the lab."""
+    """Whether a worker has reported itself lately. The services' own limits are longer than a restart of the lab."""
     if not heartbeat:
         return False
     reported = datetime.fromisoformat(heartbeat).replace(tzinfo=UTC)
@@ -104,11 +104,11 @@ def is_fresh(heartbeat, now):
 
 
 def alive_workers(connection):
-    """(binary, host) of everything that has reported itself alive lately."""
+    """(binary, host) of all workers that have reported themselves alive lately."""
     now = datetime.now(UTC)
     reports = [(entry.binary, entry.host, entry.updated_at) for entry in connection.compute.services()]
     reports += [(entry.binary, entry.host, entry.last_heartbeat_at) for entry in connection.network.agents()]
-    # A volume service names its back end behind an @.
+    # A volume service has the name of its back end after an @.
     reports += [
         (entry.binary, entry.host.partition("@")[0], entry.updated_at) for entry in connection.block_storage.services()
     ]
@@ -116,7 +116,7 @@ def alive_workers(connection):
 
 
 def examine(connection, params):
-    """Everything that is not well, the endpoints, and the number of living workers."""
+    """The problems, the endpoints, and the number of living workers."""
     problems, endpoints, alive = [], [], set()
     try:
         endpoints = endpoints_of(connection)
@@ -130,14 +130,15 @@ def examine(connection, params):
         for worker in params["workers"]:
             if (worker["binary"], worker["host"]) not in alive:
                 problems.append(f"{worker['binary']} on {worker['host']} is not alive")
-        # Nova shows no hypervisor of a host that it has not put into a cell yet, and no instance can be built there.
-        built_on = {one.service_details["host"] for one in connection.compute.hypervisors(details=True)}
+        # Until Nova has put a host into a cell, it shows no hypervisor for it, and builds no instance there.
+        hypervisors = connection.compute.hypervisors(details=True)
+        in_cells = {hypervisor.service_details["host"] for hypervisor in hypervisors}
         computes = [worker["host"] for worker in params["workers"] if worker["binary"] == "nova-compute"]
-        problems += [f"{host} is in no cell of nova yet" for host in computes if host not in built_on]
+        problems += [f"{host} is in no cell of nova yet" for host in computes if host not in in_cells]
         active = {image.name for image in connection.image.images() if image.status == "active"}
         problems += [f"the image {name} is not active" for name in params["images"] if name not in active]
-    except CLOUD_ERRORS as error:
-        problems.append(f"the cloud does not answer: {error}")
+    except CLOUD_ERRORS as exc:
+        problems.append(f"the cloud does not answer: {exc}")
     return problems, endpoints, len(alive)
 
 
@@ -158,8 +159,8 @@ def main():
     deadline = time.monotonic() + params["timeout"]
     try:
         connection = connect(params["config"], params["cloud"], timeout=20)
-    except CLOUD_ERRORS as error:
-        module.fail_json(msg=f"{params['config']} cannot be used: {error}")
+    except CLOUD_ERRORS as exc:
+        module.fail_json(msg=f"{params['config']} cannot be used: {exc}")
     while True:
         problems, endpoints, workers = examine(connection, params)
         if not problems or time.monotonic() > deadline:

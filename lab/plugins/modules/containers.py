@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: containers
-short_description: The hosts of a lab, as containers that run systemd
+short_description: Makes the hosts of a lab, as containers that run systemd
 version_added: 0.1.0
 description:
-  - Makes, starts, stops and removes the containers of a lab. All share one read-only root file system; what a host
-    writes lies in a directory of its own and outlives the container, which is made anew at each start.
-  - Podman gets a storage, a run directory and a configuration of the lab's own, so that it never meets other
+  - Makes, starts, stops and removes the containers of a lab. All share one read-only root file system. The files that a
+    host writes are in a directory of its own. They outlive the container, which is made anew at each start.
+  - Podman gets a storage, a run directory and a configuration for the lab alone, so that it never touches other
     containers of the machine.
-  - All mounts of the lab live in a mount namespace of its own, held by one process (the keeper). There the lab also
-    has its own cgroup2 mount, because systemd refuses the older hierarchy that some machines have.
+  - All mounts of the lab are in a mount namespace of its own, held by one process (the keeper). There the lab also
+    has its own cgroup2 mount, because systemd refuses the older hierarchy of some machines.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
@@ -29,7 +29,7 @@ options:
     default: ''
   state:
     description:
-      - V(started) makes what is missing, starts it and waits until every host answers on its ssh port.
+      - V(started) makes and starts missing hosts, and waits until every host answers on its ssh port.
       - V(stopped) keeps all that the hosts have written. V(absent) keeps nothing.
     type: str
     choices: [started, stopped, absent]
@@ -40,10 +40,10 @@ options:
     elements: str
     default: []
   rootfs:
-    description: The root file system that the hosts share. Needed to start them.
+    description: The root file system that the hosts share. Required to start them.
     type: path
   clone:
-    description: The directory that holds the lab. Nobody may touch the lab for another one.
+    description: The directory that holds the lab. From another directory the lab cannot be changed.
     type: path
     required: true
   user:
@@ -55,7 +55,7 @@ options:
     type: str
     default: ''
   masked:
-    description: Units that must not start when a host first boots, because nothing is configured by then.
+    description: Units that must not start when a host first boots, because nothing is configured yet.
     type: list
     elements: str
     default: []
@@ -65,7 +65,7 @@ options:
     default: 90
 attributes:
   check_mode:
-    description: Says what it would do and does nothing.
+    description: Returns the changes and makes none.
     support: full
 """
 
@@ -118,11 +118,11 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
 
 
 def other_lab(made, names, claim, rootfs):
-    """Why the hosts that exist are not those that are asked for; empty when they are."""
+    """Why the existing hosts are not the requested ones; empty if they are."""
     if made - set(names):
-        return f"it was made with the hosts {', '.join(sorted(made))}, and now {', '.join(names)} are asked for"
+        return f"it was made with the hosts {', '.join(sorted(made))}, not with {', '.join(names)}"
     if made and claim["rootfs"] != rootfs:
-        return f"its hosts were made on {claim['rootfs']}, and now {rootfs} is asked for, with other packages"
+        return f"its hosts were made on {claim['rootfs']}, not on {rootfs}, which has other packages"
     return ""
 
 
@@ -150,8 +150,8 @@ def ensure_started(module, lab, hosts_of, result):
 
 def ensure_stopped(module, lab, hosts_of, result):
     asked, running = module.params["hosts"], hosts_of.running()
-    # Who asks for other hosts than there are must not leave one running without what holds its mounts.
-    names = [host for host in asked if host in running] + sorted(running - set(asked))
+    # Hosts that were not named are stopped as well: without the keeper they would lose their mounts.
+    names = [*(host for host in asked if host in running), *sorted(running - set(asked))]
     result["changed"] = bool(names or hosts_of.keeper)
     if module.check_mode or not hosts_of.claim:
         return
@@ -163,14 +163,14 @@ def ensure_stopped(module, lab, hosts_of, result):
 
 def ensure_absent(module, lab, hosts_of, result):
     result["changed"] = os.path.exists(lab.state) or os.path.exists(lab.run)
-    # The wires are still to be removed, and they were laid for these addresses.
+    # The wires are removed later, and they have these addresses.
     result["prefix"] = hosts_of.claim["prefix"] if hosts_of.claim else str(lab.prefix)
     if module.check_mode or not result["changed"]:
         return
     names = sorted(hosts_of.running())
     if names:
-        # Nothing of it is wanted any more, so nobody waits for an orderly end.
-        hosts_of.podman(["rm", "--force", "--time=0"] + names)
+        # Nothing of it is kept, so an orderly end is not needed.
+        hosts_of.podman(["rm", "--force", "--time=0", *names])
     hosts_of.release()
     for path in (lab.state, lab.run):
         if os.path.exists(path):
@@ -202,8 +202,8 @@ def main():
         for problem in check_claim(hosts.claim, module.params["clone"], lab.name, hosts.keeper is not None):
             raise LabError(problem)
         ensure[module.params["state"]](module, lab, hosts, result)
-    except LabError as error:
-        module.fail_json(msg=f"Hosts of the lab {module.params['name']}: {error}")
+    except LabError as exc:
+        module.fail_json(msg=f"Hosts of the lab {module.params['name']}: {exc}")
     module.exit_json(**result)
 
 

@@ -10,11 +10,11 @@ module: files
 short_description: Writes whole trees of configuration files in one task
 version_added: 0.1.0
 description:
-  - Renders every file below the named trees on the control node (those that end in C(.j2) as templates) and writes
-    what differs, each in one step. A file's place in the tree is its place on the host.
-  - Owner is root. In a tree with a group of its own the mode is C(0640), or C(0750) where the source is executable;
-    in one with the group V(root) it is C(0644) or C(0755).
-  - Meant for the role P(stackproof.lab.lab#role), whose some forty files would cost a task each otherwise.
+  - Renders every file below the named trees on the control node, those that end in C(.j2) as templates. It writes the
+    files that differ, each in one step. The path of a file in its tree is its path on the host.
+  - The owner is root. In a tree with a group of its own the mode is C(0640), or C(0750) if the source is executable. In
+    a tree with the group V(root) it is C(0644) or C(0755).
+  - Meant for the role P(stackproof.lab.lab#role), whose forty files would otherwise need a task each.
 author: stackproof contributors (@stackproof)
 options:
   source:
@@ -39,15 +39,15 @@ options:
     elements: dict
     suboptions:
       tree:
-        description: The tree that the file is from.
+        description: The tree of the file.
         type: str
         required: true
       path:
-        description: Where it is written.
+        description: Its path on the host.
         type: path
         required: true
       content:
-        description: What is written.
+        description: Its content.
         type: str
         required: true
       group:
@@ -60,7 +60,7 @@ options:
         required: true
 attributes:
   check_mode:
-    description: Says what it would write and writes nothing.
+    description: Returns the files that it would write, and writes nothing.
     support: full
 """
 
@@ -79,7 +79,7 @@ paths:
   type: list
   elements: str
 time:
-  description: When the first file was written, or would have been, in seconds since 1970 by the host's clock.
+  description: The time just before the first file was written, in seconds since 1970 by the host's clock.
   returned: success
   type: int
 trees:
@@ -153,8 +153,8 @@ def main():
                     trees.append(file["tree"])
                 if not module.check_mode:
                     write(file["path"], content, gid, mode)
-        except (OSError, KeyError) as error:
-            module.fail_json(msg=f"{file['path']} cannot be written: {error}")
+        except (OSError, KeyError) as exc:
+            module.fail_json(msg=f"{file['path']} cannot be written: {exc}")
     module.exit_json(changed=bool(paths), paths=paths, trees=trees, time=begun)
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: health_info
-short_description: Says whether a lab host is well
+short_description: Checks whether a lab host is well
 version_added: 0.1.0
 description:
-  - Looks at units, listening ports and commands that must succeed, and lists what is not as it should be.
+  - Checks units, listening ports and commands that must succeed, and lists all problems.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
@@ -20,7 +20,7 @@ options:
     elements: str
     default: []
   ports:
-    description: TCP ports on which something must listen.
+    description: TCP ports on which a program must listen.
     type: list
     elements: int
     default: []
@@ -30,7 +30,7 @@ options:
     elements: str
     default: []
   packages:
-    description: Packages whose versions are told.
+    description: Packages whose versions are returned.
     type: list
     elements: str
     default: []
@@ -41,7 +41,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Look at the storage host
+- name: Check the storage host
   stackproof.lab.health_info:
     units: [ceph-mon@a.service]
     ports: [6789]
@@ -50,16 +50,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 problems:
-  description: What is not well, one sentence each.
+  description: The problems, one sentence each.
   returned: success
   type: list
   elements: str
 versions:
-  description: Version of each package of O(packages), without what the distribution adds to it.
+  description: Upstream version of each package of O(packages), without the additions of the distribution.
   returned: success
   type: dict
 checked:
-  description: How many things were looked at.
+  description: The number of checks.
   returned: success
   type: int
 """
@@ -70,7 +70,7 @@ LISTEN = "0A"
 
 
 def parse_listening(text):
-    """Ports in state LISTEN, out of /proc/net/tcp or tcp6."""
+    """Ports in state LISTEN, from the text of /proc/net/tcp or tcp6."""
     rows = (line.split() for line in text.splitlines()[1:])
     return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == LISTEN}
 
@@ -106,7 +106,7 @@ def examine(module):
 
 
 def upstream(version):
-    """The upstream part of a Debian version: no epoch, no revision, no marks of repackaging."""
+    """The upstream part of a Debian version, without epoch, revision and marks of repackaging."""
     return version.partition(":")[2 if ":" in version else 0].partition("-")[0].partition("+")[0]
 
 
@@ -116,7 +116,7 @@ def versions(module):
     query = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *module.params["packages"]]
     code, out, err = module.run_command(query)
     if code != 0:
-        module.fail_json(msg=f"The versions of packages cannot be told: {err.strip()}")
+        module.fail_json(msg=f"The versions of packages cannot be read: {err.strip()}")
     return {name: upstream(version) for name, version in (line.split() for line in out.splitlines())}
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: network
-short_description: The wires of a lab
+short_description: Connects the hosts of a lab
 version_added: 0.1.0
 description:
   - Connects the hosts of a lab to each other and to the machine, with network namespaces and veth pairs.
-  - The two switches of a lab (management, and data with the external network) are bridges in a namespace of their
-    own, where no firewall and no forwarding rule of the machine applies. The machine has one interface in each.
-  - A route makes every address of the lab unreachable while its interfaces are missing, so that no packet for the lab
+  - The two switches of a lab (management, and data with the external network) are bridges in a namespace of their own.
+    No firewall and no forwarding rule of the machine applies there. The machine has one interface in each.
+  - While the interfaces are missing, a route makes every address of the lab unreachable, so that no packet for the lab
     can leave by another route.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
@@ -38,7 +38,7 @@ options:
     default: present
 attributes:
   check_mode:
-    description: Says what it would do and does nothing.
+    description: Returns the commands and runs none.
     support: full
 """
 
@@ -70,8 +70,9 @@ NETWORKS = ("mgmt", "data")
 
 
 def links(namespace=None):
-    """Interfaces of a namespace (of the machine without one): name to kernel's record."""
-    argv = ["ip", "-j"] + (["-n", namespace] if namespace else []) + ["address", "show"]
+    """Interfaces of a namespace (of the machine without one): name to the kernel's record."""
+    where = ["-n", namespace] if namespace else []
+    argv = ["ip", "-j", *where, "address", "show"]
     return {link["ifname"]: link for link in run_json(argv)}
 
 
@@ -94,26 +95,26 @@ def pair(lab, namespace, name, port, bridge, address, inside, ports):
         return []
     near = ["ip", "-n", namespace] if namespace else ["ip"]
     switch = ["ip", "-n", lab.switch]
-    commands = [near + ["link", "delete", name]] if link else []
+    commands = [[*near, "link", "delete", name]] if link else []
     commands += [
-        near + ["link", "add", name, "type", "veth", "peer", "name", port, "netns", lab.switch],
-        # A link-local address would make the kernel talk on wires that carry only what the lab says.
-        near + ["link", "set", name, "addrgenmode", "none"],
-        switch + ["link", "set", port, "addrgenmode", "none"],
-        switch + ["link", "set", port, "master", bridge, "up"],
+        [*near, "link", "add", name, "type", "veth", "peer", "name", port, "netns", lab.switch],
+        # With a link-local address the kernel would send packets of its own.
+        [*near, "link", "set", name, "addrgenmode", "none"],
+        [*switch, "link", "set", port, "addrgenmode", "none"],
+        [*switch, "link", "set", port, "master", bridge, "up"],
     ]
     if address:
-        commands.append(near + ["address", "add", address, "dev", name])
-    commands.append(near + ["link", "set", name, "up"])
+        commands.append([*near, "address", "add", address, "dev", name])
+    commands.append([*near, "link", "set", name, "up"])
     return commands
 
 
 def plan_present(lab, hosts, have_namespaces, links_of, guarded):
-    """The commands that are missing to a complete network. Pure: what is there comes as arguments."""
+    """The commands that are missing to a complete network. Pure: the present state comes as arguments."""
     commands = []
     if not guarded:
         commands.append(["ip", "route", "replace", "unreachable", str(lab.prefix)])
-    for namespace in [lab.switch] + [lab.namespace(host) for host in hosts]:
+    for namespace in [lab.switch, *map(lab.namespace, hosts)]:
         if namespace not in have_namespaces:
             commands += [
                 ["ip", "netns", "add", namespace],
@@ -134,7 +135,7 @@ def plan_present(lab, hosts, have_namespaces, links_of, guarded):
         made = pair(lab, None, name, f"{network}-machine", network, f"{address}/24", machine, ports)
         if made:
             # The userspace datapath at the other end does not complete checksums: TCP would hang.
-            commands += made + [["ethtool", "-K", name, "tx", "off"]]
+            commands += [*made, ["ethtool", "-K", name, "tx", "off"]]
     for index, host in enumerate(hosts):
         namespace = lab.namespace(host)
         inside = links_of(namespace)
@@ -185,8 +186,8 @@ def main():
         if not module.check_mode:
             for command in commands:
                 run(command)
-    except LabError as error:
-        module.fail_json(msg=f"Network of the lab {module.params['name']}: {error}")
+    except LabError as exc:
+        module.fail_json(msg=f"Network of the lab {module.params['name']}: {exc}")
     module.exit_json(changed=bool(commands), commands=[" ".join(command) for command in commands])
 
 

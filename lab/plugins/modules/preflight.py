@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Says whether a lab can be built here, before anything is
+short_description: Checks whether a lab can be built here, before anything is built
 version_added: 0.1.0
 description:
-  - Looks at the machine and at who holds the lab, changes nothing, and fails with every reason at once, each with what
-    to do about it.
+  - Checks the machine, and the directory that holds the lab. It changes nothing, and fails with every reason at once,
+    each with the remedy.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
@@ -24,15 +24,15 @@ options:
     type: str
     default: ''
   clone:
-    description: The directory that wants to hold the lab.
+    description: The directory that is to hold the lab.
     type: path
     required: true
   memory_gib:
-    description: Memory that must be available for a lab that does not run yet.
+    description: Memory that must be available if the lab does not run yet.
     type: float
     default: 10
   disk_gib:
-    description: Space that must be free for a lab that was not built yet.
+    description: Space that must be free if the lab was not built yet.
     type: float
     default: 14
 attributes:
@@ -42,7 +42,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Ask whether a lab can be built
+- name: Check whether a lab can be built
   stackproof.lab.preflight:
     name: lab
     clone: "{{ playbook_dir }}"
@@ -55,7 +55,7 @@ packages:
   type: list
   elements: str
 take_over:
-  description: The directory whose lab of this name died and must be removed first; empty for none.
+  description: The directory of a dead lab of this name, which must be removed first; empty if there is none.
   returned: success
   type: str
 management:
@@ -92,7 +92,7 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
 
 SYSTEMS = {"debian": ("12", "13"), "ubuntu": ("22.04", "24.04", "26.04")}
 
-# What the lab runs on the machine, and the package that brings it.
+# The programs that the lab runs on the machine, and their packages
 PROGRAMS = {
     "mmdebstrap": "mmdebstrap",
     "podman": "podman",
@@ -100,7 +100,7 @@ PROGRAMS = {
     "conmon": "conmon",
     "ip": "iproute2",
     "ethtool": "ethtool",
-    # whether a floating IP answers
+    # checks whether a floating IP answers
     "ping": "iputils-ping",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
@@ -132,8 +132,8 @@ def parse_meminfo(text):
 def check_system(os_release, machine):
     system, version = os_release.get("ID", "unknown"), os_release.get("VERSION_ID", "unknown")
     if version not in SYSTEMS.get(system, ()):
-        known = "; ".join(f"{name} {', '.join(versions)}" for name, versions in SYSTEMS.items())
-        yield f"This machine runs {system} {version}. The lab is made for {known}."
+        supported = "; ".join(f"{name} {', '.join(versions)}" for name, versions in SYSTEMS.items())
+        yield f"This machine runs {system} {version}. The lab is made for {supported}."
     if machine != "x86_64":
         yield f"This machine is a {machine}. The lab's guest and packages are for x86_64."
 
@@ -141,7 +141,7 @@ def check_system(os_release, machine):
 def check_memory(available, needed):
     if available < needed:
         yield (
-            f"{available:.1f} GiB of memory are available and the lab needs {needed:g}. Stop something large, "
+            f"{available:.1f} GiB of memory are available and the lab needs {needed:g}. Stop other programs, "
             "or use a machine with 16 GiB."
         )
 
@@ -152,7 +152,7 @@ def check_disk(free, needed, path):
 
 
 def foreign_networks(prefix, routes, own):
-    """What this machine reaches by other ways than the lab's: network to where. Default routes are no claim."""
+    """The networks that this machine reaches by other routes than the lab's, without default routes, and where."""
     networks = {}
     for route in routes:
         if route.get("dst", "default") == "default" or route.get("dev", "") in own:
@@ -164,12 +164,13 @@ def foreign_networks(prefix, routes, own):
 
 
 def check_overlap(prefix, routes, own):
-    """Nothing else of the machine may use an address of the lab."""
+    """No other network of the machine may use an address of the lab."""
     networks = foreign_networks(prefix, routes, own)
     candidates = (subnet for block in PRIVATE for subnet in ipaddress.ip_network(block).subnets(new_prefix=22))
     for network, way in networks.items():
         if prefix.overlaps(network):
-            free = next((one for one in candidates if not any(map(one.overlaps, networks))), "an IPv4 /22 of yours")
+            unused = (subnet for subnet in candidates if not any(map(subnet.overlaps, networks)))
+            free = next(unused, "an IPv4 /22 of yours")
             yield (
                 f"The lab's addresses {prefix} overlap with {network}, which this machine reaches through {way}. "
                 f"Choose others, for example: make lab LAB_PREFIX={free}"
@@ -181,7 +182,7 @@ def check_prefix(claim, clone, prefix):
     """A lab keeps the addresses that it was built with."""
     if claim and claim["clone"] == clone and claim["prefix"] != str(prefix):
         yield (
-            f"The lab was built with the addresses {claim['prefix']}, and now {prefix} is asked for. Use those, with "
+            f"The lab was built with the addresses {claim['prefix']}, not with {prefix}. Keep them with "
             f"LAB_PREFIX={claim['prefix']}, or make it anew: make lab-destroy lab"
         )
 
@@ -190,7 +191,7 @@ def check_rights():
     if os.geteuid() == 0:
         return
     if not shutil.which("sudo"):
-        yield "You are not root and there is no sudo. Run this as root, or install sudo and allow yourself to use it."
+        yield "You are not root and there is no sudo. Run this as root, or install sudo and configure it for your user."
     elif run(["sudo", "-n", "true"], check=False).returncode != 0:
         yield "You are not root and sudo asks for a password. Run sudo -v first, then this again."
 
@@ -200,11 +201,11 @@ def check_kernel():
         overlay = "overlay" in file.read()
     if not overlay and not os.path.exists(f"/lib/modules/{platform.release()}/kernel/fs/overlayfs"):
         yield (
-            "This kernel has no overlay file system, which the hosts of the lab share their packages with. "
+            "This kernel has no overlay file system, but the hosts of the lab need it to share their packages. "
             "Load the module overlay."
         )
     if not os.path.exists("/dev/net/tun"):
-        yield "There is no /dev/net/tun, which every guest of the lab needs. Load the module tun."
+        yield "There is no /dev/net/tun, but every guest of the lab needs it. Load the module tun."
 
 
 def missing_packages():
@@ -263,8 +264,8 @@ def main():
     )
     try:
         problems, facts = examine(module.params)
-    except (LabError, OSError, ValueError) as error:
-        module.fail_json(msg=f"This machine cannot be examined: {error}")
+    except (LabError, OSError, ValueError) as exc:
+        module.fail_json(msg=f"This machine cannot be examined: {exc}")
     if problems:
         module.fail_json(msg="The lab cannot be built here:\n" + "\n".join(f"- {problem}" for problem in problems))
     module.exit_json(changed=False, **facts)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: secrets
-short_description: The passwords and keys of a lab, made once
+short_description: Makes the passwords and keys of a lab once
 version_added: 0.1.0
 description:
-  - Keeps a YAML file of random secrets that only its owner may read. What is missing is added, what is there stays.
+  - Keeps a YAML file of random secrets that only its owner may read. Missing secrets are added, the others stay.
   - The secrets themselves are not returned.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
@@ -81,12 +81,12 @@ MAKERS = {
 
 def parse(text):
     """The file holds one 'name: "value"' per line, which is YAML too."""
-    found = {}
+    values = {}
     for line in text.splitlines():
         name, separator, value = line.partition(": ")
         if separator and not line.startswith("#"):
-            found[name] = value.strip('"')
-    return found
+            values[name] = value.strip('"')
+    return values
 
 
 def main():
@@ -102,16 +102,16 @@ def main():
     path = module.params["path"]
     try:
         with open(path, encoding="utf-8") as file:
-            known = parse(file.read())
+            values = parse(file.read())
     except FileNotFoundError:
-        known = {}
-    except OSError as error:
-        module.fail_json(msg=f"{path} cannot be read: {error}")
-    made = {name: maker() for kind, maker in MAKERS.items() for name in module.params[kind] if name not in known}
+        values = {}
+    except OSError as exc:
+        module.fail_json(msg=f"{path} cannot be read: {exc}")
+    made = {name: maker() for kind, maker in MAKERS.items() for name in module.params[kind] if name not in values}
     if made and not module.check_mode:
-        known.update(made)
+        values.update(made)
         lines = ["# Secrets of the lab. Made once; nothing reads them from anywhere else."]
-        lines += [f'{name}: "{value}"' for name, value in sorted(known.items())]
+        lines += [f'{name}: "{value}"' for name, value in sorted(values.items())]
         try:
             # A file that an interrupted run left behind may have another mode.
             with contextlib.suppress(FileNotFoundError):
@@ -120,8 +120,8 @@ def main():
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
             os.replace(path + ".new", path)
-        except OSError as error:
-            module.fail_json(msg=f"{path} cannot be written: {error}")
+        except OSError as exc:
+            module.fail_json(msg=f"{path} cannot be written: {exc}")
     changed = bool(made)
     if os.path.exists(path):
         changed = module.set_mode_if_different(path, 0o600, changed)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: steps
-short_description: Runs the one-time commands of a lab host, in parallel where their order allows
+short_description: Runs the one-time commands of a lab host, in parallel if their order allows it
 version_added: 0.1.0
 description:
-  - Each step is a shell command that is run once. A step that ended well is remembered on the host together with a
-    digest of its command and of the files in its RV(ignore:inputs); it is run again only when one of them changes.
-  - A step starts as soon as those in its C(after) have ended, with at most O(parallel) at a time.
+  - Each step is a shell command that is run once. A step that ended well is remembered on the host, together with a
+    digest of its command and of the files in its RV(ignore:inputs). It is run again only if one of them changes.
+  - A step starts as soon as the steps in its C(after) have ended, with at most O(parallel) at a time.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
@@ -23,15 +23,15 @@ options:
     required: true
     suboptions:
       name:
-        description: A name, which is also that of its log in C(/var/log/stackproof-lab).
+        description: The name of the step, and of its log in C(/var/log/stackproof-lab).
         type: str
         required: true
       run:
-        description: The command, for C(/bin/sh). Secrets belong into a file that it reads.
+        description: The command, for C(/bin/sh). Secrets belong in a file that it reads.
         type: str
         required: true
       user:
-        description: Who runs it.
+        description: The user that runs it.
         type: str
         default: root
       after:
@@ -45,7 +45,7 @@ options:
         elements: str
         default: []
   parallel:
-    description: How many steps run at a time.
+    description: How many steps run at the same time.
     type: int
     default: 2
   timeout:
@@ -54,7 +54,7 @@ options:
     default: 300
 attributes:
   check_mode:
-    description: Says which steps it would run and runs none.
+    description: Returns whether steps would run, and runs none.
     support: full
 """
 
@@ -68,7 +68,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 seconds:
-  description: How long each step took that was run.
+  description: How long each step took.
   returned: success
   type: dict
 """
@@ -88,7 +88,7 @@ LOGS = "/var/log/stackproof-lab"
 
 
 def digest(step):
-    """What a finished step is remembered by."""
+    """The digest by which a finished step is remembered."""
     total = hashlib.sha256(f"{step['user']}\n{step['run']}".encode())
     for path in step["inputs"]:
         with open(path, "rb") as file:
@@ -112,7 +112,7 @@ def ready(waiting, ended):
 
 @contextlib.contextmanager
 def alone(module, timeout):
-    """Let nobody else run steps here, after those of a playbook that was killed have come to their end."""
+    """Run steps alone on this host, after those of a killed playbook have ended."""
     deadline = time.monotonic() + timeout
     folder = os.open(DONE, os.O_RDONLY)
     try:
@@ -122,8 +122,8 @@ def alone(module, timeout):
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    why = f"Steps of an earlier playbook still run here after {timeout} s."
-                    module.fail_json(msg=f"{why} What they say is in {LOGS}. Then try again.")
+                    reason = f"Steps of an earlier playbook still run here after {timeout} s."
+                    module.fail_json(msg=f"{reason} Their logs are in {LOGS}. Try again when they have ended.")
             time.sleep(0.2)
         yield
     finally:
@@ -131,18 +131,18 @@ def alone(module, timeout):
 
 
 def undone(module, steps):
-    """The steps that are still to be done. What went into them is read before anything runs."""
+    """The steps that are still to be done. All inputs are read before anything runs."""
     try:
         return [step for step in steps if not is_done(step)]
-    except OSError as error:
-        module.fail_json(msg=f"An input of a step cannot be read: {error}")
+    except OSError as exc:
+        module.fail_json(msg=f"An input of a step cannot be read: {exc}")
 
 
 def launch(step):
     path = os.path.join(LOGS, step["name"] + ".log")
     argv = ["/bin/sh", "-ec", step["run"]]
     if step["user"] != "root":
-        argv = ["runuser", "-u", step["user"], "--"] + argv
+        argv = ["runuser", "-u", step["user"], "--", *argv]
     with open(path, "w", encoding="utf-8") as log:
         return start(argv, log)
 
@@ -165,9 +165,9 @@ def stop(process):
 
 
 def run_all(steps, ended, parallel, timeout):
-    """Run the steps; return the seconds of each that ended well, and why others did not.
+    """Run the steps; return the seconds of each that ended well, and the failures of the others.
 
-    After a failure nothing new is started, and what runs is awaited: it need not be done again then.
+    After a failure no step is started, and the running ones are awaited, so that they need not run again.
     """
     waiting, running, seconds, failures = list(steps), {}, {}, []
     while running or (waiting and not failures):
@@ -186,8 +186,8 @@ def run_all(steps, ended, parallel, timeout):
             if ran_out:
                 stop(process)
             if ran_out or process.returncode != 0:
-                why = f"no end after {took:.0f} s" if ran_out else f"exit status {process.returncode}"
-                failures.append(f"Step {name} failed, {why}. {step['run']}\nIt said: {last_words(name)}")
+                reason = f"no end after {took:.0f} s" if ran_out else f"exit status {process.returncode}"
+                failures.append(f"Step {name} failed, {reason}. {step['run']}\nIt said: {last_words(name)}")
                 continue
             remember(step)
             ended.add(name)
@@ -224,7 +224,7 @@ def main():
         for folder in (DONE, LOGS):
             os.makedirs(folder, mode=0o750, exist_ok=True)
         with alone(module, timeout):
-            # Those that were awaited may have done some of it.
+            # The steps of the killed playbook may have ended well.
             todo = undone(module, steps)
             ended = {step["name"] for step in steps} - {step["name"] for step in todo}
             seconds, failures = run_all(todo, ended, module.params["parallel"], timeout)

@@ -10,24 +10,25 @@ module: units
 short_description: Brings the systemd units of a lab host into their state, all at once
 version_added: 0.1.0
 description:
-  - Starts and enables the units that belong on a host, restarts those whose configuration changed, and masks those
-    that do not belong. Units start in parallel; a unit that fails at first (because what it needs is not up yet) has
-    until O(timeout) to recover, as systemd starts it again.
+  - Starts and enables the units that belong on a host, restarts those whose configuration has changed, and masks those
+    that do not belong there.
+  - Units start in parallel. A unit may fail at first, because another one that it needs is not up yet. Systemd starts
+    it again, and it has until O(timeout) to recover.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
 options:
   active:
-    description: Units that shall run and be enabled.
+    description: Units that must run and be enabled.
     type: list
     elements: str
     default: []
   startable:
-    description: Units that somebody else will start, and that must not be masked for it.
+    description: Units that will be started later, and that must not be masked.
     type: list
     elements: str
     default: []
   masked:
-    description: Units that shall neither run nor be startable.
+    description: Units that must neither run nor be startable.
     type: list
     elements: str
     default: []
@@ -48,7 +49,7 @@ options:
     default: 180
 attributes:
   check_mode:
-    description: Says what it would do and does nothing.
+    description: Returns the changes and makes none.
     support: full
 """
 
@@ -85,7 +86,7 @@ PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,InactiveExitTimest
 
 
 def parse_show(text):
-    """What systemctl show printed, as unit name to its properties."""
+    """The output of systemctl show, as unit name to its properties."""
     units = {}
     for block in text.strip().split("\n\n"):
         unit = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -96,7 +97,7 @@ def parse_show(text):
 
 def is_stale(unit, moment):
     """Whether a running unit may have read its configuration before a moment."""
-    # When it left the inactive state: a start may take long, and the configuration is read at its beginning.
+    # A start may take long, and reads the configuration at its beginning: so the end of the inactive state counts.
     since = unit.get("InactiveExitTimestamp", "").lstrip("@")
     return moment > 0 and (not since.isdigit() or int(since) <= moment)
 
@@ -123,14 +124,14 @@ class Systemctl:
 
 
 def await_active(module, systemctl, units):
-    """Wait for all units; return those that do not run in the end, with their state."""
+    """Wait for all units, and return those that still do not run, with their state."""
     deadline = time.monotonic() + module.params["timeout"]
     while True:
         shown = systemctl.show(units)
         waiting = [name for name in units if shown.get(name, {}).get("ActiveState") != "active"]
         if not waiting or time.monotonic() > deadline:
             return {name: shown.get(name, {}).get("ActiveState", "unknown") for name in waiting}
-        # A unit with a start limit stays failed when what it needs came up too late.
+        # A unit with a start limit stays failed if a unit that it needs came up too late.
         failed = [name for name in waiting if shown.get(name, {}).get("ActiveState") == "failed"]
         if failed:
             time.sleep(2)
@@ -158,8 +159,8 @@ def main():
     )
     systemctl = Systemctl(module)
     active = module.params["active"]
-    allowed = active + module.params["startable"]
-    before = systemctl.show(allowed + module.params["masked"])
+    allowed = [*active, *module.params["startable"]]
+    before = systemctl.show([*allowed, *module.params["masked"]])
 
     mask = [name for name in module.params["masked"] if before.get(name, {}).get("LoadState") not in ("masked", None)]
     unmask = [name for name in allowed if before.get(name, {}).get("LoadState") == "masked"]
@@ -187,8 +188,8 @@ def main():
     if not module.check_mode:
         dead = await_active(module, systemctl, active)
         if dead:
-            said = "\n".join(f"{name} is {state}. It said: {journal(module, name)}" for name, state in dead.items())
-            module.fail_json(msg=f"Not running after {module.params['timeout']} s:\n{said}")
+            states = "\n".join(f"{name} is {state}. It said: {journal(module, name)}" for name, state in dead.items())
+            module.fail_json(msg=f"Not running after {module.params['timeout']} s:\n{states}")
     module.exit_json(
         changed=bool(mask or unmask or enable or start or restart), started=start, restarted=restart, masked=mask
     )

@@ -113,5 +113,5 @@ def test_problems_name_their_host():
 
 def test_problems_of_hosts_that_were_not_looked_at():
     hostvars = {"a": {}, "b": {"lab_health": {"msg": "timeout"}}}
-    expected = [f"{host}: the host could not be looked at" for host in "abc"]
+    expected = [f"{host}: the host could not be checked" for host in "abc"]
     assert lab.problems({}, ["a", "b", "c"], hostvars) == expected

@@ -76,7 +76,7 @@ def test_places():
 
 @pytest.mark.parametrize("prefix", ["10.99.0.0/24", "10.96.0.0/16", "10.99.0.1", "fd00::/22"])
 def test_prefix_of_another_size(prefix):
-    with pytest.raises(LabError, match="is no IPv4 /22: .*, for example 10.71.16.0/22"):
+    with pytest.raises(LabError, match="is not an IPv4 /22: .*, for example 10.71.16.0/22"):
         Lab("lab", prefix)
 
 
@@ -186,7 +186,7 @@ def test_no_keeper(claim):
 
 @pytest.mark.parametrize(
     ("running", "stopped", "message"),
-    [(True, False, "its hosts run"), (False, True, "it was stopped to be started again")],
+    [(True, False, "its hosts run"), (False, True, "it was stopped and can be started again")],
 )
 def test_a_lab_that_another_directory_holds(tmp_path, running, stopped, message):
     (problem,) = check_claim({"clone": str(tmp_path), "stopped": stopped}, "/mine", "lab", running)

@@ -84,7 +84,7 @@ def test_memory():
     problem = only(module.check_memory(9.94, 10.0))
     assert "9.9 GiB" in problem
     assert "needs 10." in problem
-    assert "Stop something large, or use a machine with 16 GiB" in problem
+    assert "Stop other programs, or use a machine with 16 GiB" in problem
 
 
 def test_disk():

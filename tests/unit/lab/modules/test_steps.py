@@ -154,7 +154,7 @@ def test_steps_of_an_earlier_playbook_are_awaited_and_not_run_again(call, place,
 @pytest.mark.usefixtures("earlier")
 def test_steps_of_an_earlier_playbook_that_do_not_end_are_said(call, place):
     said = call(module, steps=[mark(place, "a")], timeout=1)["msg"]
-    assert said.startswith("Steps of an earlier playbook still run here after 1 s. What they say is in ")
+    assert said.startswith("Steps of an earlier playbook still run here after 1 s. Their logs are in ")
     assert order(place) == []
 
 
