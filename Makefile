@@ -21,7 +21,7 @@ SITE := $(CURDIR)/.venv-docs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and its dependencies print many warnings for their own developers.
-ON_LAB := env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
+ON_LAB := mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
   -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 # The lab stays, whatever the environment says. By default Molecule would share the folder of its state with other
 # clones.

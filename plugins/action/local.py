@@ -93,7 +93,7 @@ class Follower(threading.Thread):
         self._offset += len(whole)
         texts = []
         for text in whole.splitlines():
-            # What a full disk has torn is no line.
+            # A full disk may have cut a line off.
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 line = json.loads(text)
                 texts.append(f"{line['stage']}: {line['text']}")

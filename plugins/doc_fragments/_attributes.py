@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modules do in check mode. PRIVATE to the collection."""
+"""The behaviour of modules in check mode. PRIVATE to the collection."""
 
 from __future__ import annotations
 

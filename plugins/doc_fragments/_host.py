@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the documentation of the modules that read a host shares. PRIVATE to the collection."""
+"""Documentation that the modules which read a host share. PRIVATE to the collection."""
 
 from __future__ import annotations
 

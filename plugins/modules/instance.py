@@ -125,7 +125,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, failed_stage
 
-# What is asked of a cloud that has just failed must not keep its user waiting: so long for all together. Each request
+# Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
 PATIENCE = 5
 DOING = "asking what the hosts should show"
@@ -168,7 +168,7 @@ def look(askers, module, run):
 
 
 def look_at_agents(askers, module, run):
-    """What an administrator is told of the services and agents of a cloud that failed; what is not is a warning."""
+    """The services and agents of a cloud that failed, as an administrator sees them; a missing answer is a warning."""
     if not (has_failed(run) and module.params["admin_cloud"]):
         return []
     agents, unread = ask_or_warn(module, lambda: agents_module.look(askers.admin)) or ([], [])
@@ -178,7 +178,7 @@ def look_at_agents(askers, module, run):
 
 
 def look_at_others(askers, module, run):
-    """What an administrator is told of other boots at the time of this one; logs tell less, and will do."""
+    """Other boots at the time of this one, as an administrator sees them. Without one the logs say enough."""
     if not (run and run.resource("server") and module.params["admin_cloud"]):
         return None
     since = parse(run.record["started"]) - timedelta(seconds=rivals.RIVALRY)
@@ -196,14 +196,14 @@ def ask_or_warn(module, ask):
 
 
 def explained(exc, doing):
-    """A failure as an error; what cannot be understood of an answer is no defect of ours."""
+    """A failure as an error; an answer that is not understood is not a defect of ours."""
     if isinstance(exc, STRANGE) and not isinstance(exc, (*CLOUD_ERRORS, OSError)):
         return StageError("strange", f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}").record
     return explain(exc, doing)
 
 
 def look_or_file_why_not(askers, module, run):
-    """What the API says. A run goes on without it, to its cleanup, but says so."""
+    """The instance by the API. A run goes on without it, to its cleanup, but says so."""
     try:
         return look(askers, module, run)
     except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 from . import log_formats
 from .host import UnreadError
@@ -35,7 +36,9 @@ def read(host, part, sources, word, since):
             continue
         failures.append(None)
         zone = zone or zone_of(host)
-        lines += [line for line in (parse_line(text, since, zone) for text in output.splitlines()) if line]
+        # A line without a year is taken to be near this time: without a begin, near now.
+        near = since or time.time()
+        lines += [line for line in (parse_line(text, near, zone) for text in output.splitlines()) if line]
     if failures and all(failures) and not sources.get("journals"):
         raise failures[0]
     return sorted((line for line in lines if line["at"] >= since - line["resolution_s"]), key=lambda line: line["at"])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a flow may be at most, whoever wrote it: so that a file of a stranger's costs neither memory nor time."""
+"""The limits of a flow file, so that a stranger's file costs neither memory nor time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ except ImportError:
 # Characters of a file and of an expression; the largest of the collection's own has 54 thousand.
 LONGEST_FILE, LONGEST_EXPRESSION = 1 << 20, 2000
 MOST_STEPS, MOST_VALUES = 1000, 100000
-# What lies in something that lies in something
+# Levels of lists and dictionaries in each other
 DEEPEST = 20
 
 

@@ -187,3 +187,12 @@ def test_a_line_of_a_file_has_a_time_and_the_rest(text, at, resolution, rest):
 @pytest.mark.parametrize("text", ["", "word", "00:01:40 a[1]: b", "-- more"])
 def test_a_line_without_a_time_is_none(lines, text):
     assert lines(FILE, grep=text + "\n") == []
+
+
+def test_without_a_begin_a_line_without_a_year_is_of_the_last_months(lines):
+    """A module that is asked by hand need not be told since when."""
+    written = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(days=3)
+    month = "JanFebMarAprMayJunJulAugSepOctNovDec"[written.month * 3 - 3 : written.month * 3]
+    text = f"{month} {written.day:2d} {written:%H:%M:%S} dnsmasq-dhcp[1]: a word"
+    (line,) = lines(FILE, since=0, **{LOG: text})
+    assert line["at"] == written.timestamp()
