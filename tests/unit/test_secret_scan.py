@@ -27,6 +27,7 @@ PARTS = (
     "plugins",
     "roles",
     "tests/recorded",
+    "tests/recorder",
     "tests/unit",
     "tests/lab",
     "tests/bench",
