@@ -9,10 +9,11 @@ import json
 import subprocess
 from datetime import datetime
 
-from recorder.making import WHOLE, lines, old, pretty
-from recorder.thinning import fewer_polls, only_flow
 from runs_under_test import environment
 from tree import ROOT
+
+from recorder.making import WHOLE, lines, old, pretty
+from recorder.thinning import fewer_polls, only_flow
 
 HOST = "compute2"
 ADMIN = {"cloud": "lab", "admin_cloud": "lab-admin"}

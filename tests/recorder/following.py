@@ -19,7 +19,7 @@ LONG = 5
 
 
 class Following:
-    """of_old: how an id or time of the old recording is called today. answers: pairs (new, old) of what was answered."""
+    """of_old: gives a text of the old recording with what its ids and times are today."""
 
     def __init__(self, of_old):
         self.of_old, self.answers, self.long = of_old, [], {}

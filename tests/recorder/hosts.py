@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the API and the hosts of the lab say of one instance.
 
-Which commands are asked is in the recordings themselves: each is asked again. To have one more recorded, add a line with
-its words, in the ids of the recording.
+Which commands are asked is in the recordings themselves: each is asked again. To have one more recorded, add a line
+with its words, in the ids of the recording.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import re
 import shlex
 from typing import NamedTuple
 
+from runs_under_test import play
+
 from recorder.following import Following
 from recorder.making import ask, lab_host, lines, old, old_lines, pretty
 from recorder.names import Names, same_ids
 from recorder.rewriting import Rewriting
 from recorder.times import Shift
-from runs_under_test import play
 
 HOST, NETWORK, STORAGE = "compute2", "network1", "storage1"
 # With this version Nova shows what a flavor has.
@@ -44,7 +45,10 @@ FILES = {
     "storage1": Asked(STORAGE),
     "storage1-odd": Asked(STORAGE),
 }
-SHOW = "NRestarts,ExecMainStatus,Id,LoadState,ActiveState,FreezerState,SubState,UnitFileState,StateChangeTimestampMonotonic"
+SHOW = (
+    "NRestarts,ExecMainStatus,Id,LoadState,ActiveState,FreezerState,SubState,UnitFileState,"
+    "StateChangeTimestampMonotonic"
+)
 
 
 def hosts(making):
@@ -126,7 +130,8 @@ def prefix(user):
 
 def end_of_dhcp(making, network):
     """The processes of a network end, as on a host where the agent was stopped; the agent starts them again."""
-    making.lab.run(NETWORK, f"pkill --full '/{network}/'; pkill --full '/{network}.conf'; sleep 1")
+    # The brackets keep the command from finding itself.
+    making.lab.run(NETWORK, f"pkill --full '[/]{network}/'; pkill --full '[/]{network}.conf'; sleep 1")
 
 
 def units_of(host):

@@ -15,9 +15,10 @@ import secret_scan
 import testinfra
 from breaking import Lab
 from lab_under_test import DIRECTORY, HOSTS, INVENTORY, connect, until
-from recorder.rewriting import Rewriting
 from runs_under_test import environment, verify
 from tree import RECORDED
+
+from recorder.rewriting import Rewriting
 
 WHOLE = ("-i", str(INVENTORY))
 
