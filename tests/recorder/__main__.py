@@ -9,13 +9,15 @@ import signal
 import sys
 import tempfile
 
-from recorder import followed, hosts
+from recorder import failed, followed, hosts, runs
 from recorder.making import Making
 
 PARTS = {
     "followed": followed.followed,
     "pages": followed.pages,
     "hosts": hosts.hosts,
+    "runs": runs.runs,
+    "failed": failed.failed,
 }
 
 

@@ -15,7 +15,7 @@ TOKEN = re.compile(r"[0-9A-Za-z]+")
 # What a command can have out of an answer
 ANSWERED = re.compile(r"(?<![0-9A-Za-z-])(?:[0-9a-f]{10,16}|\d+)(?![0-9A-Za-z-])")
 # Shorter ones are in too much that means something else: they keep their new form in the recording.
-LONG = 5
+LONG = 4
 
 
 class Following:
@@ -27,17 +27,25 @@ class Following:
     def words(self, words):
         return [ANSWERED.sub(self._today, self.of_old(word)) for word in words]
 
-    def answered(self, new, old):
-        self.answers.append((TOKEN.findall(new), TOKEN.findall(self.of_old(old))))
+    def answered(self, words, new, old):
+        new, old = TOKEN.findall(new), TOKEN.findall(self.of_old(old))
+        if "pgrep" in words:  # what follows the number is as long as the process's words
+            new, old = new[:1], old[:1]
+        if len(new) == len(old):
+            self.answers.insert(0, (new, old))
+        if "pgrep" in words and new and old:
+            self._same(new[0], old[0])
 
     def _today(self, match):
         for new, old in self.answers:
-            if match[0] in old and len(new) > old.index(match[0]):
-                found = new[old.index(match[0])]
-                if len(found) >= LONG:
-                    self.long[found] = match[0]
-                return found
+            if match[0] in old:
+                return self._same(new[old.index(match[0])], match[0])
         return match[0]
+
+    def _same(self, new, old):
+        if len(new) >= LONG and new != old:
+            self.long[new] = old
+        return new
 
     def as_before(self, text):
         """A new text in which the long ones are called as in the old recording."""

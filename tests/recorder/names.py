@@ -19,16 +19,18 @@ ID = re.compile(
     (?P<uuid>(?<![0-9a-f]){UUID}(?![0-9a-f]))
     | (?P<hash>(?<![0-9a-f])(?:[0-9a-f]{{32}}|[0-9a-f]{{56}})(?![0-9a-f]))
     | (?P<run>\b\d{{8}}-\d{{6}}-[0-9a-f]{{6}}\b)
-    | (?P<mac>(?<![0-9a-f:])(?:[0-9a-f]{{2}}:){{5}}[0-9a-f]{{2}}(?![0-9a-f:]))
+    | (?P<named>(?<=\bhost-)\d{{1,3}}(?:-\d{{1,3}}){{3}}\b)
+    | (?P<mac>(?:(?<=\b01:)|(?<![0-9a-f:]))(?:[0-9a-f]{{2}}:){{5}}[0-9a-f]{{2}}(?![0-9a-f:]))
     | (?P<address>(?<![\d.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\d.]))
     | (?P<domain>\binstance-[0-9a-f]{{8}}\b)
     | (?P<device>(?<=[a-z-])[0-9a-f]{{8}}-[0-9a-f]{{2}}(?![0-9a-f-]))
     """,
     re.VERBOSE,
 )
+ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
 NUMBER = re.compile(r"\d+")
 # By which fields parts of a list are the same thing in both recordings, the k-th of one to the k-th of the other
-TELLING = ("stage", "kind", "host", "method", "service", "path", "check", "binary", "event", "for", "words")
+TELLING = ("stage", "kind", "host", "method", "service", "path", "check", "binary", "event", "for", "device_owner")
 # Names of devices have the beginning of the port's id.
 OF_DEVICE = 11
 
@@ -99,6 +101,8 @@ class Names:
             return
         self.known[new] = old
         self._given.add(old)
+        if ADDRESS.fullmatch(new):
+            self.add(new.replace(".", "-"), old.replace(".", "-"))
         if re.fullmatch(UUID, new):
             self.add(new[:OF_DEVICE], old[:OF_DEVICE])
             self.add(new.replace("-", ""), old.replace("-", ""))

@@ -18,7 +18,7 @@ SECRETS = [
     re.compile(r"(?<![A-Za-z0-9+/])AQ[A-Za-z0-9+/]{36}=="),
     re.compile(r"(?i)(?<=x-instance-id-signature: )[0-9a-f]+"),
     re.compile(r"(?<=\{SHA256\})[0-9a-f]{64}"),
-    re.compile(r"(?<=://)[^\s/:@\"'<>{}$]+:[^\s/:@\"'<>{}$]+(?=@)"),
+    re.compile(r"(?<=://)[^\s/:@\"'<>{}$]*:[^\s/:@\"'<>{}$]+(?=@[\w\[])"),
     re.compile(r"(?i)(?:(?<=password=)|(?<=password\": \")|(?<=\"secret\": \"))[^\s\"',}]+"),
     # The emulator has its disks' keys on its command line, encrypted.
     re.compile(r'(?<="data":")[A-Za-z0-9+/=]+(?=","keyid")|(?<="iv":")[A-Za-z0-9+/=]+(?=")'),

@@ -50,8 +50,10 @@ class Shift:
 
     def number(self, value):
         """Seconds since 1970, where they are near; any other number as it is."""
-        far = isinstance(value, bool) or not 0 < value < 4e9
-        return value if far or not self.is_near(EPOCH + timedelta(seconds=value)) else value + self.by.total_seconds()
+        if isinstance(value, bool) or not 0 < value < 4e9 or not self.is_near(EPOCH + timedelta(seconds=value)):
+            return value
+        by = int(self.by.total_seconds())
+        return value + by if isinstance(value, int) else round(value + by, 6)
 
     def text(self, text):
         return TIME.sub(self._written, text)
