@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 
-from recorder import failed, followed, hosts, runs
+from recorder import cloud, failed, followed, hosts, runs
 from recorder.making import Making
 
 PARTS = {
@@ -18,6 +18,7 @@ PARTS = {
     "hosts": hosts.hosts,
     "runs": runs.runs,
     "failed": failed.failed,
+    "cloud": cloud.cloud,
 }
 
 
