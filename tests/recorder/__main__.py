@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 
-from recorder import cloud, failed, followed, hosts, runs
+from recorder import cloud, failed, followed, hosts, queue, runs, spans
 from recorder.making import Making
 
 PARTS = {
@@ -18,6 +18,8 @@ PARTS = {
     "hosts": hosts.hosts,
     "runs": runs.runs,
     "failed": failed.failed,
+    "queue": queue.queue,
+    "spans": spans.spans,
     "cloud": cloud.cloud,
 }
 

@@ -12,19 +12,11 @@ from fault_runs import hosts_now, run_with
 from faults import FAULTS
 from tree import RECORDED
 
+from recorder.judged import judged
 from recorder.making import old, pretty
 from recorder.names import Names, same_ids
 from recorder.rewriting import Rewriting
 from recorder.times import Shift
-
-# The flow whose steps are judged
-JUDGED = "modern"
-TRUTH = ("stage", "components", "hosts", "steps")
-STAGE = ("stage", "status", "started", "error")
-DETAILS = ("token", "reason", "guest")
-HOST = ("host", "groups", "status", "unread")
-SERVER = ("id", "host", "host_id")
-
 
 # A line of the boot has the number of the client's request and Nova's own.
 REQUESTS = re.compile(r"\[(req-[0-9a-f-]{36}) (req-[0-9a-f-]{36}) ")
@@ -39,7 +31,7 @@ def failed(making):
 def file_run(making, fault, outcome):
     """Called while the fault is there still."""
     record, path = outcome.record, f"failed/{fault.name}.json"
-    found, before = judged(record, fault), old(path)
+    found, before = judged(record, fault.name, fault.truth), old(path)
     shift = Shift(record["started"], before["record"]["started"])
     names = Names(same_ids(found["record"], before["record"]))
     making.write(path, pretty(Rewriting(names, shift, making.secrets)(found)))
@@ -47,38 +39,6 @@ def file_run(making, fault, outcome):
     if folder.exists():
         _services, logs = hosts_now(making.lab, record)
         file_logs(making, logs, record, folder, Rewriting(names, shift, making.secrets))
-
-
-def judged(record, fault):
-    """What the judge reads of a run."""
-    (flow,) = (one for one in record["flows"] if one["name"] == JUDGED)
-    return {
-        "fault": fault.name,
-        "truth": {name: value for name, value in fault.truth.items() if name in TRUTH},
-        "record": {
-            "started": record["started"],
-            "stages": [{**part(one, STAGE), "calls": [], "details": part(one["details"], DETAILS)}
-                       for one in record["stages"]],
-            "hosts": [{**part(one, HOST), "facts": facts_of(one["facts"])} for one in record["hosts"]],
-            "agents": record["agents"],
-            "errors": record["errors"],
-            "instance": {"server": part(record["instance"]["server"], SERVER)} if record["instance"] else None,
-        },
-        "steps": {step["id"]: [step["status"], step["at"], step["host"]] for step in flow["steps"]},
-    }  # fmt: skip
-
-
-def part(whole, names):
-    return {name: whole[name] for name in names if name in whole}
-
-
-def facts_of(facts):
-    found = part(facts, ("names", "services"))
-    if facts.get("ceph"):
-        found["ceph"] = part(facts["ceph"], ("health", "osds"))
-    if facts.get("domain"):
-        found["domain"] = part(facts["domain"], ("uuid",))
-    return found
 
 
 def file_logs(making, logs, record, folder, rewrite):

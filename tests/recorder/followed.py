@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-from datetime import datetime
 
 from runs_under_test import environment
 from tree import ROOT
 
 from recorder.making import WHOLE, lines, old, pretty
-from recorder.thinning import fewer_polls, only_flow
+from recorder.thinning import as_the_run_read, before_it_was_followed, fewer_polls, only_flow, rows
 
 HOST = "compute2"
 ADMIN = {"cloud": "lab", "admin_cloud": "lab-admin"}
@@ -32,12 +31,6 @@ def followed(making):
     making.write("followed/logs.jsonl", lines(rewrite(rows(logs)), sort_keys=True, separators=(",", ":")))
 
 
-def before_it_was_followed(record):
-    """As a run is before its flows, and as one who is no administrator knows nothing of other boots."""
-    later = {"logs", "errors", "other_boots", "agents"}
-    return {**{name: value for name, value in record.items() if name not in later}, "flows": []}
-
-
 def logs_of(making, run):
     """What the logs of each host have of a finished run, by host."""
     answers = making.work / "answers"
@@ -47,32 +40,6 @@ def logs_of(making, run):
     subprocess.run(command, env=environment(), check=True)
     found = {path.stem: json.loads(path.read_text()) for path in sorted(answers.glob("*.json"))}
     return {host: {**answer, "events": json.loads(answer["events"])} for host, answer in found.items()}
-
-
-def as_the_run_read(record, logs):
-    """Without what was logged since the run itself has read the logs, as when it removed what it had made.
-
-    Nor with errors that are of no boot: the lab's computes differ with placement now and then.
-    """
-    finished = datetime.fromisoformat(record["evidence"]["finished"]).timestamp()
-    until = {host["host"]: finished + (host["clock_offset_s"] or 0) for host in record["hosts"]}
-    return {
-        host: {**answer, "events": [event for event in answer["events"] if is_ours(event, until[host])]}
-        for host, answer in logs.items()
-    }
-
-
-def is_ours(event, until):
-    return event["at"] <= until and (event["kind"] != "error" or event["keys"])
-
-
-def rows(logs):
-    """A line for each host, and one for each of its events."""
-    found = []
-    for host, answer in logs.items():
-        found.append({"host": host, "addresses": answer["addresses"], "sources": answer["sources"]})
-        found += [{"host": host, "event": event} for event in answer["events"]]
-    return found
 
 
 def pages(making):

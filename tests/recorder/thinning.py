@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 # So many of the same request that follow each other stay, at the beginning and at the end.
 FIRST, LAST = 2, 3
 
@@ -30,3 +32,35 @@ def question(call):
 
 def only_flow(record, name):
     return {**record, "flows": [flow for flow in record["flows"] if flow["name"] == name]}
+
+
+def before_it_was_followed(record):
+    """As a run is before its flows, and as one who is no administrator knows nothing of other boots."""
+    later = {"logs", "errors", "other_boots", "agents"}
+    return {**{name: value for name, value in record.items() if name not in later}, "flows": []}
+
+
+def as_the_run_read(record, logs):
+    """Without what was logged since the run itself has read the logs, as when it removed what it had made.
+
+    Nor with errors that are of no boot: the lab's computes differ with placement now and then.
+    """
+    finished = datetime.fromisoformat(record["evidence"]["finished"]).timestamp()
+    until = {host["host"]: finished + (host["clock_offset_s"] or 0) for host in record["hosts"]}
+    return {
+        host: {**answer, "events": [event for event in answer["events"] if is_ours(event, until[host])]}
+        for host, answer in logs.items()
+    }
+
+
+def is_ours(event, until):
+    return event["at"] <= until and (event["kind"] != "error" or event["keys"])
+
+
+def rows(logs):
+    """A line for each host, and one for each of its events."""
+    found = []
+    for host, answer in logs.items():
+        found.append({"host": host, "addresses": answer["addresses"], "sources": answer["sources"]})
+        found += [{"host": host, "event": event} for event in answer["events"]]
+    return found
