@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 
-from recorder import cloud, failed, followed, hosts, queue, runs, spans
+from recorder import cloud, commands, failed, followed, hosts, queue, runs, spans
 from recorder.making import Making
 
 PARTS = {
@@ -21,6 +21,7 @@ PARTS = {
     "queue": queue.queue,
     "spans": spans.spans,
     "cloud": cloud.cloud,
+    "commands": commands.commands,
 }
 
 

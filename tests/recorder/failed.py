@@ -16,6 +16,7 @@ from recorder.judged import judged
 from recorder.making import old, pretty
 from recorder.names import Names, same_ids
 from recorder.rewriting import Rewriting
+from recorder.thinning import fewer_alike
 from recorder.times import Shift
 
 # A line of the boot has the number of the client's request and Nova's own.
@@ -54,4 +55,4 @@ def file_logs(making, logs, record, folder, rewrite):
         rewrite.names.add(*(text.removeprefix("req-") for text in pair))
     for (host, path), found in lines.items():
         if found:
-            making.write(f"diagnosed/{folder.name}/{host}{path}", rewrite.text("".join(found)))
+            making.write(f"diagnosed/{folder.name}/{host}{path}", rewrite.text("".join(fewer_alike(found))))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from recorder.names import blank
+
 # So many of the same request that follow each other stay, at the beginning and at the end.
 FIRST, LAST = 2, 3
 
@@ -28,6 +30,17 @@ def few(calls):
 
 def question(call):
     return call["method"], call["service"], call["path"], call["status"]
+
+
+def fewer_alike(lines):
+    """Without most of the lines that differ from others in ids and numbers alone."""
+    seen, kept = {}, []
+    for line in lines:
+        form = blank(line)
+        seen[form] = seen.get(form, 0) + 1
+        if seen[form] <= FIRST + LAST:
+            kept.append(line)
+    return kept
 
 
 def only_flow(record, name):

@@ -12,7 +12,7 @@ import secret_scan
 from recorder.following import Following
 from recorder.names import Names
 from recorder.rewriting import MASK, Rewriting
-from recorder.thinning import fewer_polls, only_flow
+from recorder.thinning import fewer_alike, fewer_polls, only_flow
 from recorder.times import Shift
 
 RUN, BEFORE = "20261202-120304-3f9a1c", "20261121-065105-bdb5f5"
@@ -84,6 +84,11 @@ def test_most_of_many_polls_are_left_out():
     assert record["made"] == 5
     few = [call("/b", number) for number in range(5)]
     assert fewer_polls({"stages": [{"calls": few}]})["stages"][0]["calls"] == few
+
+
+def test_most_of_the_lines_that_say_the_same_are_left_out():
+    polls = [f"17:00:{number:02d} GET /servers/{number:032x}: 200\n" for number in range(20)]
+    assert fewer_alike(["a\n", *polls, "b\n"]) == ["a\n", *polls[:5], "b\n"]
 
 
 def test_one_flow_stays():

@@ -4,9 +4,7 @@
 """Who broke runs that failed in a real cloud, where it was known who did; and what is said where less is known.
 
 recorded/failed has of each run what is judged, and the truth: the stage, components, hosts and steps of the fault that
-was made. The services of conductor-* and scheduler-stopped were read beside their runs, which did not read them yet;
-that of osd-stopped did not see services of templates that are stopped. How steps follow each other is taken from the
-flow of today.
+was made. How steps follow each other is taken from the flow of today.
 """
 
 from __future__ import annotations
@@ -73,8 +71,7 @@ def test_who_broke_a_real_run_is_named(name):
     truth, found = FAILED[name]["truth"], verdict_module.judge(run_of(name))
     assert (found["result"], found["stage"]) == ("fail", truth["stage"])
     assert found["component"] in truth["components"]
-    # Where the one that broke was not seen on any host, none is guessed.
-    assert found["host"] in (truth["hosts"] if name != "osd-stopped" else [None])
+    assert found["host"] in truth["hosts"]
     assert found["step"] in truth["steps"]
     assert found["component"] + (f" on {found['host']} " if found["host"] else " ") in found["reason"]
     assert found["evidence"]
