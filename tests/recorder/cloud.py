@@ -41,11 +41,13 @@ CONSOLE = "consoles/probe.txt"
 
 
 def cloud(making):
+    before = old_lines("cloud/answers.jsonl")
+    start = next(number for number, line in enumerate(before) if line["name"] == ITSELF)
     with kept_run(making) as outcome:
-        before = old_lines("cloud/answers.jsonl")
-        start = next(number for number, line in enumerate(before) if line["name"] == ITSELF)
-        found = of_run(making, outcome, before[:start]) + of_itself(making, outcome, before[start:])
-        making.write("cloud/answers.jsonl", lines(found))
+        found = of_run(making, outcome, before[:start])
+    # Nothing is made any more.
+    found += of_itself(making, outcome, before[start:])
+    making.write("cloud/answers.jsonl", lines(found))
 
 
 @contextlib.contextmanager
@@ -62,13 +64,12 @@ def kept_run(making):
 def of_run(making, outcome, before):
     record, path_of = outcome.record, {line["name"]: line["path"].split("/") for line in before}
     made = {one["kind"]: one["id"] for stage in record["stages"] for one in stage["resources"]}
-    details = {stage["stage"]: stage["details"] for stage in record["stages"]}
     server = json.loads(next(line["text"] for line in before if line["name"] == "server"))["server"]
     names = Names([
         (record["run_id"], re.search(r"\d{8}-\d{6}-[0-9a-f]{6}", server["name"])[0]),
         *((made[kind], path_of[name][-1]) for name, kind in SHOWN.items()),
-        (plain(details["boot"]["request_id"]), plain(path_of["actions"][-1])),
-        (details["auth"]["project_id"], path_of["volume"][2]),
+        (plain(action_of(record)), plain(path_of["actions"][-1])),
+        (project_of(record), path_of["volume"][2]),
     ])  # fmt: skip
     asked = ask_all(making, before, names, made["server"])
     console = making.member.compute.get_server_console_output(made["server"])["output"]
@@ -83,12 +84,21 @@ def of_run(making, outcome, before):
 
 def of_itself(making, outcome, before):
     """The moment is that at which a compute was last heard."""
-    project = next(one["details"]["project_id"] for one in outcome.record["stages"] if one["stage"] == "auth")
     was = next(re.search(r"[0-9a-f]{32}", line["path"])[0] for line in before if line["name"] == "cinder services")
-    names = Names([(project, was)])
+    names = Names([(project_of(outcome.record), was)])
     asked = ask_all(making, before, names)
     rewrite = Rewriting(names, Shift(heard(asked), heard(before)), making.secrets)
     return [rewrite(one) for one in asked]
+
+
+def project_of(record):
+    return next(stage["details"]["project_id"] for stage in record["stages"] if stage["stage"] == "auth")
+
+
+def action_of(record):
+    """The path by which the run itself has asked what Nova did."""
+    paths = [call["path"] for stage in record["stages"] for call in stage["calls"]]
+    return next(path for path in paths if "/os-instance-actions/" in path).rpartition("/")[2]
 
 
 def plain(request):

@@ -31,27 +31,36 @@ def ids_of(record):
     return {instance["server"]["id"], boot, *(port["id"] for port in instance["ports"])}
 
 
-def form(frame, ids):
+def bodies_of(frames):
+    """All that belongs to a message, by its number: the replies name what the question does not."""
+    bodies = {}
+    for frame in frames:
+        number = identity(message_of(frame))
+        bodies[number] = bodies.get(number, "") + frame["body"]
+    return bodies
+
+
+def form(frame, ids, bodies):
     """By what a message is the same in two recordings."""
-    return blank(frame["key"]), message_of(frame).get("method"), sum(text in frame["body"] for text in ids)
+    message = message_of(frame)
+    about = bodies.get(identity(message), "")
+    return blank(frame["key"]), message.get("method"), sum(text in about for text in ids)
 
 
 def like(before, frames, ids_before, ids):
     """Of each call and cast of the old recording one of today, with what belongs to it, in the order of time."""
-    taken, found = set(), []
+    frames = sorted(frames, key=lambda frame: frame["at"])
+    taken, bodies, bodies_before = set(), bodies_of(frames), bodies_of(before)
     for was in before:
-        wanted = form(was, ids_before)
+        wanted = form(was, ids_before, bodies_before)
         if not wanted[0].startswith("publish") or not wanted[1]:
             continue
         for frame in frames:
             number = identity(message_of(frame))
-            if number and number not in taken and form(frame, ids) == wanted:
+            if number and number not in taken and form(frame, ids, bodies) == wanted:
                 taken.add(number)
                 break
-    for frame in frames:
-        if identity(message_of(frame)) in taken:
-            found.append(frame)
-    return sorted(found, key=lambda frame: frame["at"])
+    return [frame for frame in frames if identity(message_of(frame)) in taken]
 
 
 def planted(frame):

@@ -23,6 +23,7 @@ ID = re.compile(
     | (?P<mac>(?:(?<=\b01:)|(?<![0-9a-f:]))(?:[0-9a-f]{{2}}:){{5}}[0-9a-f]{{2}}(?![0-9a-f:]))
     | (?P<address>(?<![\d.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\d.]))
     | (?P<domain>\binstance-[0-9a-f]{{8}}\b)
+    | (?P<serial>(?<![0-9a-f-])[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{2}}-[0-9a-f](?![0-9a-f-]))
     | (?P<device>(?<=[a-z-])[0-9a-f]{{8}}-[0-9a-f]{{2}}(?![0-9a-f-]))
     """,
     re.VERBOSE,
@@ -31,8 +32,8 @@ ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
 NUMBER = re.compile(r"\d+")
 # By which fields parts of a list are the same thing in both recordings, the k-th of one to the k-th of the other
 TELLING = ("stage", "kind", "host", "method", "service", "path", "check", "binary", "event", "for", "device_owner")
-# Names of devices have the beginning of the port's id.
-OF_DEVICE = 11
+# Names of devices have the beginning of the port's id, serial numbers of disks that of the volume's.
+SHORTER = (11, 20)
 
 
 def blank(text):
@@ -104,7 +105,8 @@ class Names:
         if ADDRESS.fullmatch(new):
             self.add(new.replace(".", "-"), old.replace(".", "-"))
         if re.fullmatch(UUID, new):
-            self.add(new[:OF_DEVICE], old[:OF_DEVICE])
+            for length in SHORTER:
+                self.add(new[:length], old[:length])
             self.add(new.replace("-", ""), old.replace("-", ""))
 
     def text(self, text):

@@ -13,18 +13,25 @@ from recorder.names import blank
 PASSED = ("query", "params", "args", "kwargs", "result")
 PLANTED = "planted"
 # So many spans of the same form stay below one other.
-MOST = 5
+MOST = 3
+# Neutron's own functions are hundreds: each stays once in a report, or where it leads to something else.
+INNER = "neutron.db"
 
 
-def fewer_spans(node):
+def fewer_spans(node, known=None):
     """Without most of the spans that look like others below the same one."""
-    seen, kept = {}, []
+    seen, kept, known = {}, [], set() if known is None else known
     for child in sorted(node["children"], key=lambda one: one["info"]["started"]):
         form = json.dumps([child["info"]["name"], child["info"].get("service"), *forms(child["info"])])
         seen[form] = seen.get(form, 0) + 1
-        if seen[form] <= MOST:
-            kept.append(fewer_spans(child))
+        if seen[form] <= MOST and (tells(child) or form not in known):
+            known.add(form)
+            kept.append(fewer_spans(child, known))
     return {**node, "children": kept}
+
+
+def tells(node):
+    return node["info"]["name"] != INNER or any(map(tells, node["children"]))
 
 
 def forms(info):

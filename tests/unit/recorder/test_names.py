@@ -48,6 +48,7 @@ def test_an_id_without_a_place_keeps_its_own(names):
 
 def test_what_is_made_of_an_id_follows_it(names):
     assert names.text(f"tap{NEW[3][:11]} qvo{NEW[3][:11]}") == f"tap{OLD[3][:11]} qvo{OLD[3][:11]}"
+    assert names.text(f'"serial": "{NEW[1][:20]}"') == f'"serial": "{OLD[1][:20]}"'
     assert names.text(NEW[1].replace("-", "")) == OLD[1].replace("-", "")
     assert names.text("host-10-0-0-7.openstacklocal") == "host-10-0-0-3.openstacklocal"
 

@@ -11,7 +11,7 @@ import random
 import pytest
 from recorder.judged import judged
 from recorder.messages import ids_of, like, message_of, planted
-from recorder.reports import MOST, fewer_spans
+from recorder.reports import INNER, MOST, fewer_spans
 from recorder.reports import planted as planted_report
 from recorder.thinning import as_the_run_read, before_it_was_followed, rows
 from tree import RECORDED
@@ -68,6 +68,14 @@ def test_most_of_equal_spans_are_left_out_and_the_first_stay():
     )
     assert [one["info"]["started"] for one in found["children"]] == [*range(1, MOST + 1), 30]
     assert [one["info"]["started"] for one in found["children"][-1]["children"]] == [31]
+
+
+def test_inner_functions_stay_once_or_where_they_lead_to_something_else():
+    inner = {"info": {"name": INNER, "started": 1}, "children": []}
+    outer = {"info": {"name": INNER, "started": 2}, "children": [inner, span(3, "/x")]}
+    found = fewer_spans({"info": {"name": "total"}, "children": [inner, outer, inner]})
+    assert [top["info"]["started"] for top in found["children"]] == [1, 2]
+    assert [[one["info"]["started"] for one in top["children"]] for top in found["children"]] == [[], [3]]
 
 
 def test_what_was_passed_is_replaced_in_a_report():
