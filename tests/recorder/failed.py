@@ -53,6 +53,7 @@ def file_logs(making, logs, record, folder, rewrite):
     before = (folder / "controller1/var/log/nova/nova-conductor.log").read_text()
     for pair in zip(REQUESTS.search("".join(lines[conductor])).groups(), REQUESTS.search(before).groups()):
         rewrite.names.add(*(text.removeprefix("req-") for text in pair))
+    making.clear(f"diagnosed/{folder.name}")
     for (host, path), found in lines.items():
         if found:
             making.write(f"diagnosed/{folder.name}/{host}{path}", rewrite.text("".join(fewer_alike(found))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -54,6 +55,10 @@ class Making:
 
     def rewriting(self, new, old):
         return Rewriting.of(new, old, self.secrets)
+
+    def clear(self, path):
+        """Remove a folder of recordings, whose files have other names each time."""
+        shutil.rmtree(self.target / path, ignore_errors=True)
 
     def write(self, path, text):
         """Write a recording, but none with a secret."""
