@@ -1,8 +1,8 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak bench check lab lab-status lab-stop lab-destroy lint docs docs-lint sanity sanity-2.19 unit \
-  unit-2.19 matrix browser importer clean
+.PHONY: help demo test molecule soak bench recordings check lab lab-status lab-stop lab-destroy lint docs docs-lint sanity \
+  sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
@@ -84,6 +84,10 @@ bench: lab ## How much longer verify takes than a bare script, and what log line
 	PATH="$(BIN):$$PATH" python tests/bench/log_lines.py
 	PATH="$(BIN):$$PATH" python tests/bench/firehose.py lab $(LAB_DIRECTORY)/inventory.yml controller1 10
 	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
+
+recordings: lab ## Make the recorded evidence of the unit tests anew: PART=hosts for a part, RECORDINGS=folder
+	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \
+	  $(or $(RECORDINGS),tests/recorded) $(PART)
 
 check: ## The fast part of the tests, without a lab
 	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity sanity-2.19 importer lint docs-lint

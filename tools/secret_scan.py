@@ -36,12 +36,14 @@ PATTERNS = {
     "a token in a header": rb"(?i)\bx-(?:auth|subject|service)-token\b" + IS + rb"(?!\{SHA256\})[A-Za-z0-9_.-]{12,}",
     "a signature in a header": rb"(?i)\bx-trace-hmac\b" + IS + rb"[0-9a-f]{40}",
     "a password": rb"(?i)(?<![A-Za-z0-9])(?:[a-z0-9]+_)*" + CALLED + IS + CHANCE + rb"(?![\w(\[{])",
-    "a password in a URL": rb"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@\"'<>{}$]+:[^\s/:@\"'<>{}$]+@[\w\[]",
+    "a password in a URL": rb"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@\"'<>{}$]*:[^\s/:@\"'<>{}$]+@[\w\[]",
 }  # fmt: skip
 GENERAL = {what: re.compile(pattern) for what, pattern in PATTERNS.items()}
 # Findings in the repository that are not secrets
 OURS = [
     ("*test_secret_scan.py", "*", "they are planted, to be found"),
+    ("*recorder/test_rewriting.py", "*", "they are planted, to be taken out"),
+    ("*test_span_info.py", "a password in a URL", "made up, for a test that it is not told"),
     ("*_cloud/test_connection.py", "a password in a URL", "made up, for a test that it is left out"),
     ("*test_log_errors.py", "a password", "made up, for a test that it stays on its host"),
     ("*test_log_files.py", "a password", "made up, for a test that it stays on its host"),

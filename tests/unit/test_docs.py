@@ -249,15 +249,18 @@ def questions(text):
 
 @pytest.fixture(scope="module")
 def records():
-    """What was recorded of runs, and of it one that was followed, and one with a limit and a host that was not read."""
+    """What was recorded of runs, and of it one that was followed, and one with a limit, an error and a lost host."""
     runs = [run.read_record(path) for path in sorted((RECORDED / "runs").iterdir())]
     judged = [json.loads(path.read_text())["record"] for path in sorted((RECORDED / "failed").glob("*.json"))]
     followed = json.loads((RECORDED / "followed/run.json").read_text())
     (page,) = [run.read_record(path) for path in (RECORDED / "pages").iterdir()]
+    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "keyed": True,
+             "exception": "oslo_messaging.exceptions.MessagingTimeout", "at": page["started"], "count": 1}  # fmt: skip
     limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
     limited = {
         **page,
         "thresholds": thresholds.apply_limits(limits, page),
+        "errors": [error],
         "logs": SOURCES["log"].account({"compute1": {"msg": "no ssh"}}),
         "hosts": [{**page["hosts"][0], "status": "unreachable", "reason": "no ssh"}],
     }

@@ -28,6 +28,7 @@ PARTS = (
     "plugins",
     "roles",
     "tests/recorded",
+    "tests/recorder",
     "tests/unit",
     "tests/lab",
     "tests/bench",
@@ -51,6 +52,7 @@ PLANTED = [
     ("a password", "hmac_keys = SECRET_KEY_1"),
     ("a password in a URL", "connection = mysql+pymysql://nova:sesame@10.0.0.1/nova"),
     ("a password in a URL", "transport_url = rabbit://openstack:sesame@10.0.0.1:5672/"),
+    ("a password in a URL", "connection_string = redis://:sesame@10.0.0.1:6379"),
 ]
 HARMLESS = [
     "password = params['password']",

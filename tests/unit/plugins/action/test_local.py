@@ -78,6 +78,7 @@ def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follo
         time.sleep(0.005)
     follower.end()
     assert [one["text"] for one in boot][0] == "looking for the flavor"
+    assert re.fullmatch(r"ok after \d+\.\d s", boot[-1]["text"])
     assert screen.texts == [
         "boot: looking for the flavor",
         "boot: making the server",
@@ -87,7 +88,7 @@ def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follo
         "boot: waiting for the server to be active: BUILD, block_device_mapping, no state",
         "boot: waiting for the server to be active: BUILD, spawning, no state",
         "boot: waiting for the server to be active: ACTIVE, running",
-        "boot: ok after 13.9 s",
+        f"boot: {boot[-1]['text']}",
     ]
     assert all(re.match(r" +\d+\.\d s  ", one.text) for one in screen.shown)
     assert all(one.newline and not one.screen_only for one in screen.shown)

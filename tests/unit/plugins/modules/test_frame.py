@@ -22,7 +22,7 @@ AT = {"run_dir": "/nowhere"}
 BROKEN = {
     "bundle_info": ({"directory": "/nowhere", "services": [], "flows": []}, "modules.bundle_info", "read"),
     "cleanup": (AT, "modules.cleanup", "chosen_runs"),
-    "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "put_on_file"),
+    "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "file"),
     "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "as_record"),
     "evidence_info": ({"parts": [], "platform": {}}, "module_utils._collect.host_facts", "read"),
     "flow": ({**AT, "flows": [FLOW]}, "module_utils._match.flow", "load"),

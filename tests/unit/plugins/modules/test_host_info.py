@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
+from recorded_hosts import printed
 
 UUID, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, MAC, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "fa:16:3e:2d:9a:e3", 1795258881
@@ -41,7 +43,8 @@ def test_the_domain(on):
 
 
 def test_the_port_in_open_vswitch(on):
-    assert on("compute2", "ovs_port_info", port=PORT)["interface"]["tag"] == 41
+    (row,) = json.loads(printed("compute2", "find Port"))["data"]
+    assert [on("compute2", "ovs_port_info", port=PORT)["interface"]["tag"]] == row
 
 
 def test_the_images(on):

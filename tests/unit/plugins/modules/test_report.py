@@ -81,6 +81,8 @@ def test_a_failure_need_not_fail_the_module(call, unfinished):
 
 def test_a_breached_limit_fails_the_run(call, unfinished):
     run = unfinished(PASSED)
+    run.stage("boot")["duration_s"] = 13.885464
+    run.save()
     limits = [
         {"name": "boot", "query": "stages[?stage=='boot'] | [0].duration_s", "max": 1},
         {"name": "whole", "query": "duration_s", "max": 1e9},

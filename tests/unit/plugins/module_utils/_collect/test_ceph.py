@@ -9,11 +9,14 @@ import json
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import ceph
+from recorded_hosts import printed
 
 ROOT = "8585247f-547f-46d6-8c03-334064b2be45_disk"
 VOLUME = "volume-c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
 IMAGE = "c3510181-0439-45e7-9bf9-3834d50ac9cb"
 FEATURES = ["layering", "exclusive-lock", "object-map", "fast-diff", "deep-flatten"]
+INFOS = [json.loads(printed("storage1", f"info {image}")) for image in (f"vms/{ROOT}", f"volumes/{VOLUME}")]
+GROUPS = [json.loads(printed("storage1", f"osd map {pool}"))["pgid"] for pool in ("vms", "volumes")]
 IMAGES = [
     {
         "pool": "vms",
@@ -21,11 +24,11 @@ IMAGES = [
         "exists": True,
         "size": 1073741824,
         "features": FEATURES,
-        "created": "Sat Nov 21 11:01:31 2026",
+        "created": INFOS[0]["create_timestamp"],
         "parent": f"images/{IMAGE}@snap",
         "watchers": ["10.71.16.15"],
         "snapshots": [],
-        "header": {"object": "rbd_header.241ad7f09e7f", "pg": "3.0", "acting": [0]},
+        "header": {"object": "rbd_header.241ad7f09e7f", "pg": GROUPS[0], "acting": [0]},
     },
     {
         "pool": "volumes",
@@ -33,11 +36,11 @@ IMAGES = [
         "exists": True,
         "size": 1073741824,
         "features": FEATURES,
-        "created": "Sat Nov 21 11:01:20 2026",
+        "created": INFOS[1]["create_timestamp"],
         "parent": None,
         "watchers": ["10.71.16.15"],
         "snapshots": [],
-        "header": {"object": "rbd_header.23c692f5aeb6", "pg": "2.5", "acting": [0]},
+        "header": {"object": "rbd_header.23c692f5aeb6", "pg": GROUPS[1], "acting": [0]},
     },
 ]
 # As ceph health --format json shows them: a muted check stays in the list.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import dnsmasq
+from recorded_hosts import printed, second
 
 NETWORK, MAC = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "fa:16:3e:2d:9a:e3"
 SUBNET, ADDRESS = "tag:subnet-d654e239-ceea-413b-bd06-c6c2d1b45599", "192.168.222.230"
@@ -14,6 +15,8 @@ STATES = ["/var/lib/neutron/dhcp"]
 SOURCES = {"journals": ["dnsmasq-dhcp"], "files": ["/var/log/neutron/dnsmasq.log", "/var/log/syslog"]}
 ROUTES = "169.254.169.254/32,192.168.222.2,0.0.0.0/0,192.168.222.1"
 TALK = [("DISCOVER", None), ("OFFER", ADDRESS), ("REQUEST", ADDRESS), ("ACK", ADDRESS)]
+LEASE = printed("network1", "/leases").split()
+LINES = printed("network1", "/var/log/neutron/dnsmasq.log").splitlines()
 FOUND = {
     "directory": f"/var/lib/neutron/dhcp/{NETWORK}",
     "processes": [{"pid": 17698, "options": ["--dhcp-option-force=option:mtu,1500"]}],
@@ -23,9 +26,10 @@ FOUND = {
         f"{SUBNET},249,{ROUTES}",
         f"{SUBNET},option:router,192.168.222.1",
     ],
-    "leases": [{"expires": 1795345828, "mac": MAC, "address": ADDRESS}],
+    "leases": [{"expires": int(LEASE[0]), "mac": MAC, "address": ADDRESS}],
     "log": [
-        {"kind": kind, "address": address, "mac": MAC, "at": 1795258906.0, "resolution_s": 1} for kind, address in TALK
+        {"kind": kind, "address": address, "mac": MAC, "at": second(line[:15]), "resolution_s": 1}
+        for (kind, address), line in zip(TALK, LINES)
     ],
 }
 NOTHING = {"directory": None, "processes": [], "hosts": None, "options": None, "leases": None, "log": None}

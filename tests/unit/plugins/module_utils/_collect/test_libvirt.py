@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import libvirt
+from recorded_hosts import printed
 
 UUID = "8585247f-547f-46d6-8c03-334064b2be45"
 VOLUME = "c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
 SECRET = "eaac1cc8-a867-490b-aa20-dbe5e2d0c38b"
 RBD = {"device": "disk", "type": "network", "protocol": "rbd", "monitors": ["10.71.16.11:6789"]}
+BOOTED = int(re.search(r"btime (\d+)", printed("compute2", "/proc/stat"))[1])
+TICKS = int(printed("compute2", "/stat").rpartition(")")[2].split()[19])
 DOMAIN = {
     "uuid": UUID,
     "name": "instance-00000053",
@@ -42,7 +47,7 @@ DOMAIN = {
     "secrets": [SECRET],
     "process": {
         "pid": 19440,
-        "started": 1795258894.88,
+        "started": BOOTED + TICKS / 100,
         "connections": ["10.71.16.11:3300", "10.71.16.11:6800", "10.71.16.11:6808"],
     },
 }

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_lines
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import UnreadError
+from recorded_hosts import printed, second
 
 MAC = "fa:16:3e:2d:9a:e3"
 LOG = "/var/log/neutron/dnsmasq.log"
@@ -43,19 +44,25 @@ def texts(result):
 
 
 def test_recorded_lines_of_a_file(replay):
-    result = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
-    assert [line["at"] for line in result] == [1795258906.0] * 4
-    assert {line["resolution_s"] for line in result} == {1}
-    assert result[0]["text"] == f"dnsmasq-dhcp[11962]: 2282867487 DHCPDISCOVER(tap6d66f24a-7d) {MAC} "
+    found = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
+    lines = printed("network1", LOG).splitlines()
+    assert [line["at"] for line in found] == [second(line[:15]) for line in lines]
+    assert len(found) == 4
+    assert {line["resolution_s"] for line in found} == {1}
+    assert found[0]["text"] == lines[0][16:]
+    assert found[0]["text"].endswith(f"DHCPDISCOVER(tap6d66f24a-7d) {MAC} ")
 
 
 def test_recorded_lines_of_a_journal(replay):
     owner = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
     sources = {"journals": [f"haproxy-metadata-proxy-{owner}"]}
-    result = log_lines.read(replay("network1"), "metadata", sources, "192.168.222.230:57008", 1795258881.0)
-    (line,) = result
-    assert (line["at"], line["resolution_s"]) == (1795258908.149814, 1e-6)
-    assert line["text"].startswith("192.168.222.230:57008 [21/Nov/2026:11:01:47.638] listener ")
+    second_of_three = json.loads(printed("network1", sources["journals"][0]).splitlines()[1])
+    word, _space, rest = second_of_three["MESSAGE"].partition(" ")
+    assert word.startswith("192.168.222.230:")
+    (line,) = log_lines.read(replay("network1"), "metadata", sources, word, 1795258881.0)
+    assert (line["at"], line["resolution_s"]) == (int(second_of_three["__REALTIME_TIMESTAMP"]) / 1e6, 1e-6)
+    assert line["text"] == f"{word} {rest}"
+    assert "/openstack/latest/user_data" in rest
 
 
 def test_a_file_that_holds_nothing_of_the_word_is_read(replay):

@@ -5,17 +5,24 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import metadata_proxy
+from recorded_hosts import printed
 
 NETWORK, ADDRESS, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "192.168.222.230", 1795258881.0
+JOURNAL = [json.loads(line) for line in printed("network1", "haproxy-metadata-proxy").splitlines()]
 REQUESTS = [
-    {"at": at, "resolution_s": 1e-06, "status": 200, "path": f"/openstack/latest/{name}", "seconds": seconds}
-    for at, name, seconds in [
-        (1795258907.55561, "meta_data.json", 0.566),
-        (1795258908.149814, "user_data", 0.511),
-        (1795258908.749246, "meta_data.json", 0.516),
-    ]
+    {
+        "at": int(entry["__REALTIME_TIMESTAMP"]) / 1e6,
+        "resolution_s": 1e-06,
+        "status": 200,
+        "path": f"/openstack/latest/{name}",
+        "seconds": int(re.search(r" \d+/\d+/\d+/\d+/(\d+) ", entry["MESSAGE"])[1]) / 1000,
+    }
+    for entry, name in zip(JOURNAL, ["meta_data.json", "user_data", "meta_data.json"], strict=True)
 ]
 
 

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import ovs
+from recorded_hosts import printed
 
 PORT, TAP = "bd6f4d7b-9cf8-4359-8587-aae420e24aca", "tapbd6f4d7b-9c"
+AGES = [float(age) for age in re.findall(r"duration=([\d.]+)s", printed("compute2", "dump-flows"))]
 INTERFACE = {
     "name": TAP,
-    "ofport": 27,
+    "ofport": json.loads(printed("compute2", "find Interface"))["data"][0][1],
     "error": None,
     "port": PORT,
     "mac": "fa:16:3e:2d:9a:e3",
@@ -21,9 +24,9 @@ INTERFACE = {
     "by_ovn": False,
     "others": [],
     "bridge": "br-int",
-    "tag": 41,
+    "tag": json.loads(printed("compute2", "find Port"))["data"][0][0],
     "link": {"mtu": 1500, "up": True},
-    "flows": {"count": 16, "oldest_s": 335.353, "youngest_s": 335.352},
+    "flows": {"count": len(AGES), "oldest_s": max(AGES), "youngest_s": min(AGES)},
 }
 
 

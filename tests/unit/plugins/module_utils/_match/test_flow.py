@@ -561,14 +561,21 @@ def rival(followed, at):
 
 
 WINDOWED = ("19a", "26a", "33")
+PROVISIONED = "Provisioning .*entity DHCP"
+
+
+@pytest.fixture
+def vague(followed):
+    """The recorded run without the line that says by the port's id that Neutron waits for DHCP no longer."""
+    return without(followed, "neutron-server", lambda one: PROVISIONED not in one["said"])
 
 
 def grades(flow):
     return {item["grade"] for step in flow["steps"] for item in step["evidence"]}
 
 
-def test_what_only_its_time_shows_is_counted_apart(followed):
-    flow = follow(followed)
+def test_what_only_its_time_shows_is_counted_apart(vague):
+    flow = follow(vague)
     assert flow["by_id"]["33"]["evidence"][0]["grade"] == "window"
     (row,) = (row for row in flow["coverage"] if (row["tier"], row["level"]) == (2, "messaging"))
     assert row["window"] == 3
@@ -577,11 +584,11 @@ def test_what_only_its_time_shows_is_counted_apart(followed):
     assert row["seen"] + row["window"] == len(tabled)
 
 
-def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(followed):
+def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(vague):
     # Each may go on for three minutes, as its end is not known.
     for seconds in (-305, -150, 20):
-        rival(followed, clock.seconds_of(followed.record["started"]) + seconds)
-    flow = follow(followed)
+        rival(vague, clock.seconds_of(vague.record["started"]) + seconds)
+    flow = follow(vague)
     assert flow["rivals"] == 2  # the first is over before this boot begins
     assert grades(flow) == {"keyed"}
     assert {flow["by_id"][name]["status"] for name in WINDOWED} == {"unseen"}
@@ -638,36 +645,36 @@ def test_nova_says_when_another_boot_was_over(answer, ended, settling):
     assert instance.of_servers([answer], "x") == []
 
 
-def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(followed):
+def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):
     """The logs alone would leave it open for three minutes."""
-    began = clock.seconds_of(followed.record["started"])
-    rival(followed, began - 100)
+    began = clock.seconds_of(vague.record["started"])
+    rival(vague, began - 100)
     boot = {"began": follow_module.written(began - 100), "ended": follow_module.written(began - 80), "settling_s": 5}
-    followed.record["other_boots"] = {"asked": follow_module.written(began + 60), "boots": [boot]}
-    assert follow(followed)["by_id"]["33"]["evidence"][0]["grade"] == "window"
+    vague.record["other_boots"] = {"asked": follow_module.written(began + 60), "boots": [boot]}
+    assert follow(vague)["by_id"]["33"]["evidence"][0]["grade"] == "window"
     boot["ended"] = None
-    assert follow(followed)["by_id"]["33"]["evidence"] == []
+    assert follow(vague)["by_id"]["33"]["evidence"] == []
 
 
-def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(followed):
-    began = clock.seconds_of(followed.record["started"])
-    followed.record["other_boots"] = {"asked": follow_module.written(began - 20), "boots": []}
-    rival(followed, began - 10)
-    assert follow(followed)["by_id"]["33"]["evidence"] == []
+def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(vague):
+    began = clock.seconds_of(vague.record["started"])
+    vague.record["other_boots"] = {"asked": follow_module.written(began - 20), "boots": []}
+    rival(vague, began - 10)
+    assert follow(vague)["by_id"]["33"]["evidence"] == []
 
 
 @pytest.mark.parametrize("change", ["none of it", "of one of two hosts", "no source"])
-def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_read_whole(followed, change):
-    sources = followed.logs["controller1"]["sources"]
-    api = [source for source in sources if source["service"] == "nova-api"]
+def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_read_whole(vague, change):
+    sources = vague.logs["controller1"]["sources"]
+    api = [one for one in sources if one["service"] == "nova-api"]
     if change == "none of it":
         for source in api:
             source["whole"] = False
     elif change == "no source":
-        followed.logs["controller1"]["sources"] = [source for source in sources if source not in api]
+        vague.logs["controller1"]["sources"] = [one for one in sources if one not in api]
     else:
-        followed.logs["network1"]["sources"].append({**api[0], "whole": False})
-    flow = follow(followed)
+        vague.logs["network1"]["sources"].append({**api[0], "whole": False})
+    flow = follow(vague)
     assert grades(flow) == {"keyed"}
     assert {flow["by_id"][name]["status"] for name in WINDOWED} == {"unseen"}
 
@@ -712,17 +719,24 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
     for host, events in second_run(followed).items():
         second.logs[host]["events"] = events
         followed.logs[host]["events"] = followed.logs[host]["events"] + events
-    events = events_of.logs(second.record, second.logs)
-    times = {follow_module.written(event[name]) for event in events for name in ("at", "until") if event[name]}
+    found = events_of.logs(second.record, second.logs)
+    theirs = {
+        (follow_module.written(one[name]), one["service"], one["host"])
+        for one in found
+        for name in ("at", "until")
+        if one[name]
+    }
     for together in follow(followed, *NAMES):
         assert together["rivals"] >= alone[together["name"]]["rivals"] + 2
         for step in together["steps"]:
             before = alone[together["name"]]["by_id"][step["id"]]["evidence"]
-            assert [item for item in step["evidence"] if item["at"] in times] == [], step["id"]
-            keyed = [[item for item in evidence if item["grade"] == "keyed"] for evidence in (before, step["evidence"])]
-            assert [item for item in keyed[1] if item not in keyed[0]] == [], step["id"]
-            lost = [item for item in keyed[0] if item not in keyed[1]]
-            assert {item["proves"] for item in lost} <= {"absent"}, step["id"]
+            # A cache may have been filled by anybody.
+            shown = [one for one in step["evidence"] if one["proves"] != "cached"]
+            assert [one for one in shown if (one["at"], one["service"], one["host"]) in theirs] == [], step["id"]
+            keyed = [[one for one in evidence if one["grade"] == "keyed"] for evidence in (before, step["evidence"])]
+            assert [one for one in keyed[1] if one not in keyed[0]] == [], step["id"]
+            lost = [one for one in keyed[0] if one not in keyed[1]]
+            assert {one["proves"] for one in lost} <= {"absent"}, step["id"]
 
 
 def test_the_second_boot_is_really_in_the_logs(followed):

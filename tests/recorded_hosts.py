@@ -1,0 +1,25 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What recorded hosts printed, for tests that must not depend on when it was recorded."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+
+from tree import RECORDED
+
+SERVER = json.loads((RECORDED / "cloud/instance.json").read_text())["instance"]["server"]
+
+
+def printed(host, words):
+    """What a recorded host printed for the first command that has these words in it."""
+    lines = map(json.loads, (RECORDED / f"hosts/{host}.jsonl").read_text().splitlines())
+    return next(line["out"] for line in lines if words in " ".join(line["words"]))
+
+
+def second(text):
+    """Seconds since 1970 of a time in a log of the recording's year, whose clock is UTC."""
+    moment = datetime.strptime(f"{SERVER['created'][:4]} {text}", "%Y %b %d %H:%M:%S")
+    return moment.replace(tzinfo=timezone.utc).timestamp()
