@@ -152,6 +152,6 @@ def bars(bands):
         end = seconds_of(row.step["until"])
         inside = [height for later, height in placed[number:] if later.at is not None and later.at <= end]
         lifeline = row.step["target"]
-        depth = sum(bar.lifeline == lifeline and bar.bottom > y for bar in made)
+        depth = sum(request.lifeline == lifeline and request.bottom > y for request in made)
         made.append(Bar(lifeline, y, max(inside[-1:] + [y]) + 10, depth))
     return made

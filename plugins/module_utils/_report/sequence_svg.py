@@ -56,7 +56,7 @@ def svg(flow, record):
         *grounds(plan),
         *(lifeline(x, plan) for x in plan.x.values()),
         *(names(plan, plan.top) + names(plan, plan.bottom)),
-        *(activation(bar, plan) for bar in plan.bars),
+        *(activation(request, plan) for request in plan.bars),
         *(shape for y in plan.strips for shape in strip(plan, y)),
         *steps(plan),
         xmlns="http://www.w3.org/2000/svg",
@@ -174,9 +174,9 @@ def ground(count):
     return "shade" if count % 2 == 0 else "paper"
 
 
-def activation(bar, plan):
-    x = plan.x[bar.lifeline] - 5 + 4 * bar.depth
-    return node("rect", x=x, y=bar.top, width=10, height=bar.bottom - bar.top, rx=2, class_="flow-bar")
+def activation(request, plan):
+    x = plan.x[request.lifeline] - 5 + 4 * request.depth
+    return node("rect", x=x, y=request.top, width=10, height=request.bottom - request.top, rx=2, class_="flow-bar")
 
 
 def steps(plan):
@@ -216,7 +216,10 @@ def time_texts(row, y):
 
 def route(start, end, y, plan, target):
     """The points of an arrow: to the edge of the target's bar, or around to the lifeline where it began."""
-    depth = max((bar.depth for bar in plan.bars if bar.lifeline == target and bar.top <= y <= bar.bottom), default=None)
+    depth = max(
+        (request.depth for request in plan.bars if request.lifeline == target and request.top <= y <= request.bottom),
+        default=None,
+    )
     if start == end:
         side = 48 if start + 50 < plan.width else -48
         return [(start, y), (start + side, y), (start + side, y + 14), (start + side / 12, y + 14)]

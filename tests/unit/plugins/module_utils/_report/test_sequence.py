@@ -197,7 +197,7 @@ def test_a_request_that_lasts_has_a_bar_to_the_last_row_within_it():
     steps = [step("1", 1, until=3), step("2", 2), step("3", 2.5, until=2.6), step("4", 4)]
     plan = plan_of(flow_of(*steps))
     heights = [y for band in plan.bands for _row, y in band.placed]
-    assert [(bar.top, bar.depth) for bar in plan.bars] == [(heights[0], 0), (heights[2], 1)]
+    assert [(request.top, request.depth) for request in plan.bars] == [(heights[0], 0), (heights[2], 1)]
     assert heights[2] < plan.bars[0].bottom < heights[3]
 
 
