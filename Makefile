@@ -120,8 +120,8 @@ matrix: ## Unit tests with each supported ansible-core, Python and SDK
 	tools/matrix $(CURDIR)/.cache/matrix
 
 browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
-	@command -v chromium >/dev/null && command -v npm >/dev/null || \
-	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install chromium npm; }
+	@missing=$$(for program in chromium npm; do command -v $$program >/dev/null || echo $$program; done); [ -z "$$missing" ] || \
+	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install $$missing; }
 	$(BIN)/pytest tests/browser
 
 importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed

@@ -15,10 +15,7 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
-from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec
 
 import pytest
 from tree import RECORDED, ROOT
@@ -37,16 +34,7 @@ WIDER = """[...document.querySelectorAll("body *")].filter(one =>
 SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
   .filter(one => one.querySelector("td") && one.offsetHeight).length"""
 
-for name, places in (
-    ("ansible_collections", []),
-    ("ansible_collections.stackproof", []),
-    ("ansible_collections.stackproof.provision", [str(ROOT)]),
-):
-    if name not in sys.modules:
-        spec = ModuleSpec(name, None, is_package=True)
-        spec.submodule_search_locations = places
-        sys.modules[name] = module_from_spec(spec)
-
+import recorded_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import page
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep
@@ -138,7 +126,7 @@ def pages(tmp_path_factory):
         '<svg xmlns="http://www.w3.org/2000/svg" width="2400" height="300"><rect width="2400" height="300"/></svg>'
     )
     for name, directory in RUNS.items():
-        text = page.render(run.read_record(directory), TEMPLATE.read_text(), diagram, earlier)
+        text = page.render(recorded_runs.read(directory), TEMPLATE.read_text(), diagram, earlier)
         (folder / f"{name}.html").write_text(text)
     (folder / "sweep.html").write_text(page_of_a_sweep())
     return {name: folder / f"{name}.html" for name in PAGES}
@@ -151,7 +139,7 @@ def page_of_a_sweep():
     left_out = [{"host": "b", "reason": "disabled: repair"}]
     targets = sweep.targets_of([f"compute-{one:02d}.example.org" for one in range(40)], {}, "20261121-170000-a1b2c3")
     record = sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
-    refused, passed = (run.read_record(RUNS[name]) for name in ("refused", "followed"))
+    refused, passed = (recorded_runs.read(RUNS[name]) for name in ("refused", "followed"))
     outcomes = {one["key"]: sweep.outcome(passed, f"../{one['run_id']}") for one in targets}
     outcomes[targets[7]["key"]] = sweep.outcome(refused, f"../{targets[7]['run_id']}")
     slow = outcomes[targets[9]["key"]]
@@ -180,7 +168,7 @@ def test_the_steps_are_filtered_by_a_style_alone(browser, pages):
     browser.value("document.querySelector('#filter-not-seen').focus(), 1")
     browser.ask("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
     browser.ask("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
-    steps = run.read_record(RUNS["followed"])["flows"][0]["steps"]
+    steps = recorded_runs.read(RUNS["followed"])["flows"][0]["steps"]
     assert browser.value(SHOWN) == sum(step["status"] != "seen" for step in steps)
     # The arrow key goes on to the first phase.
     for kind in ("rawKeyDown", "keyUp"):
