@@ -161,7 +161,7 @@ def minute_and_second(line):
 def test_following_takes_little_time(alone):
     """From the end of the last stage: asking, reading five hosts, matching and writing."""
     lines = alone.outcome.output.splitlines()
-    (ended,) = (minute_and_second(line) for line in lines if "metadata | Ask the guest" in line)
+    (ended,) = (minute_and_second(line) for line in lines if "metadata | Check what the guest" in line)
     (told,) = (minute_and_second(line) for line in lines if "flow | Follow the run" in line)
     assert told - ended < 20, alone.outcome.output
 

@@ -30,7 +30,7 @@ SUITE = ROOT / "roles/host_checks/files"
 SCHEMA = ROOT / "roles/report/files/run.schema.json"
 HOME = "The domain runs where nova says that it does, and on no other host"
 SIZE = "It has the processors and the memory of its flavor"
-ROOT = "Its root disk is its own RBD image, with a secret that libvirt has"
+ROOT_DISK = "Its root disk is its own RBD image, with a secret that libvirt has"
 VOLUMES = "Each volume that the API says is attached is a disk with the volume's id"
 TAPS = "The tap of each port is up, on br-int with the port's id, with the network's MTU"
 PARENT = "The root disk is a clone of the Glance image's snapshot, where Glance shows where its image lies"
@@ -47,7 +47,7 @@ LISTED = "One compute host of the inventory is the one that nova says runs the i
 RUNNING = {
     HOME,
     SIZE,
-    ROOT,
+    ROOT_DISK,
     VOLUMES,
     TAPS,
     PARENT,
@@ -255,8 +255,8 @@ def test_a_secret_that_libvirt_does_not_have(there, look):
         wrong = look()
     finally:
         run(there.home, ". /etc/stackproof-lab/ceph-secret.sh")
-    assert set(wrong) == {ROOT, VOLUMES}
-    assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ROOT]["reason"]
+    assert set(wrong) == {ROOT_DISK, VOLUMES}
+    assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ROOT_DISK]["reason"]
 
 
 def test_a_tap_taken_off_its_bridge(there, look):
