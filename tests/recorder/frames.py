@@ -22,13 +22,12 @@ def main(folder):
     sys.path.insert(0, folder)
     import firehose  # noqa: PLC0415 - it lies beside this program only there
 
-    firehose.told = whole
     signal.signal(signal.SIGTERM, lambda *_signal: sys.exit())
     config = {"prefix": [], "vhost": "/", "name": f"{firehose.MARK}recorder", "seconds": 600}
     work = os.path.join(folder, "work")
     os.mkdir(work)
     try:
-        firehose.record(work, config)
+        firehose.record(work, config, whole)
     finally:
         os.rename(os.path.join(work, "messages"), os.path.join(folder, "frames"))
         firehose.restore(work, config)

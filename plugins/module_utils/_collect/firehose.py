@@ -169,7 +169,8 @@ def execute(words):
     return done.stdout
 
 
-def record(directory, config):
+def record(directory, config, kept_of=summary):
+    """Write what `kept_of` keeps of each message, until systemd ends this."""
     import amqp  # noqa: PLC0415 - OpenStack's own packages bring it; restore must work without it
 
     broker = Broker(execute, config["prefix"], config["vhost"])
@@ -186,7 +187,7 @@ def record(directory, config):
             channel.queue_bind(name, TRACE, key)
 
         def keep(message):
-            line = summary(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
+            line = kept_of(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
             if line and file.tell() < KEPT:
                 file.write(json.dumps(line) + "\n")
 

@@ -122,7 +122,7 @@ def record(run_record):
     """The record of the run; for an instance without a run, a record with the instance only."""
     server = os.environ.get("STACKPROOF_SERVER")
     if server:
-        import openstack  # noqa: PLC0415  only for an instance without a run
+        import openstack  # noqa: PLC0415 - only for an instance without a run
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
