@@ -14,15 +14,8 @@ description:
     one process. It makes only those that are missing, and leaves the others as they are.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
+extends_documentation_fragment: [stackproof.lab._lab.cloud]
 options:
-  config:
-    description: The C(clouds.yaml) to use.
-    type: path
-    required: true
-  cloud:
-    description: Name of the administrator's cloud in it.
-    type: str
-    required: true
   roles:
     description: Names of roles.
     type: list

@@ -14,15 +14,8 @@ description:
     problems.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
+extends_documentation_fragment: [stackproof.lab._lab.cloud, stackproof.lab._lab.reads]
 options:
-  config:
-    description: The C(clouds.yaml) to use.
-    type: path
-    required: true
-  cloud:
-    description: Name of the administrator's cloud in it.
-    type: str
-    required: true
   workers:
     description: Services and agents that must be alive, as dictionaries with C(binary) and C(host).
     type: list
@@ -37,10 +30,6 @@ options:
     description: How long to wait until all is well, in seconds. With V(0) it checks once.
     type: int
     default: 0
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
 """
 
 EXAMPLES = r"""

@@ -18,15 +18,8 @@ description:
     has its own cgroup2 mount, because systemd refuses the older hierarchy of some machines.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
+extends_documentation_fragment: [stackproof.lab._lab.name]
 options:
-  name:
-    description: Name of the lab.
-    type: str
-    required: true
-  prefix:
-    description: The IPv4 C(/22) of the lab. Follows from O(name) when empty.
-    type: str
-    default: ''
   state:
     description:
       - V(started) makes and starts missing hosts, and waits until every host answers on its ssh port.

@@ -13,6 +13,7 @@ description:
   - Checks units, listening ports and commands that must succeed, and lists all problems.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
+extends_documentation_fragment: [stackproof.lab._lab.reads]
 options:
   units:
     description: Units that must be active.
@@ -34,10 +35,6 @@ options:
     type: list
     elements: str
     default: []
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
 """
 
 EXAMPLES = r"""

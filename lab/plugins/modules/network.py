@@ -17,15 +17,8 @@ description:
     can leave by another route.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
+extends_documentation_fragment: [stackproof.lab._lab.name]
 options:
-  name:
-    description: Name of the lab.
-    type: str
-    required: true
-  prefix:
-    description: The IPv4 C(/22) of the lab. Follows from O(name) when empty.
-    type: str
-    default: ''
   hosts:
     description: Names of the hosts, in the order of their addresses.
     type: list

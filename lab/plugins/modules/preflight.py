@@ -14,15 +14,8 @@ description:
     each with the remedy.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
+extends_documentation_fragment: [stackproof.lab._lab.name, stackproof.lab._lab.reads]
 options:
-  name:
-    description: Name of the lab.
-    type: str
-    required: true
-  prefix:
-    description: The IPv4 C(/22) of the lab. Follows from O(name) when empty.
-    type: str
-    default: ''
   clone:
     description: The directory that is to hold the lab.
     type: path
@@ -35,10 +28,6 @@ options:
     description: Space that must be free if the lab was not built yet.
     type: float
     default: 14
-attributes:
-  check_mode:
-    description: Changes nothing in either mode.
-    support: full
 """
 
 EXAMPLES = r"""
