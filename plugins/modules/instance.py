@@ -118,7 +118,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
-    STRANGE,
+    MALFORMED,
     StageError,
     failing,
     sentence,
@@ -146,7 +146,7 @@ class Askers:
     def member(self):
         cloud = connection.connect(self.params, [], [], self.deadline)
         if self.run:
-            token_cache.take(self.run.wallet, cloud.session.auth)
+            token_cache.take(self.run.token_path, cloud.session.auth)
         return cloud
 
     @functools.cached_property
@@ -190,14 +190,14 @@ def ask_or_warn(module, ask):
     """An answer, or None with a warning: one service that does not answer must not hide what others say."""
     try:
         return ask()
-    except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
+    except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
         module.warn(sentence(explained(exc, DOING)))
         return None
 
 
 def explained(exc, doing):
     """A failure as an error; an answer that is not understood is not a defect of ours."""
-    if isinstance(exc, STRANGE) and not isinstance(exc, (*CLOUD_ERRORS, OSError)):
+    if isinstance(exc, MALFORMED) and not isinstance(exc, (*CLOUD_ERRORS, OSError)):
         return StageError("strange", f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}").record
     return explain(exc, doing)
 
@@ -206,7 +206,7 @@ def look_or_file_why_not(askers, module, run):
     """The instance by the API. A run goes on without it, to its cleanup, but says so."""
     try:
         return look(askers, module, run)
-    except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
+    except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
         if run is None or module.check_mode:
             raise
         reason = sentence(explained(exc, DOING))

@@ -43,12 +43,12 @@ class Stage:
         if self._cloud is None:
             self._cloud = connection.connect(self.params, self.calls, self.samples, self.deadline)
             if self.name != "auth":
-                token_cache.take(self.run.wallet, self._cloud.session.auth)
+                token_cache.take(self.run.token_path, self._cloud.session.auth)
         return self._cloud
 
     def keep_token(self):
         if self._cloud is not None and not self.check:
-            token_cache.put(self.run.wallet, self._cloud.session.auth)
+            token_cache.put(self.run.token_path, self._cloud.session.auth)
 
     def say(self, text):
         self.run.say(self.name, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS, explain
-from .._record.errors import STRANGE, StageError
+from .._record.errors import MALFORMED, StageError
 
 # Names of components, where the APIs use other names
 NAMES = {
@@ -26,7 +26,7 @@ def look(admin):
         except (*CLOUD_ERRORS, StageError) as exc:
             unread.append(explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
         # A web server before the API may answer anything.
-        except STRANGE:
+        except MALFORMED:
             unread.append(f"the agents of the service {ask.__name__}: an answer of an unknown form")
     return agents, unread
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from .._collect.sources.log import account
 from .._judge import verdict
 from .._match.components import is_beside
-from .._match.follow import as_record, errors_of, written
+from .._match.follow import as_record, errors_of
 from .._match.matcher import Matcher
 from .._match.rivals import TOOK
 from .._normalise.events import of_run
 from .._record import shapes
-from .._record.clock import now, seconds_between
+from .._record.clock import iso_of, now, seconds_between
 from .._record.errors import StageError
 from .._record.levels import LEVELS
 from .._record.run import STAGES, new_record
@@ -25,7 +25,7 @@ WHY = "a diagnosis reads logs, and judges the boot alone"
 def record_of(bundle, flows, run_id):
     """(record, events) of the boot that bundle_info has found in logs, finished and judged."""
     followed, events = follow(bundle, flows)
-    began, until = written(bundle["began"]), written(bundle["until"])
+    began, until = iso_of(bundle["began"]), iso_of(bundle["until"])
     record = new_record(run_id, f"the logs in {bundle['name']}")
     record.update(
         started=began,

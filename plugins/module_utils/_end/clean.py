@@ -22,7 +22,7 @@ def clean(run, params):
             run.say("cleanup", text)
 
     cloud = connection.connect(params, calls, samples, deadline)
-    token_cache.take(run.wallet, cloud.session.auth)
+    token_cache.take(run.token_path, cloud.session.auth)
     left = removal.remove_all(cloud, run, deadline, say)
     run.record["kept"] = False
     removal.settle_account(run, left)

@@ -242,9 +242,9 @@ def check_rule(path, where, rule, ids):
     within = rule.get("within") or [None, None]
     if not isinstance(within, list) or len(within) != 2:
         raise FlowError(path, f"{where} has a rule within something that is not two steps")
-    unknown = [str(one) for one in within if one is not None and str(one) not in ids]
+    unknown = [str(step) for step in within if step is not None and str(step) not in ids]
     if unknown:
-        raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are no steps")
+        raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are not steps")
     check_expression(path, where, rule.get("where", "@"))
     try:
         Pattern(rule.get("says", ""))

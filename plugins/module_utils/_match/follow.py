@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import datetime, timezone
 
 from .._collect.sources import SOURCES
 from .._collect.sources.api import WHOLE_SECOND
 from .._normalise.events import of_run
 from .._normalise.places import host_of
-from .._record.clock import now, seconds_of
+from .._record.clock import iso_of, now, seconds_of
 from .._record.ids import keys_of, server_of, stage_of
 from . import status
 from .flow import TOKEN_CACHE, telling
@@ -79,7 +78,7 @@ def errors_of(events):
     for event in events:
         if event["kind"] == "error":
             kind = (event["service"], event["host"], event["logger"], event["exception"], bool(own_keys(event)))
-            error = errors.setdefault(kind, {"at": written(event["at"]), "count": 0})
+            error = errors.setdefault(kind, {"at": iso_of(event["at"]), "count": 0})
             error["count"] += 1
     names = ("service", "host", "logger", "exception", "keyed")
     return [{**dict(zip(names, kind)), **error} for kind, error in list(errors.items())[:MOST_ERRORS]]
@@ -131,7 +130,7 @@ def as_record(flow, matcher):
     coverage = status.coverage(steps, flow.get("counted", "@"))
     for step in steps:
         for timed in (step, *step["evidence"]):
-            timed.update(at=written(timed["at"]), until=written(timed["until"]))
+            timed.update(at=iso_of(timed["at"]), until=iso_of(timed["until"]))
     recorded = {
         "name": flow["name"],
         "title": flow["title"],
@@ -146,12 +145,6 @@ def as_record(flow, matcher):
     return recorded
 
 
-def written(at):
-    if at is None:
-        return None
-    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="microseconds")
-
-
 def kept(events):
     """The events to keep. One without an id may be anybody's and is left out; where it is evidence, the flow has it."""
     return [event for event in events if event["keys"] or event["source"] == "api" or event["kind"] == "error"]
@@ -161,7 +154,7 @@ def lines(events):
     """The events as a file has them, one a line, with no fields but those that may be shown."""
     common = ("host", "service", "source", "kind", "level", "keys", "text", "resolution_s", "error_s")
     for event in events:
-        fields = {"at": written(event["at"]), "until": written(event["until"])}
+        fields = {"at": iso_of(event["at"]), "until": iso_of(event["until"])}
         fields.update({name: event[name] for name in common})
         fields.update({name: event[name] for name in FIELDS if event.get(name) is not None})
         yield json.dumps(fields, sort_keys=True)

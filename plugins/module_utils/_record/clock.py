@@ -33,6 +33,11 @@ def seconds_of(text, zone=timezone.utc):
     return parse(text, zone).timestamp()
 
 
+def iso_of(seconds):
+    """Seconds since the epoch as records write a time; None stays None."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="microseconds")
+
+
 def seconds_between(earlier, later):
     return (parse(later) - parse(earlier)).total_seconds()
 

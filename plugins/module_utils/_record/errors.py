@@ -32,7 +32,7 @@ HINTS = {
 
 
 # Exceptions of code that reads an answer of an unknown form
-STRANGE = (ValueError, LookupError, TypeError, AttributeError)
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class StageError(Exception):

@@ -116,7 +116,7 @@ class Run:
         return next((resource for resource in resources if resource["kind"] == kind), None)
 
     @property
-    def wallet(self):
+    def token_path(self):
         """The path of the run's token while the run is watched, else an empty text."""
         with contextlib.suppress(OSError), open(self.path("watched"), encoding="ascii") as stream:
             return stream.read()

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .._cloud import connection
 from .._cloud.errors import CLOUD_ERRORS, explain
 from .._record import clock, waiting
-from .._record.errors import STRANGE, StageError
+from .._record.errors import MALFORMED, StageError
 from . import preflight
 
 # A service that refuses to answer this user may be well.
@@ -42,7 +42,7 @@ class Look:
     def attempt(self, subject, component, look):
         try:
             self.checks += look()
-        except (*CLOUD_ERRORS, *STRANGE, StageError) as exc:
+        except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
             error = explain(exc, f"asking for {subject}")
             status = "unreadable" if error["kind"] in REFUSED else "failed"
             self.checks.append(preflight.check(f"{component} tells {subject}", component, status, error["message"]))

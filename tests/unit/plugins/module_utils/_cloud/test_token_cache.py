@@ -16,82 +16,82 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud import
 
 
 @pytest.fixture
-def wallet():
+def token_path():
     path = token_cache.make()
     yield path
     os.close(int(path.rpartition("/")[2]))
 
 
-def stage(connect, wallet, **options):
+def stage(connect, token_path, **options):
     """Take a token or get one, and leave it, as a stage does. Returns the token."""
     connection = connect(**options)
-    token_cache.take(wallet, connection.session.auth)
+    token_cache.take(token_path, connection.session.auth)
     token = connection.session.get_token()
-    token_cache.put(wallet, connection.session.auth)
+    token_cache.put(token_path, connection.session.auth)
     return token
 
 
-def test_a_wallet_is_a_file_without_a_name_in_this_process(wallet):
-    assert re.fullmatch(rf"/proc/{os.getpid()}/fd/\d+", wallet)
-    assert os.readlink(wallet).startswith("/memfd:stackproof")
-    assert not os.get_inheritable(int(wallet.rpartition("/")[2]))
+def test_the_token_is_in_a_file_without_a_name_in_this_process(token_path):
+    assert re.fullmatch(rf"/proc/{os.getpid()}/fd/\d+", token_path)
+    assert os.readlink(token_path).startswith("/memfd:stackproof")
+    assert not os.get_inheritable(int(token_path.rpartition("/")[2]))
 
 
-def test_the_token_is_used_again_with_the_same_credentials(cloud, connect, wallet):
-    assert stage(connect, wallet) == stage(connect, wallet) == cloud.tokens[0]
+def test_the_token_is_used_again_with_the_same_credentials(cloud, connect, token_path):
+    assert stage(connect, token_path) == stage(connect, token_path) == cloud.tokens[0]
     assert len(cloud.tokens) == 1
 
 
 @pytest.mark.parametrize("change", [{"password": "other"}, {"username": "other"}, {"project_name": "other"}])
-def test_other_credentials_do_not_find_it(cloud, connect, wallet, know_cloud, change):
-    stage(connect, wallet)
+def test_other_credentials_do_not_find_it(cloud, connect, token_path, know_cloud, change):
+    stage(connect, token_path)
     entry = cloud.entry()
     entry["auth"].update(change)
     know_cloud(small=entry)
     connection = connect()
-    token_cache.take(wallet, connection.session.auth)
+    token_cache.take(token_path, connection.session.auth)
     assert not connection.session.auth.get_auth_state()
 
 
-def test_another_cloud_does_not_find_it(cloud, connect, wallet, know_cloud):
-    stage(connect, wallet)
+def test_another_cloud_does_not_find_it(cloud, connect, token_path, know_cloud):
+    stage(connect, token_path)
     entry = cloud.entry()
     entry["auth"]["auth_url"] = entry["auth"]["auth_url"].replace("127.0.0.1", "localhost")
     know_cloud(small=entry)
     connection = connect()
-    token_cache.take(wallet, connection.session.auth)
+    token_cache.take(token_path, connection.session.auth)
     assert not connection.session.auth.get_auth_state()
 
 
-def test_a_token_that_is_about_to_expire_is_renewed(cloud, connect, wallet):
+def test_a_token_that_is_about_to_expire_is_renewed(cloud, connect, token_path):
     cloud.token_life /= 3600
-    stage(connect, wallet)
+    stage(connect, token_path)
     cloud.token_life *= 3600
-    assert stage(connect, wallet) == cloud.tokens[1]
-    assert stage(connect, wallet) == cloud.tokens[1]
+    assert stage(connect, token_path) == cloud.tokens[1]
+    assert stage(connect, token_path) == cloud.tokens[1]
 
 
-def test_a_renewed_token_replaces_the_old_one(cloud, connect, wallet):
-    stage(connect, wallet)
+def test_a_renewed_token_replaces_the_old_one(cloud, connect, token_path):
+    stage(connect, token_path)
     cloud.expire_tokens()
     connection = connect()
-    token_cache.take(wallet, connection.session.auth)
+    token_cache.take(token_path, connection.session.auth)
     list(connection.network.networks())
-    token_cache.put(wallet, connection.session.auth)
-    assert stage(connect, wallet) == cloud.tokens[0]
-    assert len(Path(wallet).read_text()) == len(json.dumps(json.loads(Path(wallet).read_text())))
+    token_cache.put(token_path, connection.session.auth)
+    assert stage(connect, token_path) == cloud.tokens[0]
+    assert len(Path(token_path).read_text()) == len(json.dumps(json.loads(Path(token_path).read_text())))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"credentials": 1}', '{"state": 1}', "\udcff"])
-def test_a_wallet_with_anything_else_in_it_is_empty(cloud, connect, wallet, text):
-    Path(wallet).write_bytes(text.encode(errors="surrogateescape"))
-    assert stage(connect, wallet) == cloud.tokens[0]
+def test_a_file_with_anything_else_in_it_is_empty(cloud, connect, token_path, text):
+    Path(token_path).write_bytes(text.encode(errors="surrogateescape"))
+    assert stage(connect, token_path) == cloud.tokens[0]
 
 
-def test_another_file_under_the_same_path_is_neither_read_nor_written(cloud, connect, wallet, tmp_path):
-    token = stage(connect, wallet)
+def test_another_file_under_the_same_path_is_neither_read_nor_written(cloud, connect, token_path, tmp_path):
+    token = stage(connect, token_path)
     copy = tmp_path / "copy"
-    copy.write_text(Path(wallet).read_text())
+    copy.write_text(Path(token_path).read_text())
     with copy.open() as stream:
         path = f"/proc/{os.getpid()}/fd/{stream.fileno()}"
         assert stage(connect, path) != token
@@ -100,32 +100,32 @@ def test_another_file_under_the_same_path_is_neither_read_nor_written(cloud, con
 
 
 @pytest.mark.usefixtures("cloud")
-def test_a_wallet_of_another_user_is_neither_read_nor_written(connect, wallet, monkeypatch):
+def test_a_file_of_another_user_is_neither_read_nor_written(connect, token_path, monkeypatch):
     """Root could open it, and would give a token to whoever wrote its path into a run."""
-    token = stage(connect, wallet)
-    kept = Path(wallet).read_text()
+    token = stage(connect, token_path)
+    kept = Path(token_path).read_text()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert stage(connect, wallet) != token
-    assert Path(wallet).read_text() == kept
+    assert stage(connect, token_path) != token
+    assert Path(token_path).read_text() == kept
 
 
-@pytest.mark.parametrize("path", ["", "/proc/1/fd/none", "/nonexistent/wallet"])
-def test_without_a_wallet_every_stage_gets_a_token_of_its_own(cloud, connect, path):
+@pytest.mark.parametrize("path", ["", "/proc/1/fd/none", "/nonexistent/token"])
+def test_without_a_file_every_stage_gets_a_token_of_its_own(cloud, connect, path):
     assert stage(connect, path) != stage(connect, path)
     assert len(cloud.tokens) == 2
 
 
-def test_the_token_never_comes_to_a_disk(cloud, connect, wallet, tmp_path, nothing_secret):
-    token = stage(connect, wallet)
-    assert token in Path(wallet).read_text()
-    assert cloud.password not in Path(wallet).read_text()
+def test_the_token_never_comes_to_a_disk(cloud, connect, token_path, tmp_path, nothing_secret):
+    token = stage(connect, token_path)
+    assert token in Path(token_path).read_text()
+    assert cloud.password not in Path(token_path).read_text()
     (tmp_path / "clouds.yaml").unlink()
     nothing_secret(cloud, tmp_path)
 
 
 @pytest.fixture
 def other_process():
-    """Another process with a wallet: its number, and the path."""
+    """Another process that keeps a token: its number, and the path."""
     ready, tell = os.pipe()
     process = os.fork()
     if not process:

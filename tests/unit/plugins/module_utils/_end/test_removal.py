@@ -524,7 +524,7 @@ def test_cleaning_uses_the_token_of_the_run(cloud, run, had, params, connect):
     Path(run.path("watched")).write_text(token_cache.make())
     connection = connect()
     connection.session.get_token()
-    token_cache.put(run.wallet, connection.session.auth)
+    token_cache.put(run.token_path, connection.session.auth)
     had("network")
     clean.clean(run, params)
     assert len(cloud.asked("POST", "/auth/tokens")) == 1
@@ -534,7 +534,7 @@ def test_cleaning_gets_a_token_of_its_own_if_that_of_the_run_is_no_good(cloud, r
     Path(run.path("watched")).write_text(token_cache.make())
     connection = connect()
     connection.session.get_token()
-    token_cache.put(run.wallet, connection.session.auth)
+    token_cache.put(run.token_path, connection.session.auth)
     cloud.expire_tokens()
     had("network")
     assert clean.clean(run, params) == []

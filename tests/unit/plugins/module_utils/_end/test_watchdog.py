@@ -263,7 +263,7 @@ def test_a_watch_ends_the_run_when_its_playbook_is_killed(run, options, process,
     controller = process()
     watchdog.watch(run, options, controller.pid)
     assert watchdog.is_watched(run)
-    assert Path(run.wallet).exists()
+    assert Path(run.token_path).exists()
     time.sleep(0.15)
     assert record(run)["finished"] is None
     controller.kill()
@@ -271,7 +271,7 @@ def test_a_watch_ends_the_run_when_its_playbook_is_killed(run, options, process,
     until(lambda: record(run)["finished"])
     until(lambda: not watchdog.is_watched(run))
     assert record(run)["verdict"]["result"] == "incomplete"
-    until(lambda: not Path(run.wallet).exists())
+    until(lambda: not Path(run.token_path).exists())
 
 
 def test_a_playbook_that_is_gone_already_is_not_watched(run, options):
@@ -284,7 +284,7 @@ def test_what_ends_the_playbook_does_not_end_the_watch(run, options, process, kn
     know_cloud(small={"auth": {"auth_url": "http://127.0.0.1:9/v3"}})
     controller = process()
     assert watchdog.watch(run, options, controller.pid) is True
-    watching = int(run.wallet.split("/")[2])
+    watching = int(run.token_path.split("/")[2])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(watching, number)
     time.sleep(0.1)

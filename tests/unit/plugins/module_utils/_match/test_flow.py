@@ -173,7 +173,7 @@ def rule(**more):
         ({"steps": rule(where=5)}, "step 1 has an expression that is not understood"),
         ({"steps": rule(says="a(")}, "step 1 has a rule that is not understood"),
         ({"steps": rule(within="1")}, "step 1 has a rule within something that is not two steps"),
-        ({"steps": rule(within=["1", "77"])}, "step 1 has a rule within 77, which are no steps"),
+        ({"steps": rule(within=["1", "77"])}, "step 1 has a rule within 77, which are not steps"),
         ({"counted": "numbers."}, "counted has an expression that is not understood"),
         ({"others": [{"where": "a"}]}, "a rule of others needs where and because"),
         ({"others": [{"where": "a(", "because": "b"}]}, "others has an expression that is not understood"),
@@ -345,7 +345,7 @@ def test_every_exchange_was_found_or_is_explained(all_of):
 
 def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
     (trace,), events = follow_module.follow(followed.record, [FLOWS["http_trace"]], {"log": followed.logs})
-    there = Counter((event["service"], event["host"], follow_module.written(event["at"])) for event in events)
+    there = Counter((event["service"], event["host"], clock.iso_of(event["at"])) for event in events)
     shown = Counter((item["service"], item["host"], item["at"]) for step in trace["steps"] for item in step["evidence"])
     assert len(shown) > 20
     assert shown <= there
@@ -649,8 +649,8 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):
     """The logs alone would leave it open for three minutes."""
     began = clock.seconds_of(vague.record["started"])
     rival(vague, began - 100)
-    boot = {"began": follow_module.written(began - 100), "ended": follow_module.written(began - 80), "settling_s": 5}
-    vague.record["other_boots"] = {"asked": follow_module.written(began + 60), "boots": [boot]}
+    boot = {"began": clock.iso_of(began - 100), "ended": clock.iso_of(began - 80), "settling_s": 5}
+    vague.record["other_boots"] = {"asked": clock.iso_of(began + 60), "boots": [boot]}
     assert follow(vague)["by_id"]["33"]["evidence"][0]["grade"] == "window"
     boot["ended"] = None
     assert follow(vague)["by_id"]["33"]["evidence"] == []
@@ -658,7 +658,7 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):
 
 def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(vague):
     began = clock.seconds_of(vague.record["started"])
-    vague.record["other_boots"] = {"asked": follow_module.written(began - 20), "boots": []}
+    vague.record["other_boots"] = {"asked": clock.iso_of(began - 20), "boots": []}
     rival(vague, began - 10)
     assert follow(vague)["by_id"]["33"]["evidence"] == []
 
@@ -721,10 +721,7 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
         followed.logs[host]["events"] = followed.logs[host]["events"] + events
     found = events_of.logs(second.record, second.logs)
     theirs = {
-        (follow_module.written(one[name]), one["service"], one["host"])
-        for one in found
-        for name in ("at", "until")
-        if one[name]
+        (clock.iso_of(one[name]), one["service"], one["host"]) for one in found for name in ("at", "until") if one[name]
     }
     for together in follow(followed, *NAMES):
         assert together["rivals"] >= alone[together["name"]]["rivals"] + 2

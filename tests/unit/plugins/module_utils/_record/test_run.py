@@ -275,8 +275,8 @@ def test_an_imagined_run_that_exists_shows_what_it_has(recorded_run):
     assert run_module.Run.imagined(recorded_run.directory).resource("server")["made"] is True
 
 
-def test_there_is_no_wallet_without_a_watch(run):
-    assert run.wallet == ""
+def test_there_is_no_token_without_a_watch(run):
+    assert run.token_path == ""
 
 
 def test_a_second_process_is_kept_off(run, other_process):
