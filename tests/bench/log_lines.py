@@ -10,7 +10,6 @@ Each size is read by a process of its own, so that its memory is its own. One li
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -43,12 +42,9 @@ def read(folder, count):
     # Only now: it has to be made importable first.
     from ansible_collections.stackproof.provision.plugins.module_utils._collect import (  # noqa: PLC0415
         host,
+        host_module,
         log_files,
     )
-
-    def execute(words):
-        done = subprocess.run(words, capture_output=True, check=False, env={"LC_ALL": "C", "PATH": os.environ["PATH"]})
-        return done.returncode, done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
 
     wanted = {
         "keys": {"request": [OURS]},
@@ -60,7 +56,7 @@ def read(folder, count):
     }
     services = [{**one, "files": [folder + path for path in one["files"]]} for one in SERVICES]
     begun = time.monotonic()
-    found = log_files.read(host.Host(execute), services, wanted)
+    found = log_files.read(host.Host(host_module.execute), services, wanted)
     took = time.monotonic() - begun
     kib = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(found["events"])}))

@@ -355,11 +355,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
-import subprocess
-
-def execute(words):
-    done = subprocess.run(words, capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_module import execute
 
 asked = {"parts": [], "instance": None, "platform": {"units": []}, "wanted": None, "offset_s": 0}
 read = {"load": {"compute1": SOURCES["load"].result(evidence_info.read(Host(execute), asked))}}

@@ -11,6 +11,8 @@ import re
 SUDO = ("sudo", "-n")
 # A part of the cloud that hangs must not keep the rest from being read.
 PATIENCE = 15
+# Hundreds of megabytes of logs take longer to read, and are read while the others are, too.
+LONG = 60
 TIMED_OUT = 124
 REFUSALS = re.compile(
     r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
@@ -31,8 +33,9 @@ class UnreadError(Exception):
 
 
 class Host:
-    """A host that is asked. execute(words) runs a command there and returns its status, output and errors.
+    """A host that is asked. execute(words, take) runs a command there and returns its status, output and errors.
 
+    The output is that which take makes of the stream of what the command prints; without it, the text of all.
     patience: after how many seconds a command counts as hung.
     """
 
@@ -45,28 +48,30 @@ class Host:
 
     def patient(self):
         """This host for commands that may take long, such as those that read logs, with a list unread of its own."""
-        return Host(self.execute, self.prefixes, sudo=self._sudo)
+        return Host(self.execute, self.prefixes, max(self.patience, LONG), sudo=self._sudo)
 
     @property
     def sudo(self):
         if self._sudo is None:
-            self._sudo = () if self.execute(["id", "-u"])[1].strip() == "0" else SUDO
+            self._sudo = () if self.execute(["id", "-u"], None)[1].strip() == "0" else SUDO
         return self._sudo
 
-    def ask(self, part, *words, root=True, despite=None):
+    def ask(self, part, *words, root=True, despite=None, take=None):
         """Run a command and return its output. part (libvirt, ceph, dhcp, metadata, ovs or logs) names its container.
 
         despite: the output counts in spite of errors if each of their lines has this text.
+        take: makes something of the stream of a long output, which is returned instead.
         """
         prefix = list(self.prefixes.get(part) or [])
         # Only root may enter a container, even if anybody may run the command inside it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]
-        status, out, errors = self.execute(["timeout", str(self.patience), *command])
+        status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
         if status == TIMED_OUT:
             raise UnreadError("hung", command, f"no answer after {self.patience} s")
         if status == 0 or (despite and errors.strip() and all(despite in line for line in errors.splitlines())):
             return out
-        output = " ".join((errors or out).split())[:300] or f"exit status {status}"
+        printed = errors or (out if take is None else "")
+        output = " ".join(printed.split())[:300] or f"exit status {status}"
         if REFUSALS.search(output):
             raise UnreadError("refused", command, output)
         named = any(program in output for program in (words[0], *prefix[:1]))

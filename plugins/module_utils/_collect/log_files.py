@@ -12,9 +12,9 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from .._record.shapes import read_event
-from . import log_formats
+from . import journal, log_formats
 from .host import UnreadError, addresses_of
-from .log_lines import text_of, time_of, zone_of
+from .log_lines import zone_of
 from .phrases import Pattern
 
 # If more lines of one file match than this, other runs use the same keys, or the file is a flood.
@@ -59,7 +59,10 @@ def read(host, services, wanted):
             sources.append(scan.file(service, path, changed, lines, (first, last), stayed))
     names = {name: service["service"] for service in services for name in service.get("journals") or []}
     if names:
-        for name, entries in host.attempt("the journal", journals_of, names, wanted, default={}).items():
+        # At the beginning of a message there is no blank before its level.
+        texts = {*keys, *(text.lstrip() for text in scan.window_texts())}
+        window = (wanted["since"], wanted["until"])
+        for name, entries in host.attempt("the journal", journal.read, names, texts, *window, default={}).items():
             sources.append(scan.journal(names[name], name, entries))
     return {"events": scan.events, "sources": [source for source in sources if source]}
 
@@ -178,37 +181,6 @@ def grep(host, paths, keys, texts, times):
     return {path: [lines[number] for number in sorted(lines)] for path, lines in matches.items()}
 
 
-def journals_of(host, names, wanted):
-    """Name to (time, message) of the entries of a unit or an identifier, for those that ever wrote to the journal."""
-    fields = {name: "_SYSTEMD_UNIT" if name.endswith(".service") else "SYSLOG_IDENTIFIER" for name in names}
-    # A service that never wrote to this journal is not on this host, and its silence proves nothing.
-    writers = {(field, value) for field in set(fields.values()) for value in values_of(host, field)}
-    fields = {name: field for name, field in fields.items() if (field, name) in writers}
-    if not fields:
-        return {}
-    either = " + ".join(f"{field}={name}" for name, field in sorted(fields.items())).split(" ")
-    output = host.ask(
-        None,
-        *("journalctl", "--output=json", "--no-pager", "--quiet"),
-        "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT",
-        f"--since=@{wanted['since']:.0f}",
-        f"--until=@{wanted['until'] + 1:.0f}",
-        *either,
-    )
-    entries = {name: [] for name in fields}
-    for line in output.splitlines():
-        entry = json.loads(line)
-        for name, field in fields.items():
-            if entry.get(field) == name:
-                entries[name].append((time_of(entry), text_of(entry)))
-    return entries
-
-
-def values_of(host, field):
-    """All values of a field in this journal."""
-    return host.ask(None, "journalctl", "--no-pager", "--quiet", f"--field={field}").splitlines()
-
-
 class Scan:
     """Turns matching lines into events."""
 
@@ -259,7 +231,8 @@ class Scan:
 
     def journal(self, service, name, entries):
         self.take(service, entries, self.zone)
-        return {"service": service, "from": f"journal of {name}", "whole": True, "first": None, "why": None}
+        why = f"more than {journal.MOST} entries were found in it" if len(entries) >= journal.MOST else None
+        return {"service": service, "from": f"journal of {name}", "whole": why is None, "first": None, "why": why}
 
     def zone_of(self, last, changed):
         """The zone of a file's times: the host's, or UTC if its last line then fits the file's last change better."""

@@ -618,7 +618,7 @@ class Replay:
         self.answers = {**(EVERYWHERE if name else {}), **said}
         self.name, self.instead, self.asked = name, instead or {}, []
 
-    def __call__(self, words):
+    def __call__(self, words, _take=None):
         # The recordings have the commands without the limit of their time.
         words = words[2:] if words[0] == "timeout" else words
         self.asked.append(" ".join(words))

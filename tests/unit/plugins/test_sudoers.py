@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import shutil
 import subprocess
 import sys
@@ -40,13 +41,15 @@ class LogHost:
             "journalctl": "".join(f"{name}\n" for name in names),
         }
 
-    def __call__(self, words):
+    def __call__(self, words, take=None):
         words = words[2:] if words[0] == "timeout" else words
         self.asked.append(words)
         if words[0] != "sudo":
             return 0, {"id": "1000\n", "date": "+0530\n", "hostname": "10.71.16.11\n"}[words[0]], ""
         asked_for_entries = any(word.startswith("--since=") for word in words)
-        return 0, "" if asked_for_entries else self.said.get(words[2], ""), ""
+        if asked_for_entries:
+            return 0, take(io.BytesIO()), ""
+        return 0, self.said.get(words[2], ""), ""
 
 
 def as_root(asked):
@@ -71,7 +74,9 @@ def asked_of(replay, instance, platform):
     def of(name):
         host, asked = replay(name), []
         answer = host.execute
-        host.execute = lambda words: asked.append(words[2:] if words[0] == "timeout" else words) or answer(words)
+        host.execute = lambda words, take: (
+            asked.append(words[2:] if words[0] == "timeout" else words) or answer(words, take)
+        )
         host_facts.read(host, HOSTS[name][0], instance, platform())
         assert host.unread == []
         return as_root(asked)

@@ -23,11 +23,7 @@ def on(call, replay, monkeypatch, warned):
     def run(name, module, instead=None, **options):
         host = replay(name, instead)
 
-        def run_command(_self, words, environ_update, handle_exceptions):
-            assert (environ_update, handle_exceptions) == ({"LC_ALL": "C"}, False)
-            return host.execute(words)
-
-        monkeypatch.setattr(host_module.AnsibleModule, "run_command", run_command)
+        monkeypatch.setattr(host_module, "execute", host.execute)
         imported = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{module}")
         result = call(imported, check=True, **options)
         assert (result.get("failed"), result["changed"]) == (None, False)

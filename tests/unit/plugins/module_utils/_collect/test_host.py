@@ -180,7 +180,9 @@ def test_a_host_without_prefixes_has_none():
 
 def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
     asked = []
-    host = Host(lambda words: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")))
+    host = Host(
+        lambda words, _take: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", ""))
+    )
     assert host.attempt("the images", lambda asked: asked.ask("ceph", "rbd", "ls")) is None
     assert asked[-1] == ["timeout", "15", "sudo", "-n", "rbd", "ls"]
     assert host.unread == [
@@ -195,7 +197,7 @@ def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
 
 def test_who_is_in_a_hurry_waits_less_for_a_command_that_hangs():
     asked = []
-    host = Host(lambda words: asked.append(words) or (124, "", ""), patience=4)
+    host = Host(lambda words, _take: asked.append(words) or (124, "", ""), patience=4)
     with pytest.raises(UnreadError, match="no answer after 4 s"):
         host.ask(None, "ceph", "status", root=False)
     assert asked == [["timeout", "4", "ceph", "status"]]
@@ -204,11 +206,12 @@ def test_who_is_in_a_hurry_waits_less_for_a_command_that_hangs():
 def test_what_takes_long_is_waited_for_and_told_apart():
     asked = []
     host = Host(
-        lambda words: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")), patience=4
+        lambda words, _take: asked.append(words) or ((0, "1000", "") if words == ["id", "-u"] else (124, "", "")),
+        patience=4,
     )
     host.attempt("the status", lambda asked: asked.ask("ceph", "ceph", "status"))
     patient = host.patient()
     patient.attempt("the logs", lambda asked: asked.ask("logs", "find", "/var/log"))
-    assert [words[1] for words in asked if words[0] == "timeout"] == ["4", "15"]
+    assert [words[1] for words in asked if words[0] == "timeout"] == ["4", "60"]
     assert asked.count(["id", "-u"]) == 1
     assert [[entry["what"] for entry in each.unread] for each in (host, patient)] == [["the status"], ["the logs"]]

@@ -8,8 +8,10 @@ recorded/followed/logs are lines of the logs of five hosts of a real cloud, with
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import struct
 import subprocess
 import time
 import tracemalloc
@@ -19,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import journal, log_files, log_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from tree import FLOWS, RECORDED
 
@@ -37,14 +39,14 @@ class Local:
     def __init__(self, zone="+0000", journal=None):
         self.zone, self.journal, self.asked, self.before = zone, journal, [], bool
 
-    def __call__(self, words):
+    def __call__(self, words, take=None):
         words = words[2:] if words[0] == "timeout" else words
         self.asked.append(words)
         self.before(words)
         if words[0] in ("id", "date"):
             return 0, {"id": "0\n", "date": f"{self.zone}\n"}[words[0]], ""
         if words[0] == "journalctl":
-            return self.entries(words)
+            return self.entries(words, take)
         assert words[0] in ("find", "head", "tail", "grep")
         # As ansible decodes what a command prints
         environment = {**os.environ, "LC_ALL": "C"}
@@ -53,7 +55,7 @@ class Local:
         )
         return done.returncode, done.stdout, done.stderr
 
-    def entries(self, words):
+    def entries(self, words, take):
         if self.journal is None:
             return 127, "", "journalctl: No such file or directory"
         field = next((word.partition("=")[2] for word in words if word.startswith("--field=")), None)
@@ -63,12 +65,23 @@ class Local:
         asked = words[words.index(next(word for word in words if word.startswith("--until"))) + 1 :]
         assert asked[1::2] == ["+"] * (len(asked) // 2)
         chosen = [
-            {**entry, field_of(name): name}
+            exported(at, message, field_of(name), name)
             for name, entries in self.journal.items()
-            for entry in entries
-            if f"{field_of(name)}={name}" in asked[::2] and since <= int(entry["__REALTIME_TIMESTAMP"]) / 1e6 <= until
+            for at, message in entries
+            if f"{field_of(name)}={name}" in asked[::2] and since <= BEGAN.timestamp() + at <= until
         ]
-        return 0, "".join(json.dumps(entry) + "\n" for entry in chosen), ""
+        return 0, take(io.BytesIO(b"".join(chosen))), ""
+
+
+def exported(at, message, field, name):
+    """An entry as journalctl exports it: what is not a line of plain text comes behind its length."""
+    lines = [f"__CURSOR=s=1;i={at}", f"__REALTIME_TIMESTAMP={int((BEGAN.timestamp() + at) * 1e6)}", f"{field}={name}"]
+    head = "\n".join(lines).encode()
+    if message is None:
+        return head + b"\n\n"
+    plain = message.isascii() and not any(byte < 32 for byte in message)
+    body = b"MESSAGE=" + message if plain else b"MESSAGE\n" + struct.pack("<Q", len(message)) + message
+    return head + b"\n" + body + b"\n\n"
 
 
 def field_of(name):
@@ -336,7 +349,7 @@ def test_a_search_that_was_ended_proves_nothing_though_a_file_vanished_too(logs)
     """The lines until then are not all lines."""
     logs.write([EARLIER, line(10, STARTING)])
     real = logs.execute.__call__
-    logs.execute = lambda words: (124, "", "grep: /x: No such file or directory") if "grep" in words else real(words)
+    logs.execute = lambda words, take: (124, "", "grep: /x: No such file") if "grep" in words else real(words, take)
     result = logs.read()
     assert [(source["whole"], source["why"]) for source in result["sources"]] == [(False, "it was not read")]
     assert [entry["kind"] for entry in logs.host.unread] == ["hung"]
@@ -345,7 +358,7 @@ def test_a_search_that_was_ended_proves_nothing_though_a_file_vanished_too(logs)
 def test_logs_that_sudo_refuses_are_unread(logs):
     logs.write([EARLIER, line(10, STARTING)])
     local, refused = Local(), (1, "", "sudo: a password is required")
-    logs.execute = lambda words: refused if "find" in words else local(words)
+    logs.execute = lambda words, take: refused if "find" in words else local(words, take)
     assert logs.read() == {"events": [], "sources": []}
     assert [(entry["what"], entry["kind"]) for entry in logs.host.unread] == [("the list of logs", "refused")]
 
@@ -405,14 +418,11 @@ def test_values_of_a_line_are_taken_only_where_they_can_be_no_secret_and_never_r
 
 JOURNAL = {
     "slapd": [
-        {"__REALTIME_TIMESTAMP": str(int((BEGAN.timestamp() + seconds) * 1e6)), "MESSAGE": message}
-        for seconds, message in [
-            (-9000, "daemon started"),
-            (10.25, 'conn=1001 op=0 BIND dn="uid=lab,ou=people,dc=example,dc=org" method=128'),
-            (10.5, list(b"conn=1001 op=0 RESULT tag=97 err=0 qtime=0.000010 \xff")),
-            (20, None),
-            (500, 'BIND dn="later"'),
-        ]
+        (-9000, b"daemon started"),
+        (10.25, b'conn=1001 op=0 BIND dn="uid=lab,ou=people,dc=example,dc=org" method=128'),
+        (10.5, b"conn=1001 op=0 RESULT tag=97 err=0 qtime=0.000010 \xff"),
+        (20, None),
+        (500, b'BIND dn="later"'),
     ]
 }
 
@@ -451,8 +461,7 @@ def test_several_journals_are_read_at_once_and_told_apart(logs):
         {"service": "slapd", "text": "BIND dn="},
         {"service": "nova-compute", "text": BUILT},
     ]
-    stamp = str(int((BEGAN.timestamp() + 7) * 1e6))
-    compute = [{"__REALTIME_TIMESTAMP": stamp, "MESSAGE": line(7, f"Took 3 {BUILT} BIND dn=", "-")}]
+    compute = [(7, line(7, f"Took 3 {BUILT} BIND dn=", "-").encode())]
     logs.execute = Local(journal={**JOURNAL, "devstack@n-cpu.service": compute, "other": compute})
     result = logs.read()
     assert [(event["service"], event["window"]) for event in result["events"]] == [
@@ -461,6 +470,39 @@ def test_several_journals_are_read_at_once_and_told_apart(logs):
     ]
     assert len(result["sources"]) == 2
     assert len([words for words in logs.execute.asked if words[0] == "journalctl"]) == 3
+
+
+COLOURED = (
+    f"\x1b[01;31mERROR nova.compute.manager [\x1b[01;36mNone {BOOT} \x1b[00;36mdemo demo\x1b[01;31m] "
+    f"[instance: {SERVER}] Instance failed to spawn\x1b[00m: oslo_messaging.exceptions.MessagingTimeout: no reply"
+)
+
+
+@pytest.mark.parametrize("message", [COLOURED, COLOURED.replace("\x1b[01;31mERROR", "ERROR")])
+def test_a_message_with_colours_and_without_a_time_is_read_by_its_ids_and_its_level(logs, message):
+    """So devstack logs where stack.sh had a terminal. The level is the message's first word."""
+    logs.services = [{"service": "nova-compute", "journals": ["devstack@n-cpu.service"]}]
+    logs.wanted["errors"] = True
+    others = message.replace(BOOT, "req-1").replace(SERVER, "none")
+    entries = [(9, b"a line\nof two"), (10, message.encode()), (20, others.encode())]
+    logs.execute = Local(journal={"devstack@n-cpu.service": entries})
+    errors = [event for event in logs.read()["events"] if event["kind"] == "error"]
+    assert [(round(event["at"] - BEGAN.timestamp()), event["keys"]) for event in errors] == [
+        (10, {"request": [BOOT], "server": [SERVER]}),
+        (20, {}),
+    ]
+
+
+def test_a_flood_in_the_journal_is_cut_off_and_said(logs, monkeypatch):
+    logs.services = [{"service": "slapd", "journals": ["slapd"]}]
+    logs.wanted["windows"] = [{"service": "slapd", "text": "BIND dn="}]
+    monkeypatch.setattr(journal, "MOST", 3)
+    logs.execute = Local(journal={"slapd": [(second, b"BIND dn=") for second in range(5)]})
+    result = logs.read()
+    assert len(result["events"]) == 3
+    assert [(source["whole"], source["why"]) for source in result["sources"]] == [
+        (False, "more than 3 entries were found in it")
+    ]
 
 
 def test_a_journal_that_cannot_be_read_is_unread(logs):
@@ -472,8 +514,7 @@ def test_a_journal_that_cannot_be_read_is_unread(logs):
 def test_a_line_of_a_devstack_journal_has_its_time_from_there(logs):
     logs.services = [{"service": "nova-compute", "journals": ["devstack@n-cpu.service"]}]
     text = f"\x1b[00;32mDEBUG nova.compute.manager [\x1b[01;36m{BOOT} {BOOT} \x1b[00;36ma b\x1b[00;32m] {STARTING}"
-    entry = {"__REALTIME_TIMESTAMP": str(int((BEGAN.timestamp() + 7) * 1e6)), "MESSAGE": text}
-    logs.execute = Local(journal={"devstack@n-cpu.service": [entry]})
+    logs.execute = Local(journal={"devstack@n-cpu.service": [(7, text.encode())]})
     (event,) = logs.read()["events"]
     assert (event["at"] - BEGAN.timestamp(), event["level"], event["said"]) == (7, "debug", [STARTING])
 

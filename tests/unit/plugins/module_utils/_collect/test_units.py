@@ -238,7 +238,7 @@ def test_real_commands_are_asked_with_their_words(tmp_path):
         (tmp_path / name).chmod(0o755)
     asked = []
 
-    def execute(words):
+    def execute(words, _take):
         asked.append(words)
         done = subprocess.run([tmp_path / words[2], *words[3:]], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
