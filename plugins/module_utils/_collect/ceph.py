@@ -39,12 +39,17 @@ def images_of(host, user, images):
 
 
 def user_of(host, users):
-    """The first of the users whose keyring is on this host."""
-    files = host.ask("ceph", "ls", "/etc/ceph").split()
+    """The first of the users whose keyring is on this host; None for a host without any: many clouds have no Ceph."""
+    try:
+        files = host.ask("ceph", "ls", "/etc/ceph").split()
+    except UnreadError as exc:
+        if exc.kind == "failed" and "No such file or directory" in exc.output:
+            return None
+        raise
     here = [match.group(1) for match in map(KEYRING.match, files) if match]
     chosen = next((user for user in users if user in here), None)
-    if chosen is None:
-        reason = f"no keyring of {', '.join(users)} lies there, but of {', '.join(here) or 'nobody'}"
+    if here and chosen is None:
+        reason = f"no keyring of {', '.join(users)} lies there, but of {', '.join(here)}"
         raise UnreadError("failed", ["ls", "/etc/ceph"], reason)
     return chosen
 

@@ -10,6 +10,7 @@ its cloud). STACKPROOF_PLATFORM names the platform: packages, devstack or kolla.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -71,9 +72,9 @@ class Reading:
         self.unread = []
         self.broken = None
 
-    def execute(self, words):
+    def execute(self, words, take):
         done = self.host.run(shlex.join(["env", "LC_ALL=C", *words]))
-        return done.rc, done.stdout, done.stderr
+        return done.rc, done.stdout if take is None else take(io.BytesIO(done.stdout_bytes)), done.stderr
 
     def read(self, instance, platform):
         return self.read_parts(self.parts, instance, platform)
@@ -91,13 +92,17 @@ class Reading:
     def names(self):
         return {self.name, *self.facts.get("names", [])}
 
+    def stop(self, reason):
+        """End a check that can neither pass nor fail."""
+        raise Unreadable(f"{self.name}: {reason}")
+
     def fact(self, name, *needed):
         """A fact, if no read that it needs has failed. needed: beginnings of their names in unread; by default all."""
         if self.broken:
             raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
         for entry in self.unread:
             if not needed or entry["what"].startswith(needed):
-                raise Unreadable(f"{self.name}: {entry['what']}: {entry['why']}")
+                self.stop(f"{entry['what']}: {entry['why']}")
         return self.facts[name]
 
 

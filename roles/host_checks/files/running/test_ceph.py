@@ -14,26 +14,46 @@ pytestmark = pytest.mark.part("ceph")
 
 
 @pytest.fixture
-def ceph(here, readings):
+def disks(readings):
+    """The disks of the instance's domain, wherever that was read."""
+    domains = [reading.facts["domain"] for reading in readings if reading.facts.get("domain")]
+    return [disk for domain in domains for disk in domain["disks"]]
+
+
+@pytest.fixture
+def sources(disks, not_applicable):
+    """The disks that are images in Ceph, as pool/image."""
+    if not disks:
+        not_applicable("no host was read that has the instance's domain, so it is not known which disks are in Ceph")
+    in_ceph = [disk["source"] for disk in disks if disk["protocol"] == "rbd"]
+    if not in_ceph:
+        not_applicable(f"the instance's disks are {', '.join(str(disk['source']) for disk in disks)}")
+    return in_ceph
+
+
+@pytest.fixture
+def ceph(here, readings, request):
     """The facts of the first host that can ask Ceph: the other hosts have the same."""
     able = [reading for reading in readings if "ceph" in reading.parts and reading.facts.get("ceph", {}).get("user")]
     if able and here is not able[0]:
         pytest.skip("elsewhere")
-    return here.fact("ceph", "the keyrings")
+    facts = here.fact("ceph", "the keyrings")
+    if facts["user"] is None:
+        request.getfixturevalue("sources")  # a cloud without Ceph ends here
+        here.stop("no keyring lies in /etc/ceph, but the instance has disks in Ceph")
+    return facts
 
 
 @pytest.fixture
-def images(ceph, here, readings, not_applicable):
-    """The instance's images in Ceph, if its domain has disks there."""
-    domains = [reading.facts["domain"] for reading in readings if reading.facts.get("domain")]
-    disks = [disk for domain in domains for disk in domain["disks"]]
-    local = [disk["source"] for disk in disks if disk["protocol"] != "rbd"]
-    if disks and len(local) == len(disks):
-        not_applicable(f"the instance's disks are {', '.join(map(str, local))}")
+def images(sources, ceph, here):
+    """The images in Ceph that are disks of the instance. A disk beside them may be local."""
     here.fact("ceph", "the image")
-    for image in ceph["images"]:
-        assert image["exists"], f"Ceph has no image {image['pool']}/{image['name']}"
-    return ceph["images"]
+    by_source = {f"{image['pool']}/{image['name']}": image for image in ceph["images"]}
+    for source in sources:
+        if source not in by_source:
+            here.stop(f"the disk {source} is in none of the pools of the platform's profile")
+        assert by_source[source]["exists"], f"Ceph has no image {source}"
+    return [by_source[source] for source in sources]
 
 
 def test_parent(images, instance, not_applicable):
@@ -44,7 +64,9 @@ def test_parent(images, instance, not_applicable):
     if not url.startswith("rbd://"):
         not_applicable("Glance shows no place of the image in Ceph, so it was copied")
     _fsid, pool, parent, snapshot = url.removeprefix("rbd://").split("/")
-    root = next(image for image in images if image["name"].endswith("_disk"))
+    root = next((image for image in images if image["name"].endswith("_disk")), None)
+    if root is None:
+        not_applicable("the root disk is not in Ceph")
     expected = f"{pool}/{parent}@{snapshot}"
     assert root["parent"] == expected, f"{root['pool']}/{root['name']} stands on {root['parent']}, not on {expected}"
 

@@ -83,10 +83,14 @@ def test_a_host_without_a_keyring_of_these_users_says_whose_it_has(read):
     assert unread["why"].endswith("no keyring of nobody, nova lies there, but of admin, cinder, glance")
 
 
-def test_a_host_without_any_keyring_says_so(read):
-    facts, (unread,) = read("network1-odd")
-    assert facts["user"] is None
-    assert unread["why"].endswith("no keyring of admin, cinder, nova, openstack lies there, but of nobody")
+def test_a_host_without_any_keyring_has_no_user(read):
+    assert read("network1-odd") == ({"user": None, "health": None, "osds": None, "images": None}, [])
+
+
+def test_a_host_without_the_folder_of_ceph_has_no_user(read):
+    absent = (2, "", "ls: cannot access '/etc/ceph': No such file or directory")
+    facts, unread = read(instead={"ls /etc/ceph": absent})
+    assert (facts["user"], unread) == (None, [])
 
 
 def test_a_folder_that_sudo_does_not_open_is_said(read):
