@@ -52,7 +52,7 @@ def main():
         getattr(cloud, service).get_endpoint_data()
     lap("auth")
 
-    image = min(cloud.image.images(status="active"), key=lambda one: (one.size, one.name))
+    image = min(cloud.image.images(status="active"), key=lambda candidate: (candidate.size, candidate.name))
     lap("image")
 
     network = cloud.network.create_network(name=name)
@@ -73,7 +73,7 @@ def main():
     wait_for(lambda: cloud.block_storage.get_volume(volume.id).status == "available")
     lap("volume")
 
-    flavor = min(cloud.compute.flavors(), key=lambda one: (one.ram, one.name))
+    flavor = min(cloud.compute.flavors(), key=lambda candidate: (candidate.ram, candidate.name))
     server = cloud.compute.create_server(
         name=name,
         flavor_id=flavor.id,

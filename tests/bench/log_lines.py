@@ -29,10 +29,10 @@ def lines(count):
     for number in range(count):
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(BEGIN + number // 1000))
         request = OURS if number % 500 == 0 else f"req-{number:08x}-0000-4000-8000-{number:012x}"
-        level, said = ("INFO", "Claim successful on node c1") if number % 500 == 0 else ("DEBUG", "Lock released")
+        level, message = ("INFO", "Claim successful on node c1") if number % 500 == 0 else ("DEBUG", "Lock released")
         yield (
             f"{stamp}.{number % 1000:03d} 386 {level} nova.compute.manager [{request} {request} {number:032x} "
-            f"{number:032x} - - default default] [instance: {number:08x}-0000-4000-8000-{number:012x}] {said} "
+            f"{number:032x} - - default default] [instance: {number:08x}-0000-4000-8000-{number:012x}] {message} "
             "inner /usr/lib/python3/dist-packages/oslo_concurrency/lockutils.py:424\n"
         )
 
@@ -54,12 +54,12 @@ def read(folder, count):
         "began": BEGIN,
         "until": BEGIN + count // 1000 + 1,
     }
-    services = [{**one, "files": [folder + path for path in one["files"]]} for one in SERVICES]
+    services = [{**service, "files": [folder + path for path in service["files"]]} for service in SERVICES]
     begun = time.monotonic()
-    found = log_files.read(host.Host(host_module.execute), services, wanted)
+    answer = log_files.read(host.Host(host_module.execute), services, wanted)
     took = time.monotonic() - begun
     kib = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(found["events"])}))
+    print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(answer["events"])}))
 
 
 def measure(count):

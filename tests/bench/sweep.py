@@ -80,7 +80,7 @@ def refuse_some(cloud, hosts):
 
 
 def sweep(cloud, number, folder):
-    hosts = [f"compute-{one:03d}" for one in range(1, number + 1)]
+    hosts = [f"compute-{index:03d}" for index in range(1, number + 1)]
     most = refuse_some(cloud, hosts)
     (folder / "clouds.yaml").write_text(yaml.safe_dump({"clouds": {"played": cloud.entry()}}))
     given = {

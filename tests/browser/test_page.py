@@ -57,7 +57,7 @@ class Browser:
         os.close(read)
         os.close(write)
         self.number, self.rest, self.session, self.events = 0, b"", None, []
-        target = next(one for one in self.ask("Target.getTargets")["targetInfos"] if one["type"] == "page")
+        target = next(info for info in self.ask("Target.getTargets")["targetInfos"] if info["type"] == "page")
         self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Log"):
             self.ask(f"{domain}.enable")
@@ -68,24 +68,24 @@ class Browser:
         order |= {"sessionId": self.session} if self.session else {}
         os.write(self.orders, json.dumps(order).encode() + b"\0")
         while True:
-            said = self.hear()
-            if said.get("id") == self.number:
-                assert "error" not in said, said
-                return said["result"]
-            self.events.append(said)
+            message = self.hear()
+            if message.get("id") == self.number:
+                assert "error" not in message, message
+                return message["result"]
+            self.events.append(message)
 
     def hear(self):
         while b"\0" not in self.rest:
             more = os.read(self.answers, 1 << 16)
             assert more, "chromium has ended"
             self.rest += more
-        said, _zero, self.rest = self.rest.partition(b"\0")
-        return json.loads(said)
+        message, _zero, self.rest = self.rest.partition(b"\0")
+        return json.loads(message)
 
     def value(self, expression):
-        said = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in said, said
-        return said["result"]["value"]
+        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"]["value"]
 
     def show(self, path, width, scheme="light"):
         self.events = []
@@ -137,13 +137,15 @@ def page_of_a_sweep():
     down = {"name": "nova-compute on a is alive", "status": "failed", "host": "a", "component": "nova"}
     checks = [{**down, "reason": "nova-compute on a is down"}, {**down, "status": "unreadable", "reason": "not told"}]
     left_out = [{"host": "b", "reason": "disabled: repair"}]
-    targets = sweep.targets_of([f"compute-{one:02d}.example.org" for one in range(40)], {}, "20261121-170000-a1b2c3")
+    targets = sweep.targets_of(
+        [f"compute-{number:02d}.example.org" for number in range(40)], {}, "20261121-170000-a1b2c3"
+    )
     record = sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
     refused, passed = (recorded_runs.read(RUNS[name]) for name in ("refused", "followed"))
-    outcomes = {one["key"]: sweep.outcome(passed, f"../{one['run_id']}") for one in targets}
+    outcomes = {target["key"]: sweep.outcome(passed, f"../{target['run_id']}") for target in targets}
     outcomes[targets[7]["key"]] = sweep.outcome(refused, f"../{targets[7]['run_id']}")
     slow = outcomes[targets[9]["key"]]
-    slow["stages"] = [{**one, "seconds": one["seconds"] * 9} for one in slow["stages"]]
+    slow["stages"] = [{**stage, "seconds": stage["seconds"] * 9} for stage in slow["stages"]]
     record = sweep.finish(record, outcomes, 3, 5)
     return render.page(record, TEMPLATE.with_name("sweep.html.j2").read_text(), TEMPLATE.read_text())
 
@@ -224,7 +226,11 @@ def test_nothing_is_fetched_and_nothing_is_against_the_policy(browser, pages, na
     browser.show(pages[name], 1280)
     browser.ask("Page.captureScreenshot")
     asked = {
-        one["params"]["request"]["url"] for one in browser.events if one.get("method") == "Network.requestWillBeSent"
+        event["params"]["request"]["url"]
+        for event in browser.events
+        if event.get("method") == "Network.requestWillBeSent"
     }
     assert {url for url in asked if not url.startswith("data:")} == {pages[name].as_uri()}
-    assert [one["params"]["entry"]["text"] for one in browser.events if one.get("method") == "Log.entryAdded"] == []
+    assert [
+        event["params"]["entry"]["text"] for event in browser.events if event.get("method") == "Log.entryAdded"
+    ] == []

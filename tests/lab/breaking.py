@@ -59,15 +59,18 @@ class Lab:
 
     def reports(self):
         """Who reports to the cloud: (binary, host) with whether it counts as alive and when it last did."""
-        found = {}
-        for one in answer(self.admin.compute, "/os-services", "services"):
-            up = one["state"] == "up" and one["status"] == "enabled"
-            found[one["binary"], one["host"]] = (up, moment(one["updated_at"]))
-        for one in answer(self.admin.network, "/agents", "agents"):
-            found[one["binary"], one["host"]] = (one["alive"], moment(one["heartbeat_timestamp"]))
-        for one in answer(self.admin.block_storage, "/os-services", "services"):
-            found[one["binary"], one["host"].partition("@")[0]] = (one["state"] == "up", moment(one["updated_at"]))
-        return found
+        reports = {}
+        for service in answer(self.admin.compute, "/os-services", "services"):
+            up = service["state"] == "up" and service["status"] == "enabled"
+            reports[service["binary"], service["host"]] = (up, moment(service["updated_at"]))
+        for agent in answer(self.admin.network, "/agents", "agents"):
+            reports[agent["binary"], agent["host"]] = (agent["alive"], moment(agent["heartbeat_timestamp"]))
+        for service in answer(self.admin.block_storage, "/os-services", "services"):
+            reports[service["binary"], service["host"].partition("@")[0]] = (
+                service["state"] == "up",
+                moment(service["updated_at"]),
+            )
+        return reports
 
     def ill(self, fresh=(), since=None):
         """What is not well, in words; those named in fresh must have reported since then."""
@@ -86,9 +89,9 @@ class Lab:
             yield f"the cloud does not say who is up: {error}"
             return
         yield from (f"{binary} of {host} is not up" for (binary, host), (up, _at) in reports.items() if not up)
-        for one in fresh:
-            if one not in reports or reports[one][1] < since:
-                yield f"{one[0]} of {one[1]} has not reported since"
+        for reporter in fresh:
+            if reporter not in reports or reports[reporter][1] < since:
+                yield f"{reporter[0]} of {reporter[1]} has not reported since"
 
     def wait_until_well(self, fresh=(), since=None):
         deadline = time.monotonic() + RECOVERY

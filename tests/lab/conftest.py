@@ -51,11 +51,11 @@ WRITTEN = [("*clouds.yaml", "*", "a cloud's entry, with which a test speaks to i
 @pytest.fixture(scope="session", autouse=True)
 def no_secrets(tmp_path_factory):
     """At the end of all tests: no file that one of them has left has a secret of the lab, or what looks like one."""
-    known = secret_scan.known_of(DIRECTORY)
-    assert known, f"{DIRECTORY} has no secrets, so none could be found"
+    secrets = secret_scan.known_of(DIRECTORY)
+    assert secrets, f"{DIRECTORY} has no secrets, so none could be found"
     yield
-    found = secret_scan.Scanner(known, WRITTEN).scan(tmp_path_factory.getbasetemp())
-    assert not found, "\n".join(map(str, found))
+    findings = secret_scan.Scanner(secrets, WRITTEN).scan(tmp_path_factory.getbasetemp())
+    assert not findings, "\n".join(map(str, findings))
 
 
 @pytest.fixture(scope="session")

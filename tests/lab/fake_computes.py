@@ -110,7 +110,7 @@ def report(names, agent):
 
 def main():
     prefix, number = sys.argv[1], int(sys.argv[2])
-    names = [f"{prefix}-{one:03d}" for one in range(1, number + 1)]
+    names = [f"{prefix}-{index:03d}" for index in range(1, number + 1)]
     if len(sys.argv) > 3:
         fork("neutron", report, names, json.loads(Path(sys.argv[3]).read_text()))
     for name in LOADED:

@@ -84,22 +84,22 @@ def run_broken_on_its_way(lab, fault, runs, given, afterwards):
 def clean_up(lab, runs, cloud):
     """What a fault kept a run from removing goes once the fault is gone."""
     storage = next(host for name, host in lab.hosts.items() if "ceph-mon@a" in units_of(name))
-    found = directories(runs)
-    if not left_of(found, lab.admin, storage):
+    run_directories = directories(runs)
+    if not left_of(run_directories, lab.admin, storage):
         return
-    kept = {one: (one / "run.json").read_text() for one in found}
+    kept = {directory: (directory / "run.json").read_text() for directory in run_directories}
     status, output = play("cleanup", cloud=cloud, runs=runs)
-    for one, text in kept.items():
-        (one / "run.json").write_text(text)  # the record of the run itself is what is judged
+    for directory, text in kept.items():
+        (directory / "run.json").write_text(text)  # the record of the run itself is what is judged
     assert status == 0, output
-    drop_orphans(lab, found)
-    until("nothing to be left", lambda: not left_of(found, lab.admin, storage), 60, 2)
+    drop_orphans(lab, run_directories)
+    until("nothing to be left", lambda: not left_of(run_directories, lab.admin, storage), 60, 2)
 
 
-def drop_orphans(lab, found):
+def drop_orphans(lab, run_directories):
     """A scheduler that comes back late still claims a host, for a server that is gone."""
-    servers = {one["id"] for one in lab.admin.compute.get("/servers/detail?all_tenants=1").json()["servers"]}
-    for server in ids_made(found).get("server", set()) - servers:
+    servers = {instance["id"] for instance in lab.admin.compute.get("/servers/detail?all_tenants=1").json()["servers"]}
+    for server in ids_made(run_directories).get("server", set()) - servers:
         lab.admin.placement.delete(f"/allocations/{server}")
 
 
@@ -114,14 +114,18 @@ def look_at(host, units, ids, begun):
 
 def ids_of(record):
     """The ids by which the services' logs know a run."""
-    found = set()
+    ids = set()
     for stage in record["stages"]:
-        found |= {call.get("request_id") for call in stage["calls"]}
-        found |= {one.get("id") for one in stage["resources"] if one.get("kind") in ("server", "port", "volume")}
+        ids |= {call.get("request_id") for call in stage["calls"]}
+        ids |= {
+            resource.get("id")
+            for resource in stage["resources"]
+            if resource.get("kind") in ("server", "port", "volume")
+        }
     instance = record.get("instance") or {}
-    found |= {port["id"] for port in instance.get("ports") or []}
-    found |= {(instance.get("server") or {}).get("id")}
-    return sorted(one for one in found if one)
+    ids |= {port["id"] for port in instance.get("ports") or []}
+    ids |= {(instance.get("server") or {}).get("id")}
+    return sorted(identity for identity in ids if identity)
 
 
 def hosts_now(lab, record):
@@ -154,7 +158,7 @@ def order_of_steps():
 
 
 def is_near(step, steps, order):
-    places = [order.index(one) for one in steps]
+    places = [order.index(expected) for expected in steps]
     return step in order and any(abs(order.index(step) - place) <= 1 for place in places)
 
 
@@ -162,17 +166,17 @@ def compare(fault, record):
     """One row of the table of confusion: what was said, and which parts of it are right."""
     verdict = record["verdict"]
     broken = fault.stage is not None
-    said = {name: verdict.get(name) for name in ("result", "stage", "component", "host", "step")}
+    judgement = {name: verdict.get(name) for name in ("result", "stage", "component", "host", "step")}
     alike = {
-        "result": said["result"] == ("fail" if broken else "pass"),
-        "stage": said["stage"] == fault.stage,
-        "component": not broken or said["component"] in (fault.components or {None}),
-        "host": not broken or said["host"] in (fault.hosts or {None}),
-        "step": not fault.steps or is_near(said["step"], fault.steps, order_of_steps()),
+        "result": judgement["result"] == ("fail" if broken else "pass"),
+        "stage": judgement["stage"] == fault.stage,
+        "component": not broken or judgement["component"] in (fault.components or {None}),
+        "host": not broken or judgement["host"] in (fault.hosts or {None}),
+        "step": not fault.steps or is_near(judgement["step"], fault.steps, order_of_steps()),
     }
     less = compare_less(fault, record)
     return {
-        "fault": fault.name, "expected": fault.truth, "said": said, "alike": alike, "less": less,
+        "fault": fault.name, "expected": fault.truth, "said": judgement, "alike": alike, "less": less,
         "reason": verdict["reason"],
     }  # fmt: skip
 
@@ -202,7 +206,7 @@ def compare_less(fault, record):
     rows = {}
     for tier in (0, 1):
         verdict = with_less(record, tier)
-        suspects = {one["component"] for one in verdict.get("alternatives") or []} | {verdict["component"]}
+        suspects = {suspect["component"] for suspect in verdict.get("alternatives") or []} | {verdict["component"]}
         rows[f"tier {tier}"] = {
             "stage": verdict["stage"] == fault.stage,
             "host": verdict["host"] is None or verdict["host"] in fault.hosts,
@@ -215,7 +219,7 @@ def note(path, row):
     """Add a row to the table, in the place of an earlier one of the same fault."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = json.loads(path.read_text()) if path.exists() else []
-    rows = [one for one in rows if one["fault"] != row["fault"]] + [row]
+    rows = [earlier for earlier in rows if earlier["fault"] != row["fault"]] + [row]
     path.write_text(json.dumps(rows, indent=1))
 
 
@@ -256,8 +260,8 @@ def file_run(lab, fault, folder):
         shutil.copytree(outcome.directory, place, ignore=shutil.ignore_patterns("watched"))
         (place / "output.txt").write_text(outcome.output)
         (place / "truth.json").write_text(json.dumps(fault.truth | {"variables": fault.variables}, indent=1))
-        known, logs = hosts_now(lab, outcome.record)
-        (place / "services.json").write_text(json.dumps(known, indent=1))
+        services, logs = hosts_now(lab, outcome.record)
+        (place / "services.json").write_text(json.dumps(services, indent=1))
         for host, files in logs.items():
             for path, lines in files.items():
                 target = place / "logs" / host / path.removeprefix("/var/log/").replace("/", "-")

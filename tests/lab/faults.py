@@ -45,8 +45,8 @@ class Fault:
 
     @property
     def truth(self):
-        known = {name: value for name, value in asdict(self).items() if name not in ("make", "variables")}
-        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in known.items()}
+        attributes = {name: value for name, value in asdict(self).items() if name not in ("make", "variables")}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in attributes.items()}
 
 
 # The same component by its unit, by its log, and in the flows.
@@ -325,8 +325,8 @@ def full_placement(lab):
     """Every host has given away all its memory, as far as placement knows."""
     placement = lab.admin.placement
     paths = [
-        f"/resource_providers/{one['uuid']}/inventories/MEMORY_MB"
-        for one in placement.get("/resource_providers").json()["resource_providers"]
+        f"/resource_providers/{provider['uuid']}/inventories/MEMORY_MB"
+        for provider in placement.get("/resource_providers").json()["resource_providers"]
     ]
     before = {path: placement.get(path).json() for path in paths}
     try:

@@ -28,8 +28,8 @@ GROUPS = {group: sorted(members["hosts"]) for group, members in _inventory["chil
 
 
 def connect(cloud, **auth):
-    known = openstack.config.OpenStackConfig(config_files=[str(DIRECTORY / "clouds.yaml")], load_envvars=False)
-    return openstack.connection.Connection(config=known.get_one(cloud=cloud, auth=auth))
+    config = openstack.config.OpenStackConfig(config_files=[str(DIRECTORY / "clouds.yaml")], load_envvars=False)
+    return openstack.connection.Connection(config=config.get_one(cloud=cloud, auth=auth))
 
 
 def playbook(name, *arguments, before=(), **environment):

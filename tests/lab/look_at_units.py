@@ -20,7 +20,7 @@ LINES, WIDTH = 200, 4000
 
 
 def processes(group):
-    found = []
+    members = []
     for path in glob.glob(f"/sys/fs/cgroup{group}/**/cgroup.procs", recursive=True) if group else []:
         with open(path, encoding="ascii") as file:
             for pid in file.read().split():
@@ -29,23 +29,23 @@ def processes(group):
                         before, _close, after = stat.read().rpartition(")")
                 except OSError:
                     continue  # it has ended meanwhile
-                found.append({"pid": int(pid), "name": before.partition("(")[2], "state": after.split()[0]})
-    return found
+                members.append({"pid": int(pid), "name": before.partition("(")[2], "state": after.split()[0]})
+    return members
 
 
 def unit(name):
     text = subprocess.run(
         ["systemctl", "show", "-p", SHOWN, name], stdout=subprocess.PIPE, text=True, check=True
     ).stdout
-    known = dict(line.split("=", 1) for line in text.splitlines())
-    return {**known, "processes": processes(known.pop("ControlGroup"))}
+    properties = dict(line.split("=", 1) for line in text.splitlines())
+    return {**properties, "processes": processes(properties.pop("ControlGroup"))}
 
 
 def lines_of(path, ids, begun):
     given = [part for word in [*ids, " ERROR ", " CRITICAL "] for part in ("-e", word)]
-    found = subprocess.run(["grep", "-aF", *given, path], stdout=subprocess.PIPE, check=False).stdout
-    lines = found.decode(errors="replace").splitlines()
-    kept = [line for line in lines if line[:19] >= begun or any(one in line for one in ids)]
+    output = subprocess.run(["grep", "-aF", *given, path], stdout=subprocess.PIPE, check=False).stdout
+    lines = output.decode(errors="replace").splitlines()
+    kept = [line for line in lines if line[:19] >= begun or any(identity in line for identity in ids)]
     return [line[:WIDTH] + "\n" for line in kept[-LINES:]]
 
 

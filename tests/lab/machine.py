@@ -49,9 +49,9 @@ def namespaces():
     each = 'for one in /proc/[0-9]*; do grep --quiet "/stackproof-$1/" "$one/cgroup" || readlink "$one"/ns/*; done'
     # One process or another ends while it is asked, so neither words nor status say anything.
     asked = subprocess.run([*AS_ROOT, "sh", "-c", each, "sh", NAME], capture_output=True, text=True, check=False)
-    found = asked.stdout.split()
-    assert found, "no process told its namespaces"
-    return found
+    links = asked.stdout.split()
+    assert links, "no process told its namespaces"
+    return links
 
 
 def processes():
@@ -68,5 +68,5 @@ def pruned():
 
 def more(before, after):
     """Kind to what there is now and was not before."""
-    new = {kind: sorted(found - before[kind]) for kind, found in after.items()}
-    return {kind: found[:20] for kind, found in new.items() if found}
+    new = {kind: sorted(things - before[kind]) for kind, things in after.items()}
+    return {kind: things[:20] for kind, things in new.items() if things}

@@ -86,10 +86,10 @@ def descendants(process):
         with contextlib.suppress(OSError, ValueError):
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(path.name))
-    found = [process]
-    for one in found:
-        found.extend(children.get(one, []))
-    return found
+    family = [process]
+    for pid in family:
+        family.extend(children.get(pid, []))
+    return family
 
 
 def watcher_of(runs):
@@ -119,9 +119,9 @@ def kill_all(process, runs):
 
 def kill_tree(process, others=()):
     """End a process and all that it started, and others, at once and without a warning."""
-    for one in [*others, *reversed(descendants(process.pid))]:
+    for pid in [*others, *reversed(descendants(process.pid))]:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
     process.wait()
 
 
@@ -174,7 +174,7 @@ def left_of(directories, admin, storage, mark="stackproof-"):
     marks = [f"{mark}{directory.name}" for directory in directories]
 
     def is_marked(text):
-        return any((text or "").startswith(one) for one in marks)
+        return any((text or "").startswith(prefix) for prefix in marks)
 
     neutron, left = admin.network, []
     listings = {
@@ -192,15 +192,15 @@ def left_of(directories, admin, storage, mark="stackproof-"):
     ids = ids_made(directories)
     servers = ids.get("server", set())
     for kind, listing in listings.items():
-        for one in listing:
-            named = is_marked(one.name) or is_marked(getattr(one, "description", None))
-            ours = one.id in ids.get(kind, set()) or getattr(one, "device_id", None) in servers
+        for thing in listing:
+            named = is_marked(thing.name) or is_marked(getattr(thing, "description", None))
+            ours = thing.id in ids.get(kind, set()) or getattr(thing, "device_id", None) in servers
             if named or ours:
-                left.append(f"{kind} {one.name} {one.id}")
+                left.append(f"{kind} {thing.name} {thing.id}")
     pools = {"vms": "server", "volumes": "volume", "images": "image"}
-    for pool in [one for one in pools if ids.get(pools[one])]:
+    for pool in [name for name in pools if ids.get(pools[name])]:
         objects = storage.check_output(f"rbd --pool {pool} ls").split()
-        left += [f"{pool}/{name}" for name in objects if any(one in name for one in ids[pools[pool]])]
+        left += [f"{pool}/{name}" for name in objects if any(identity in name for identity in ids[pools[pool]])]
     placement = admin.placement
     for server in servers:
         held = placement.get(f"/allocations/{server}").json()["allocations"]

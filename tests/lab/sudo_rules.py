@@ -80,7 +80,7 @@ DANGEROUS = [
     f"{VIRSH} dumpxml {UUID} --security-info",
     f"{VIRSH} dumpxml '{UUID};list'",
     f"{VIRSH} dumpxml instance-00000053",
-    *(f"{VIRSH} {one} {UUID}" for one in ("edit", "destroy", "undefine", "console", "domstate", "dump", "save")),
+    *(f"{VIRSH} {verb} {UUID}" for verb in ("edit", "destroy", "undefine", "console", "domstate", "dump", "save")),
     f"{VIRSH} secret-get-value {UUID}",
     f"virsh --connect qemu+ssh://elsewhere/system --readonly dumpxml {UUID}",
     "ss --no-header --tcp --numeric --processes --kill",
@@ -118,15 +118,15 @@ class Rules:
         alias, *others = lines
         name, commands = re.fullmatch(r"Cmnd_Alias (STACKPROOF_[A-Z]+) = (.*)", alias).groups()
         assert others == [f"Defaults!{name} env_reset", f"{USER} ALL=(root) NOPASSWD: NOSETENV: {name}"], others
-        for one in re.split(r"\$, +(?=/)", commands.strip()):
-            path, pattern = re.fullmatch(r"(/usr/bin/[a-z-]+) \^(.*?)\$?", one).groups()
+        for command in re.split(r"\$, +(?=/)", commands.strip()):
+            path, pattern = re.fullmatch(r"(/usr/bin/[a-z-]+) \^(.*?)\$?", command).groups()
             assert len(pattern) + 2 <= 1024, "sudo takes no longer one"
             self.commands.append((path, re.compile(pattern)))
 
     def allow(self, words):
         """As sudo does: the program by its path, and all other words as one text with blanks between them."""
-        said = " ".join(words[1:])
-        return any(path == f"/usr/bin/{words[0]}" and pattern.fullmatch(said) for path, pattern in self.commands)
+        text = " ".join(words[1:])
+        return any(path == f"/usr/bin/{words[0]}" and pattern.fullmatch(text) for path, pattern in self.commands)
 
 
 def rules(part):
@@ -134,4 +134,4 @@ def rules(part):
 
 
 def dangerous():
-    return [shlex.split(one) for one in DANGEROUS]
+    return [shlex.split(command) for command in DANGEROUS]

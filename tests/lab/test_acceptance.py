@@ -53,11 +53,11 @@ def sweep(runs, *arguments, timeout=LIMIT, **variables):
     assert (status == 0) == (record["verdict"]["result"] == "pass"), output
     assert "Traceback" not in output
     assert sorted(path.name for path in directory.iterdir()) == ["junit.xml", "sweep.html", "sweep.json"]
-    found = Sweep(status, output, directory, record)
+    done = Sweep(status, output, directory, record)
     for target in record["targets"]:
-        assert_sound(found.run(target))
+        assert_sound(done.run(target))
         assert f'href="../{target["run_id"]}/report.html"' in (directory / "sweep.html").read_text()
-    return found
+    return done
 
 
 def cases(directory):
@@ -65,10 +65,10 @@ def cases(directory):
     suite = ElementTree.parse(directory / "junit.xml").getroot()[0]
     ends = {True: "failed", False: "ok"}
     return {
-        (one.get("classname"), one.get("name")): "skipped" if one.find("skipped") is not None else ends[
-            one.find("failure") is not None
+        (case.get("classname"), case.get("name")): "skipped" if case.find("skipped") is not None else ends[
+            case.find("failure") is not None
         ]
-        for one in suite
+        for case in suite
     }  # fmt: skip
 
 
@@ -79,22 +79,22 @@ def test_every_compute_host_passes_and_is_judged_with_the_hosts_that_serve_it(ru
     assert record["verdict"] == {"result": "pass", "reason": f"All {len(hosts)} targets passed.", "hosts": []}
     assert [target["host"] for target in record["targets"]] == hosts
     for target in record["targets"]:
-        assert [(one["stage"], one["status"]) for one in target["stages"]] == [(name, "ok") for name in STAGES]
+        assert [(stage["stage"], stage["status"]) for stage in target["stages"]] == [(name, "ok") for name in STAGES]
         run = done.run(target).record
         assert done.run(target).stage("boot")["details"]["server"]["host"] == target["host"]
         assert run["made"] == run["deleted"] > 0
         # Of the compute hosts only its own is read; a sweep over all would read each of them for each.
         others = {name for group in ("controller", "network", "storage") for name in GROUPS[group]}
-        assert {one["host"] for one in run["hosts"]} == {target["host"], "localhost"} | others
+        assert {host["host"] for host in run["hosts"]} == {target["host"], "localhost"} | others
         assert "The hosts agree, by" in run["verdict"]["reason"]
         guide = next(flow for flow in run["flows"] if flow["name"] == "ops_guide")
         assert sum(step["status"] == "seen" for step in guide["steps"]) > 40
     assert {check["status"] for check in record["preflight"]} == {"ok"}
     for name in hosts:
         assert f"nova-compute on {name} is alive" in {check["name"] for check in record["preflight"]}
-    found = cases(done.directory)
-    assert set(found.values()) == {"ok"}
-    assert {name for of, name in found if of == f"stackproof.{hosts[0]}"} == {*STAGES, "run"}
+    ends = cases(done.directory)
+    assert set(ends.values()) == {"ok"}
+    assert {name for of, name in ends if of == f"stackproof.{hosts[0]}"} == {*STAGES, "run"}
     assert "compute[1-2]" in done.output
 
 
@@ -103,8 +103,8 @@ def without_compute_service(host, name, admin):
     """A compute host whose service has stopped, from when nova knows it until it is back."""
 
     def state():
-        found = admin.compute.get("/os-services", params={"binary": "nova-compute", "host": name}).json()
-        return found["services"][0]["state"]
+        answer = admin.compute.get("/os-services", params={"binary": "nova-compute", "host": name}).json()
+        return answer["services"][0]["state"]
 
     host.check_output("systemctl stop nova-compute")
     try:
@@ -127,10 +127,10 @@ def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, 
     assert f"Before the sweep: nova-compute on {bad} is down, it was last heard of " in verdict["reason"]
     assert (targets[good]["result"], targets[bad]["result"], targets[bad]["stage"]) == ("pass", "fail", "boot")
     assert "No valid host was found" in targets[bad]["reason"]
-    found = cases(done.directory)
-    assert (found[f"stackproof.{bad}", "boot"], found[f"stackproof.{bad}", "metadata"]) == ("failed", "skipped")
-    assert (found[f"stackproof.{good}", "boot"], found[f"stackproof.{good}", "metadata"]) == ("ok", "ok")
-    assert found["stackproof.before", f"nova-compute on {bad} is alive"] == "failed"
+    ends = cases(done.directory)
+    assert (ends[f"stackproof.{bad}", "boot"], ends[f"stackproof.{bad}", "metadata"]) == ("failed", "skipped")
+    assert (ends[f"stackproof.{good}", "boot"], ends[f"stackproof.{good}", "metadata"]) == ("ok", "ok")
+    assert ends["stackproof.before", f"nova-compute on {bad} is alive"] == "failed"
 
 
 @pytest.mark.soak
@@ -144,7 +144,9 @@ def test_without_libvirt_a_host_is_broken_though_its_service_lives(runs, lab_hos
         lab_hosts[bad].check_output("systemctl start libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd")
         until(
             f"{bad} is back in service",
-            lambda: [one.status for one in admin.compute.services(binary="nova-compute", host=bad)] == ["enabled"],
+            lambda: (
+                [service.status for service in admin.compute.services(binary="nova-compute", host=bad)] == ["enabled"]
+            ),
             180,
             3,
         )
@@ -193,7 +195,7 @@ def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
     os.killpg(process.pid, signal.SIGINT)
     process.wait(timeout=60)
     records = until("all runs have ended", lambda: ended(runs), 90)
-    assert [(one["verdict"]["result"], one["leftovers"]) for one in records] == [("incomplete", [])]
+    assert [(record["verdict"]["result"], record["leftovers"]) for record in records] == [("incomplete", [])]
     assert records[0]["made"] == records[0]["deleted"] > 0
     whole = json.loads(next(runs.glob("sweep-*/sweep.json")).read_text())
     jsonschema.validate(whole, SCHEMA)
@@ -216,10 +218,10 @@ def test_two_hosts_take_hardly_longer_than_one(runs):
             done = sweep(runs, "-i", str(INVENTORY), targets=hosts[:number])
             took.append(time.monotonic() - begun)
             assert done.status == 0, done.output
-            print({one["stage"]: one["median_s"] for one in done.record["stages"]})
-    one, two = (statistics.median(took) for took in seconds.values())
-    print(f"a sweep over one host {one:.1f} s, over two {two:.1f} s: {two / one:.2f} times; {seconds}")
-    assert two <= MOST * one
+            print({stage["stage"]: stage["median_s"] for stage in done.record["stages"]})
+    single, double = (statistics.median(took) for took in seconds.values())
+    print(f"a sweep over one host {single:.1f} s, over two {double:.1f} s: {double / single:.2f} times; {seconds}")
+    assert double <= MOST * single
 
 
 # Hosts without a hypervisor
@@ -230,7 +232,7 @@ def fake_computes(controller, admin, number):
     """So many compute hosts with the fake driver, as soon as nova has them and neutron binds ports there; then none."""
     prefix = f"fake-{uuid.uuid4().hex[:6]}"
     agents = admin.network.get("/agents", params={"binary": "neutron-openvswitch-agent"}).json()["agents"]
-    agent = json.dumps([one for one in agents if one["host"] == GROUPS["compute"][0]][0])
+    agent = json.dumps([ovs_agent for ovs_agent in agents if ovs_agent["host"] == GROUPS["compute"][0]][0])
     script = (Path(__file__).parent / "fake_computes.py").read_text()
     for name, text in ((f"{prefix}.py", script), (f"{prefix}.json", agent)):
         controller.run_expect([0], "echo %s | base64 -d > %s", base64.b64encode(text.encode()).decode(), f"/tmp/{name}")
@@ -238,7 +240,7 @@ def fake_computes(controller, admin, number):
     controller.run_expect([0], start, prefix, prefix, prefix, str(number), prefix)
 
     def ours(things):
-        return [one for one in things if one["host"].startswith(prefix)]
+        return [thing for thing in things if thing["host"].startswith(prefix)]
 
     def services():
         return ours(admin.compute.get("/os-services", params={"binary": "nova-compute"}).json()["services"])
@@ -247,20 +249,22 @@ def fake_computes(controller, admin, number):
         return ours(admin.network.get("/agents").json()["agents"])
 
     def ready():
-        known = ours([one["service"] for one in admin.compute.get("/os-hypervisors/detail").json()["hypervisors"]])
-        alive = [one for one in their_agents() if one["alive"]]
-        up = [one for one in services() if one["state"] == "up" and one["updated_at"]]
-        return len(up) == len(known) == len(alive) == number
+        hypervisors = ours(
+            [hypervisor["service"] for hypervisor in admin.compute.get("/os-hypervisors/detail").json()["hypervisors"]]
+        )
+        alive = [ovs_agent for ovs_agent in their_agents() if ovs_agent["alive"]]
+        up = [service for service in services() if service["state"] == "up" and service["updated_at"]]
+        return len(up) == len(hypervisors) == len(alive) == number
 
     try:
         until(f"{number} fake computes are there", ready, 60 + 6 * number, 3)
-        yield sorted(one["host"] for one in services())
+        yield sorted(service["host"] for service in services())
     finally:
         controller.run("systemctl stop %s; rm -rf /tmp/%s /tmp/%s.py /tmp/%s.json", *[prefix] * 4)
-        for one in services():
-            admin.compute.delete(f"/os-services/{one['id']}")
-        for one in their_agents():
-            admin.network.delete(f"/agents/{one['id']}")
+        for service in services():
+            admin.compute.delete(f"/os-services/{service['id']}")
+        for ovs_agent in their_agents():
+            admin.network.delete(f"/agents/{ovs_agent['id']}")
 
 
 @pytest.fixture

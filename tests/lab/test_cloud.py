@@ -60,9 +60,9 @@ def test_tokens_are_fernet(member):
 
 @pytest.mark.parametrize(("image", "store"), [("probe", "ceph"), ("probe-rgw", "rgw")])
 def test_images_are_active_in_their_stores(admin, image, store):
-    found = admin.image.find_image(image, ignore_missing=False)
-    assert found.status == "active"
-    assert admin.image.get(f"/images/{found.id}").json()["stores"] == store
+    shown = admin.image.find_image(image, ignore_missing=False)
+    assert shown.status == "active"
+    assert admin.image.get(f"/images/{shown.id}").json()["stores"] == store
 
 
 def test_image_locations_carry_no_password(member):

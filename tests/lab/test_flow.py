@@ -91,9 +91,9 @@ def together(folder):
         name: start(folder / name, "-i", str(INVENTORY), **variables)
         for name, variables in {"fresh": FRESH, "plain": PLAIN}.items()
     }
-    said = {name: process.communicate(timeout=LIMIT)[0] for name, process in begun.items()}
+    outputs = {name: process.communicate(timeout=LIMIT)[0] for name, process in begun.items()}
     return {
-        name: passed(Outcome(process.returncode, said[name], (folder / name / "latest").resolve()))
+        name: passed(Outcome(process.returncode, outputs[name], (folder / name / "latest").resolve()))
         for name, process in begun.items()
     }
 
@@ -106,7 +106,7 @@ def bounds(step):
 
 def assert_in_order(steps):
     for chain in ORDER:
-        timed = [steps[one] for one in chain if steps[one]["at"]]
+        timed = [steps[name] for name in chain if steps[name]["at"]]
         assert len(timed) > len(chain) / 2, chain
         for earlier, later in itertools.combinations(timed, 2):
             assert bounds(earlier)[0] <= bounds(later)[1], (earlier["id"], earlier["at"], later["id"], later["at"])
@@ -114,8 +114,8 @@ def assert_in_order(steps):
 
 def test_every_step_of_the_operations_guide_is_seen_or_proved_not_to_happen(alone):
     assert alone.unseen("ops_guide") == {}
-    assert {alone.steps()[one]["status"] for one in ("2", "2a", "23", "25")} == {"absent"}
-    assert {alone.steps()[one]["status"] for one in ("1a", "1b")} == {"seen"}
+    assert {alone.steps()[name]["status"] for name in ("2", "2a", "23", "25")} == {"absent"}
+    assert {alone.steps()[name]["status"] for name in ("1a", "1b")} == {"seen"}
     assert alone.unseen("modern") == {}
     assert alone.unseen("request_flow") == {}
 
@@ -124,7 +124,7 @@ def test_every_exchange_of_the_trace_is_found_or_explained(alone):
     trace = alone.flow("http_trace")
     assert alone.unseen("http_trace") == {}
     assert sum(step["status"] == "seen" for step in trace["steps"]) >= 25
-    assert [one for one in trace["others"] if not one["because"]] == []
+    assert [exchange for exchange in trace["others"] if not exchange["because"]] == []
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_each_access_shows_so_many_of_the_58(alone, tier, level, least):
     row = alone.covered(tier, level)
     assert row["of"] == 58
     assert row["seen"] + row["absent"] >= least, row
-    said = re.findall(r"^\| tier \d.*\| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/flows.md").read_text(), re.M)
+    rows = re.findall(r"^\| tier \d.*\| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/flows.md").read_text(), re.M)
     place = [(0, None), (1, None), (2, "info"), (2, "debug"), (2, "messaging")].index((tier, level))
     counted = row["seen"] + row["absent"], row["cached"] + row["window"], row["unseen"]
     # A look at the state every half second may miss the shortest of them.
-    assert [abs(one - int(other)) <= 2 for one, other in zip(counted, said[place], strict=True)] == [True] * 3, said
+    assert [abs(ours - int(page)) <= 2 for ours, page in zip(counted, rows[place], strict=True)] == [True] * 3, rows
 
 
 def test_steps_come_in_the_order_in_which_they_happen(alone):
@@ -162,35 +162,35 @@ def test_following_takes_little_time(alone):
     """From the end of the last stage: asking, reading five hosts, matching and writing."""
     lines = alone.outcome.output.splitlines()
     (ended,) = (minute_and_second(line) for line in lines if "metadata | Check what the guest" in line)
-    (told,) = (minute_and_second(line) for line in lines if "flow | Follow the run" in line)
-    assert told - ended < 20, alone.outcome.output
+    (finished,) = (minute_and_second(line) for line in lines if "flow | Follow the run" in line)
+    assert finished - ended < 20, alone.outcome.output
 
 
 def test_two_boots_at_one_moment_are_told_apart(together):
     fresh, plain = together["fresh"], together["plain"]
-    for one, other in ((fresh, plain), (plain, fresh)):
-        assert one.flow("ops_guide")["rivals"] >= 1
+    for boot, other in ((fresh, plain), (plain, fresh)):
+        assert boot.flow("ops_guide")["rivals"] >= 1
         # A request of ours may be about the other, as when a host counts what lies on it: no step takes that for ours.
         assert [
-            event for event in one.events if other.own_ids & {key for keys in event["keys"].values() for key in keys}
+            event for event in boot.events if other.own_ids & {key for keys in event["keys"].values() for key in keys}
         ] == []
-        told = [
-            seen["text"] for flow in one.outcome.record["flows"] for step in flow["steps"] for seen in step["evidence"]
+        texts = [
+            seen["text"] for flow in boot.outcome.record["flows"] for step in flow["steps"] for seen in step["evidence"]
         ]
-        assert [text for text in told if any(identity in text for identity in other.own_ids)] == []
-        assert_in_order(one.steps())
+        assert [text for text in texts if any(identity in text for identity in other.own_ids)] == []
+        assert_in_order(boot.steps())
 
 
 def test_what_has_no_id_counts_for_neither_of_two_boots(together):
     """Since the later of the two was asked for, whatever has no id may be the other's."""
-    both = max(bounds(one.steps()["4"])[0] for one in together.values())
-    for one in together.values():
-        for step in one.steps().values():
+    both = max(bounds(boot.steps()["4"])[0] for boot in together.values())
+    for boot in together.values():
+        for step in boot.steps().values():
             late = [seen for seen in step["evidence"] if seen["grade"] == "window" and seen["at"] and seen["tier"] == 2]
             assert all(datetime.fromisoformat(seen["at"]).timestamp() < both for seen in late), step
 
 
 def test_an_image_out_of_the_object_store_is_seen_to_be_fetched(together):
-    assert {together["fresh"].steps()[one]["status"] for one in ("23", "25")} == {"seen"}
-    assert {together["plain"].steps()[one]["status"] for one in ("23", "25")} == {"absent"}
-    assert {together["plain"].steps()[one]["status"] for one in ("1a", "1b")} == {"absent"}
+    assert {together["fresh"].steps()[name]["status"] for name in ("23", "25")} == {"seen"}
+    assert {together["plain"].steps()[name]["status"] for name in ("23", "25")} == {"absent"}
+    assert {together["plain"].steps()[name]["status"] for name in ("1a", "1b")} == {"absent"}

@@ -82,7 +82,7 @@ def kept(runs):
 def there(kept, lab_hosts):
     """The kept instance: its hosts, and the names that things have there."""
     instance = kept.record["instance"]
-    home = next(one for one in kept.record["hosts"] if one["facts"].get("domain"))
+    home = next(host for host in kept.record["hosts"] if host["facts"].get("domain"))
     port = instance["ports"][0]
     return SimpleNamespace(
         record=kept.record,
@@ -111,8 +111,8 @@ def checks(directory, tmp_path, phase="running", inventory=INVENTORY, **variable
         env={**os.environ, **given}, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    found = json.loads(results.read_text())
-    wrong = {one["check"]: one for one in found if one["status"] not in ("ok", "not_applicable")}
+    outcomes = json.loads(results.read_text())
+    wrong = {outcome["check"]: outcome for outcome in outcomes if outcome["status"] not in ("ok", "not_applicable")}
     assert bool(wrong) == bool(done.returncode)
     return wrong
 
@@ -141,7 +141,7 @@ def changed_file(host, path, command):
 def test_a_run_reads_every_host_and_all_agree(kept):
     record = kept.record
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
-    hosts = {one["host"]: one for one in record["hosts"]}
+    hosts = {host["host"]: host for host in record["hosts"]}
     expected = {host for group in ("controller", "compute", "network", "storage") for host in GROUPS[group]}
     assert set(hosts) == expected | {"localhost"}
     for name in expected:
@@ -153,7 +153,7 @@ def test_a_run_reads_every_host_and_all_agree(kept):
     )
     # 15 s for what the hosts know, and 20 for what their logs say of the run
     assert took.total_seconds() < 35
-    made = {check["check"]: check["status"] for one in record["hosts"] for check in one["checks"]}
+    made = {check["check"]: check["status"] for host in record["hosts"] for check in host["checks"]}
     assert made == dict.fromkeys([*RUNNING, LISTED], "ok")
     assert "The hosts agree, by" in record["verdict"]["reason"]
 
@@ -196,10 +196,10 @@ def test_nothing_changes_on_the_hosts(kept, look, lab_hosts, tmp_path):
         assert not look()
 
     logs = re.compile(r":/var/log/|:/var/lib/systemd/|:/var/lib/sudo/")
-    changed = {one for one in changes(lab_hosts, act) if not logs.search(one)}
+    changed = {place for place in changes(lab_hosts, act) if not logs.search(place)}
     # Databases write all the time, each time into other files.
-    usual = {one.rpartition("/")[0] for one in changes(lab_hosts, lambda: time.sleep(20))} if changed else set()
-    assert {one for one in changed if one.rpartition("/")[0] not in usual} == set()
+    usual = {place.rpartition("/")[0] for place in changes(lab_hosts, lambda: time.sleep(20))} if changed else set()
+    assert {place for place in changed if place.rpartition("/")[0] not in usual} == set()
 
 
 READ = """
@@ -379,8 +379,8 @@ def test_a_cloud_with_ovn_has_no_dnsmasq(there, tmp_path):
         network["distributed"] = True
     (tmp_path / "run.json").write_text(json.dumps(record))
     assert not checks(tmp_path, tmp_path)
-    found = json.loads((tmp_path / "checks.json").read_text())
-    other = {one["check"]: one["reason"] for one in found if one["status"] == "not_applicable"}
+    outcomes = json.loads((tmp_path / "checks.json").read_text())
+    other = {outcome["check"]: outcome["reason"] for outcome in outcomes if outcome["status"] == "not_applicable"}
     assert set(other) == {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY}
     assert all(reason.startswith("not applicable here, because OVN") for reason in other.values())
 
@@ -443,7 +443,7 @@ def test_a_host_that_cannot_be_reached_is_named(look, tmp_path):
 def test_what_is_still_there_is_found_where_nothing_should_be(look):
     wrong = look(phase="removed", STACKPROOF_SETTLE="0")
     assert len(wrong) == 5
-    said = " ".join(one["reason"] for one in wrong.values())
+    reasons = " ".join(outcome["reason"] for outcome in wrong.values())
     for part in (
         "libvirt still has",
         "Open vSwitch still has",
@@ -451,7 +451,7 @@ def test_what_is_still_there_is_found_where_nothing_should_be(look):
         "still have a line of",
         "haproxy still runs",
     ):
-        assert part in said
+        assert part in reasons
 
 
 def test_a_root_disk_that_is_no_clone_any_more(there, look, storage):

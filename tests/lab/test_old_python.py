@@ -28,9 +28,9 @@ WRAPPER = f'#!/bin/sh\necho "$$" >> {USED}\nLD_LIBRARY_PATH={HOME}/lib exec {HOM
 def prefixes():
     """Where this machine has the old Python, as pyenv builds it: in one directory, that works from any place."""
     pyenv = Path.home() / ".pyenv"
-    found = shutil.which("pyenv")
-    if found:
-        pyenv = Path(subprocess.run([found, "root"], capture_output=True, text=True, check=True).stdout.strip())
+    program = shutil.which("pyenv")
+    if program:
+        pyenv = Path(subprocess.run([program, "root"], capture_output=True, text=True, check=True).stdout.strip())
     return sorted(pyenv.glob(f"versions/{VERSION}.*"))
 
 
@@ -60,11 +60,11 @@ def on_all(*words):
 
 @pytest.fixture
 def interpreter(tmp_path, lab_hosts):
-    found = prefixes()
-    assert found, f"this needs a Python {VERSION} to take to the hosts, such as pyenv install {VERSION} makes"
+    builds = prefixes()
+    assert builds, f"this needs a Python {VERSION} to take to the hosts, such as pyenv install {VERSION} makes"
     on_all("-m", "file", "-a", f"path={HOME} state=directory mode=0755")
     try:
-        on_all("-m", "unarchive", "-a", f"src={packed(found[-1], tmp_path)} dest={HOME}")
+        on_all("-m", "unarchive", "-a", f"src={packed(builds[-1], tmp_path)} dest={HOME}")
         for host in lab_hosts.values():
             host.check_output(f"install -m 0666 /dev/null {USED}")
             assert host.check_output(f"{HOME}/interpreter --version").startswith(f"Python {VERSION}.")

@@ -103,25 +103,25 @@ def test_nothing_is_unread(inventory, runs):
     outcome = verify(runs, "-i", str(inventory))
     record = outcome.record
     assert (outcome.status, record["verdict"]["result"]) == (0, "pass"), outcome.output
-    hosts = {one["host"]: one for one in record["hosts"] if one["host"] != "localhost"}
+    hosts = {host["host"]: host for host in record["hosts"] if host["host"] != "localhost"}
     read = {name for group in ("controller", *NEEDS) for name in GROUPS[group]}
-    assert {name: (one["status"], one["unread"]) for name, one in hosts.items()} == dict.fromkeys(read, ("read", []))
-    assert {one["host"]: (one["reason"], one["unread"]) for one in record["logs"]} == dict.fromkeys(read, (None, []))
-    assert [source for one in record["logs"] for source in one["sources"] if source["why"] == "it was not read"] == []
-    assert all(one["sources"] for one in record["logs"])
-    (facts,) = (one["facts"] for one in hosts.values() if (one["facts"].get("domain") or {}).get("process"))
+    assert {name: (host["status"], host["unread"]) for name, host in hosts.items()} == dict.fromkeys(read, ("read", []))
+    assert {log["host"]: (log["reason"], log["unread"]) for log in record["logs"]} == dict.fromkeys(read, (None, []))
+    assert [source for log in record["logs"] for source in log["sources"] if source["why"] == "it was not read"] == []
+    assert all(log["sources"] for log in record["logs"])
+    (facts,) = (host["facts"] for host in hosts.values() if (host["facts"].get("domain") or {}).get("process"))
     assert facts["domain"]["process"]["connections"] and facts["domain"]["secrets"]
 
 
 @pytest.mark.soak
 def test_a_rule_that_is_left_out_is_named(without_a_rule, runs):
     record = verify(runs, "-i", str(without_a_rule)).record
-    hosts = {one["host"]: one for one in record["hosts"]}
+    hosts = {host["host"]: host for host in record["hosts"]}
     for name in GROUPS["compute"]:
         (unread,) = hosts[name]["unread"]
         assert (unread["what"], unread["kind"]) == ("the interface in Open vSwitch", "refused")
         assert unread["why"].startswith("sudo refuses: sudo -n ovs-vsctl ") and LEFT_OUT in unread["command"]
-    others = [one["unread"] for name, one in hosts.items() if name not in GROUPS["compute"]]
+    others = [host["unread"] for name, host in hosts.items() if name not in GROUPS["compute"]]
     assert not any(others)
     assert record["leftovers"] == []
 

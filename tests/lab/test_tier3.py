@@ -48,11 +48,11 @@ def instrumented(folder):
 
 def traces(broker):
     """What is there of a recorder: tracing, user, queue, directory, unit, processes."""
-    found = ["tracing"] if broker.run("rabbitmqctl -q list_vhosts tracing").stdout.strip().endswith("true") else []
+    lines = ["tracing"] if broker.run("rabbitmqctl -q list_vhosts tracing").stdout.strip().endswith("true") else []
     for what in ("rabbitmqctl -q list_users", "rabbitmqctl -q list_queues name", "ls /run", "ps -e -o args="):
-        found += [line for line in broker.check_output(what).splitlines() if "stackproof-firehose" in line]
-    found += broker.check_output("systemctl list-units --all --no-legend 'stackproof-firehose*'").splitlines()
-    return [line for line in found if "ps -e -o" not in line]
+        lines += [line for line in broker.check_output(what).splitlines() if "stackproof-firehose" in line]
+    lines += broker.check_output("systemctl list-units --all --no-legend 'stackproof-firehose*'").splitlines()
+    return [line for line in lines if "ps -e -o" not in line]
 
 
 def firehose(state, run_id, **options):
@@ -78,8 +78,8 @@ def test_messages_show_what_only_a_log_of_every_message_would(instrumented):
     row = next(row for row in rows if (row["tier"], row["level"]) == (3, "debug"))
     assert (row["of"], row["unseen"]) == (58, 0)
     for name in ("6", "8", "12", "13", "14", "15", "17", "18", "27", "28", "29", "32", "33", "36", "45", "46", "47"):
-        shown = [one for one in instrumented.steps()[name]["evidence"] if one["source"] == "queue"]
-        assert [(one["tier"], one["grade"]) for one in shown] == [(3, "keyed")], name
+        shown = [seen for seen in instrumented.steps()[name]["evidence"] if seen["source"] == "queue"]
+        assert [(seen["tier"], seen["grade"]) for seen in shown] == [(3, "keyed")], name
 
 
 @pytest.mark.parametrize(("place", "level"), [(-2, "info"), (-1, "debug")])
@@ -88,7 +88,7 @@ def test_an_instrumented_cloud_shows_as_many_as_the_page_says(instrumented, plac
     rows = re.findall(r"^\| tier \d.*\| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/flows.md").read_text(), re.M)
     counted = row["seen"] + row["absent"], row["cached"] + row["window"], row["unseen"]
     # A look at the state every half second may miss the shortest of them.
-    assert [abs(one - int(other)) <= 2 for one, other in zip(counted, rows[place], strict=True)] == [True] * 3, counted
+    assert [abs(ours - int(page)) <= 2 for ours, page in zip(counted, rows[place], strict=True)] == [True] * 3, counted
 
 
 def test_spans_show_what_the_services_did_in_their_databases(instrumented):
@@ -96,8 +96,8 @@ def test_spans_show_what_the_services_did_in_their_databases(instrumented):
     assert (read["host"], read["reason"]) == (BROKER, None)
     assert read["spans"] > 100
     for name in ("5", "9", "11", "16", "19", "26", "39", "42", "44"):
-        shown = [one for one in instrumented.steps()[name]["evidence"] if one["source"] == "span"]
-        assert [(one["tier"], one["grade"]) for one in shown] == [(3, "keyed")], name
+        shown = [seen for seen in instrumented.steps()[name]["evidence"] if seen["source"] == "span"]
+        assert [(seen["tier"], seen["grade"]) for seen in shown] == [(3, "keyed")], name
 
 
 def test_no_secret_of_a_message_is_written(instrumented, broker):
@@ -107,7 +107,7 @@ def test_no_secret_of_a_message_is_written(instrumented, broker):
             r"^(?:password|metadata_proxy_shared_secret) = (\S+)$", broker.file(path).content_string, re.M
         )
         assert secrets
-        assert [one for one in secrets if one in written] == []
+        assert [secret for secret in secrets if secret in written] == []
     assert yaml.safe_load((DIRECTORY / "secrets.yml").read_text())["osprofiler"] not in written
     assert not re.search("gAAAA", written)
 
@@ -131,9 +131,9 @@ def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
     unit = "stackproof-firehose-killed-recorder.service"
     broker.check_output(f"kill -9 $(systemctl show --property MainPID --value {unit})")
     until("the broker to be as it was", lambda: traces(broker) == [], 30, pause=1)
-    said = firehose("stopped", "killed-recorder")
-    assert (said["changed"], said["events"]) == (False, [])
-    assert "had ended before" in said["why"]
+    answer = firehose("stopped", "killed-recorder")
+    assert (answer["changed"], answer["events"]) == (False, [])
+    assert "had ended before" in answer["why"]
 
 
 @pytest.mark.soak

@@ -57,4 +57,4 @@ def test_validations_that_no_cache_answers_are_seen(runs):
     validations = ("19a", "19b", "26a", "26b", "40", "41")
     assert {name: steps[name]["status"] for name in validations} == dict.fromkeys(validations, "seen")
     for name in ("19a", "26a", "40"):
-        assert [one["service"] for one in steps[name]["evidence"] if one["proves"] == "observe"] == ["keystone"]
+        assert [seen["service"] for seen in steps[name]["evidence"] if seen["proves"] == "observe"] == ["keystone"]

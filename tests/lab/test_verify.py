@@ -123,7 +123,7 @@ def test_a_fresh_image_in_a_chosen_store_a_port_made_before_and_a_volume_attache
     assert image["verified"] == ["size", "sha512"]
     assert image["image"]["stores"] == ["rgw"]
     assert image["image"]["size"] == probe_image.stat().st_size
-    port = next(one for one in outcome.stage("network")["resources"] if one["kind"] == "port")
+    port = next(resource for resource in outcome.stage("network")["resources"] if resource["kind"] == "port")
     assert outcome.stage("boot")["details"]["server"]["ports"] == [port["id"]]
     assert outcome.stage("boot")["waits"][1]["states"][-1]["state"] == "in-use"
 
@@ -169,7 +169,7 @@ def test_what_is_kept_stays_until_the_command_that_the_run_printed(runs, member,
     outcome = verify(runs, keep="always", volume="none")
     assert outcome.status == 0, outcome.output
     assert outcome.record["kept"] is True
-    server = next(one for one in outcome.stage("boot")["resources"] if one["kind"] == "server")
+    server = next(resource for resource in outcome.stage("boot")["resources"] if resource["kind"] == "server")
     assert member.compute.get_server(server["id"]).status == "ACTIVE"
     printed = re.search(r"remove it with: ansible-playbook stackproof.provision.cleanup -e (\S+)", outcome.output)
     assert printed[1] == f"stackproof_run_dir={outcome.directory}"
@@ -215,9 +215,9 @@ def test_cleanup_of_old_runs_leaves_young_ones_alone(runs, admin, storage):
 def test_the_run_knows_that_it_is_active_when_the_compute_host_does(usual, lab_hosts):
     """ACTIVE is known at most half a second after nova-compute's own word that the build is done."""
     assert_passed(usual)
-    known = datetime.fromisoformat(usual.stage("boot")["waits"][0]["states"][-1]["at"])
+    seen_at = datetime.fromisoformat(usual.stage("boot")["waits"][0]["states"][-1]["at"])
     built = built_at(lab_hosts, usual.stage("boot")["details"]["server"]["id"])
-    assert (known - built).total_seconds() <= 0.5
+    assert (seen_at - built).total_seconds() <= 0.5
 
 
 def built_at(lab_hosts, server):

@@ -380,7 +380,7 @@ def test_what_cannot_be_removed_is_named_with_the_reason_and_goes_with_a_later_c
         admin.compute.unlock_server(server["id"])
     assert process.returncode == 2, output
     record = outcome.record
-    left = next(one for one in record["leftovers"] if one["kind"] == "server")
+    left = next(leftover for leftover in record["leftovers"] if leftover["kind"] == "server")
     assert (left["id"], left["name"]) == (server["id"], server["name"])
     assert "is locked" in left["why"]
     assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", None)

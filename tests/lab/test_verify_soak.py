@@ -30,12 +30,12 @@ def room_for_many(admin):
         "volume": {"volumes": 50, "gigabytes": 200},
     }
     placement = admin.placement
-    providers = [one["uuid"] for one in placement.get("/resource_providers").json()["resource_providers"]]
+    providers = [provider["uuid"] for provider in placement.get("/resource_providers").json()["resource_providers"]]
     before = {}
-    for one in providers:
-        inventory = placement.get(f"/resource_providers/{one}/inventories/VCPU").json()
-        before[one] = inventory["allocation_ratio"]
-        placement.put(f"/resource_providers/{one}/inventories/VCPU", json=inventory | {"allocation_ratio": 32.0})
+    for uuid in providers:
+        inventory = placement.get(f"/resource_providers/{uuid}/inventories/VCPU").json()
+        before[uuid] = inventory["allocation_ratio"]
+        placement.put(f"/resource_providers/{uuid}/inventories/VCPU", json=inventory | {"allocation_ratio": 32.0})
     for service, limits in quotas.items():
         getattr(admin, f"set_{service}_quotas")(project, **limits)
     try:
@@ -43,9 +43,9 @@ def room_for_many(admin):
     finally:
         for service in quotas:
             getattr(admin, f"delete_{service}_quotas")(project)
-        for one, ratio in before.items():
-            inventory = placement.get(f"/resource_providers/{one}/inventories/VCPU").json()
-            placement.put(f"/resource_providers/{one}/inventories/VCPU", json=inventory | {"allocation_ratio": ratio})
+        for uuid, ratio in before.items():
+            inventory = placement.get(f"/resource_providers/{uuid}/inventories/VCPU").json()
+            placement.put(f"/resource_providers/{uuid}/inventories/VCPU", json=inventory | {"allocation_ratio": ratio})
 
 
 def test_many_runs_at_once_on_one_project(runs, admin, storage):
@@ -84,9 +84,9 @@ def test_how_soon_active_is_known(runs, lab_hosts):
     for _one in range(BOOTS):
         outcome = verify(runs, volume="none")
         assert_passed(outcome)
-        known = datetime.fromisoformat(outcome.stage("boot")["waits"][0]["states"][-1]["at"])
+        seen_at = datetime.fromisoformat(outcome.stage("boot")["waits"][0]["states"][-1]["at"])
         server = outcome.stage("boot")["details"]["server"]["id"]
-        late.append((known - built_at(lab_hosts, server)).total_seconds())
+        late.append((seen_at - built_at(lab_hosts, server)).total_seconds())
     late.sort()
     print(f"\nACTIVE known after nova-compute's word, {BOOTS} boots: median {statistics.median(late):.3f} s, ", end="")
     print(f"p95 {late[-1]:.3f} s, least {late[0]:.3f} s")

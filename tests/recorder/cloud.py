@@ -44,10 +44,10 @@ def cloud(making):
     before = old_lines("cloud/answers.jsonl")
     start = next(number for number, line in enumerate(before) if line["name"] == ITSELF)
     with kept_run(making) as outcome:
-        found = of_run(making, outcome, before[:start])
+        answers = of_run(making, outcome, before[:start])
     # Nothing is made any more.
-    found += of_itself(making, outcome, before[start:])
-    making.write("cloud/answers.jsonl", lines(found))
+    answers += of_itself(making, outcome, before[start:])
+    making.write("cloud/answers.jsonl", lines(answers))
 
 
 @contextlib.contextmanager
@@ -63,7 +63,7 @@ def kept_run(making):
 
 def of_run(making, outcome, before):
     record, path_of = outcome.record, {line["name"]: line["path"].split("/") for line in before}
-    made = {one["kind"]: one["id"] for stage in record["stages"] for one in stage["resources"]}
+    made = {resource["kind"]: resource["id"] for stage in record["stages"] for resource in stage["resources"]}
     server = json.loads(next(line["text"] for line in before if line["name"] == "server"))["server"]
     names = Names([
         (record["run_id"], re.search(r"\d{8}-\d{6}-[0-9a-f]{6}", server["name"])[0]),
@@ -76,10 +76,10 @@ def of_run(making, outcome, before):
     console = "\n" + "".join(f"{line}\n" for line in console.splitlines() if line.startswith("probe"))
     for pair in same_ids(console.splitlines(), (RECORDED / CONSOLE).read_text().splitlines()):
         names.add(*pair)
-    made_at = json.loads(next(one["text"] for one in asked if one["name"] == "server"))["server"]["created"]
+    made_at = json.loads(next(answer["text"] for answer in asked if answer["name"] == "server"))["server"]["created"]
     rewrite = Rewriting(names, Shift(made_at.removesuffix("Z"), server["created"].removesuffix("Z")), making.secrets)
     making.write(CONSOLE, rewrite.text(console))
-    return [rewrite(one) for one in asked]
+    return [rewrite(answer) for answer in asked]
 
 
 def of_itself(making, outcome, before):
@@ -88,7 +88,7 @@ def of_itself(making, outcome, before):
     names = Names([(project_of(outcome.record), was)])
     asked = ask_all(making, before, names)
     rewrite = Rewriting(names, Shift(heard(asked), heard(before)), making.secrets)
-    return [rewrite(one) for one in asked]
+    return [rewrite(answer) for answer in asked]
 
 
 def project_of(record):
@@ -106,29 +106,33 @@ def plain(request):
 
 
 def heard(answers):
-    services = json.loads(next(one["text"] for one in answers if one["name"] == ITSELF))["services"]
-    return next(one["updated_at"] for one in services if (one["binary"], one["host"]) == ("nova-compute", "compute2"))
+    services = json.loads(next(answer["text"] for answer in answers if answer["name"] == ITSELF))["services"]
+    return next(
+        service["updated_at"]
+        for service in services
+        if (service["binary"], service["host"]) == ("nova-compute", "compute2")
+    )
 
 
 def ask_all(making, before, names, server=None):
     """Each request with today's answer; what has its place in the old answer gets its name."""
-    admin, found = connect("lab-admin", project_name="lab"), []
+    admin, answers = connect("lab-admin", project_name="lab"), []
     for line in before:
         name = line["name"]
         path = names.back().text(line["path"])
         query = f"?device_id={server}" if name == "ports" else ""
         answer = ask(admin if name in ADMINS else making.member, line, path + query)
         shown = {key: answer.headers[key] for key in line["headers"] if key in answer.headers}
-        found.append({**line, "path": path, "status": answer.status_code, "headers": shown, "text": answer.text})
+        answers.append({**line, "path": path, "status": answer.status_code, "headers": shown, "text": answer.text})
         with contextlib.suppress(ValueError):
             for pair in same_ids(json.loads(answer.text), json.loads(line["text"])):
                 names.add(*pair)
-    return found
+    return answers
 
 
 def ask(cloud, line, path):
     name = line["name"]
-    service = next((one for one, its in OF.items() if name in its), name.split()[0])
+    service = next((owner for owner, its in OF.items() if name in its), name.split()[0])
     address = f"{CONTROLLER}:{PORTS[service]}{path}"
     session = cloud.session
     if name == "token":

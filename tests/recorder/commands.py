@@ -31,5 +31,5 @@ def record(making, path, host):
     """Each command of a recording with what it prints today; what stands above the first stays."""
     heading, *blocks = re.split(r"(?m)^\$ ", (RECORDED / path).read_text())
     asked = [block.partition("\n")[0] for block in blocks]
-    said = [f"$ {command}\n{making.lab.run(host, command)}" for command in asked]
-    making.write(path, heading + "\n".join(said))
+    printed = [f"$ {command}\n{making.lab.run(host, command)}" for command in asked]
+    making.write(path, heading + "\n".join(printed))

@@ -32,10 +32,10 @@ def failed(making):
 def file_run(making, fault, outcome):
     """Called while the fault is there still."""
     record, path = outcome.record, f"failed/{fault.name}.json"
-    found, before = judged(record, fault.name, fault.truth), old(path)
+    now, before = judged(record, fault.name, fault.truth), old(path)
     shift = Shift(record["started"], before["record"]["started"])
-    names = Names(same_ids(found["record"], before["record"]))
-    making.write(path, pretty(Rewriting(names, shift, making.secrets)(found)))
+    names = Names(same_ids(now["record"], before["record"]))
+    making.write(path, pretty(Rewriting(names, shift, making.secrets)(now)))
     folder = RECORDED / "diagnosed" / fault.name
     if folder.exists():
         _services, logs = hosts_now(making.lab, record)
@@ -44,16 +44,16 @@ def file_run(making, fault, outcome):
 
 def file_logs(making, logs, record, folder, rewrite):
     """The lines with the ids of the boot, of all hosts, as a bundle of collected logs has them."""
-    (boot,) = (one for one in record["stages"] if one["stage"] == "boot")
+    (boot,) = (stage for stage in record["stages"] if stage["stage"] == "boot")
     server = record["instance"]["server"]["id"]
     ours = {boot["details"]["request_id"], server}
-    lines = {(host, path): [one for one in found if any(identity in one for identity in ours)]
-             for host, files in logs.items() for path, found in files.items()}  # fmt: skip
+    lines = {(host, path): [line for line in written if any(identity in line for identity in ours)]
+             for host, files in logs.items() for path, written in files.items()}  # fmt: skip
     conductor = ("controller1", "/var/log/nova/nova-conductor.log")
     before = (folder / "controller1/var/log/nova/nova-conductor.log").read_text()
     for pair in zip(REQUESTS.search("".join(lines[conductor])).groups(), REQUESTS.search(before).groups()):
         rewrite.names.add(*(text.removeprefix("req-") for text in pair))
     making.clear(f"diagnosed/{folder.name}")
-    for (host, path), found in lines.items():
-        if found:
-            making.write(f"diagnosed/{folder.name}/{host}{path}", rewrite.text("".join(fewer_alike(found))))
+    for (host, path), kept in lines.items():
+        if kept:
+            making.write(f"diagnosed/{folder.name}/{host}{path}", rewrite.text("".join(fewer_alike(kept))))

@@ -38,8 +38,8 @@ def logs_of(making, run):
     places = {"recorder_root": str(ROOT), "recorder_run": str(run), "recorder_answers": str(answers)}
     command = ["ansible-playbook", *WHOLE, str(ROOT / "tests/recorder/read_logs.yml"), "-e", json.dumps(places)]
     subprocess.run(command, env=environment(), check=True)
-    found = {path.stem: json.loads(path.read_text()) for path in sorted(answers.glob("*.json"))}
-    return {host: {**answer, "events": json.loads(answer["events"])} for host, answer in found.items()}
+    parsed = {path.stem: json.loads(path.read_text()) for path in sorted(answers.glob("*.json"))}
+    return {host: {**answer, "events": json.loads(answer["events"])} for host, answer in parsed.items()}
 
 
 def pages(making):

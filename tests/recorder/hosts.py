@@ -64,7 +64,7 @@ def hosts(making):
 
 def record_instance(making, outcome):
     before = old("cloud/instance.json")
-    (server,) = (one["id"] for one in outcome.ledger if one.get("kind") == "server" and one.get("id"))
+    (server,) = (line["id"] for line in outcome.ledger if line.get("kind") == "server" and line.get("id"))
     now = of_instance(making, server)
     rewrite = rewriting_of(making, now, before)
     making.write("cloud/instance.json", pretty(rewrite(now)))
@@ -77,21 +77,21 @@ def record_instance(making, outcome):
 def of_instance(making, server):
     """What the API shows to a member and to an administrator, and what is made of it."""
     admin, member = making.lab.admin, making.member
-    found = {}
+    now = {}
     for who, cloud in (("member", member), ("admin", admin)):
         shown = cloud.compute.get(f"/servers/{server}", microversion=VERSION).json()["server"]
         network = cloud.network.get(f"/ports?device_id={server}").json()["ports"][0]["network_id"]
-        found[who] = {"server": without_links(shown)}
-        found[who]["ports"] = cloud.network.get(f"/ports?network_id={network}").json()["ports"]
-    image = found["member"]["server"]["image"] = {"id": shown["image"]["id"]}
-    found["admin"]["server"]["image"] = image
-    found["network"] = admin.network.get(f"/networks/{network}").json()["network"]
-    found["subnets"] = admin.network.get(f"/subnets?network_id={network}").json()["subnets"]
-    found["image"] = member.image.get(f"/images/{image['id']}").json()
+        now[who] = {"server": without_links(shown)}
+        now[who]["ports"] = cloud.network.get(f"/ports?network_id={network}").json()["ports"]
+    image = now["member"]["server"]["image"] = {"id": shown["image"]["id"]}
+    now["admin"]["server"]["image"] = image
+    now["network"] = admin.network.get(f"/networks/{network}").json()["network"]
+    now["subnets"] = admin.network.get(f"/subnets?network_id={network}").json()["subnets"]
+    now["image"] = member.image.get(f"/images/{image['id']}").json()
     options = {"cloud": "lab", "server": server}
-    found["instance"] = ask("localhost", "instance", **options)["instance"]
-    found["seen_by_admin"] = ask("localhost", "instance", **options, admin_cloud="lab-admin")["instance"]
-    return found
+    now["instance"] = ask("localhost", "instance", **options)["instance"]
+    now["seen_by_admin"] = ask("localhost", "instance", **options, admin_cloud="lab-admin")["instance"]
+    return now
 
 
 def without_links(server):
@@ -100,34 +100,34 @@ def without_links(server):
 
 def rewriting_of(making, now, before):
     """The server was made when the old one was: by that the tests know which lines of logs are read."""
-    runs = [re.search(r"\d{8}-\d{6}-[0-9a-f]{6}", one["instance"]["server"]["name"])[0] for one in (now, before)]
+    runs = [re.search(r"\d{8}-\d{6}-[0-9a-f]{6}", state["instance"]["server"]["name"])[0] for state in (now, before)]
     names = Names([tuple(runs)])
     for part in ("instance", "member", "admin"):
         for pair in same_ids(now[part], before[part]):
             names.add(*pair)
     for pair in same_ids(now, before):
         names.add(*pair)
-    made = [one["instance"]["server"]["created"].removesuffix("Z") for one in (now, before)]
+    made = [state["instance"]["server"]["created"].removesuffix("Z") for state in (now, before)]
     return Rewriting(names, Shift(*made), making.secrets)
 
 
 def answers_of(name, asked, rewrite):
     """Each command of the old recording with today's answer, in the ids of the old one."""
-    following, found = Following(rewrite.back), []
+    following, rows = Following(rewrite.back), []
     host = lab_host(asked.host)
     for line in old_lines(f"hosts/{name}.jsonl"):
         words = following.words(line["words"])
         answer = host.run(shlex.join([*prefix(asked.user), "env", "LC_ALL=C", *words]))
         following.answered(words, answer.stdout, line["out"])
         out = without_pools(answer.stdout) if "dump" in words else answer.stdout
-        found.append({"words": words, "status": answer.rc, "out": out, "errors": answer.stderr})
-    return [rewrite(json.loads(following.as_before(json.dumps(one)))) for one in found]
+        rows.append({"words": words, "status": answer.rc, "out": out, "errors": answer.stderr})
+    return [rewrite(json.loads(following.as_before(json.dumps(row)))) for row in rows]
 
 
 def without_pools(text):
     """What Ceph says of its OSDs; the rest is long, and nobody asks for it."""
-    told = json.loads(text)
-    return json.dumps({name: value for name, value in told.items() if name != "pools"}) + "\n"
+    dump = json.loads(text)
+    return json.dumps({name: value for name, value in dump.items() if name != "pools"}) + "\n"
 
 
 def prefix(user):
@@ -141,7 +141,7 @@ def end_of_dhcp(making, network):
 
 
 def units_of(host):
-    before = next(one for one in old_lines("hosts/units.jsonl") if one["host"] == host)
+    before = next(line for line in old_lines("hosts/units.jsonl") if line["host"] == host)
     names = list(before["show"])
     run = lab_host(host).check_output
     shown = run(shlex.join(["systemctl", "show", "--all", f"--property={SHOW}", "--", *names]))

@@ -16,15 +16,15 @@ SERVER = ("id", "host", "host_id")
 
 def judged(record, name, truth):
     """What the judge reads of a run."""
-    (flow,) = (one for one in record["flows"] if one["name"] == JUDGED)
+    (flow,) = (candidate for candidate in record["flows"] if candidate["name"] == JUDGED)
     return {
         "fault": name,
         "truth": {key: value for key, value in truth.items() if key in TRUTH},
         "record": {
             "started": record["started"],
-            "stages": [{**part(one, STAGE), "calls": [], "details": part(one["details"], DETAILS)}
-                       for one in record["stages"]],
-            "hosts": [{**part(one, HOST), "facts": facts_of(one["facts"])} for one in record["hosts"]],
+            "stages": [{**part(stage, STAGE), "calls": [], "details": part(stage["details"], DETAILS)}
+                       for stage in record["stages"]],
+            "hosts": [{**part(host, HOST), "facts": facts_of(host["facts"])} for host in record["hosts"]],
             "agents": record["agents"],
             "errors": record["errors"],
             "instance": {"server": part(record["instance"]["server"], SERVER)} if record["instance"] else None,
@@ -38,9 +38,9 @@ def part(whole, names):
 
 
 def facts_of(facts):
-    found = part(facts, ("names", "services"))
+    kept = part(facts, ("names", "services"))
     if facts.get("ceph"):
-        found["ceph"] = part(facts["ceph"], ("health", "osds"))
+        kept["ceph"] = part(facts["ceph"], ("health", "osds"))
     if facts.get("domain"):
-        found["domain"] = part(facts["domain"], ("uuid",))
-    return found
+        kept["domain"] = part(facts["domain"], ("uuid",))
+    return kept

@@ -31,8 +31,8 @@ class Making:
         self.work, self.target = Path(work), Path(target)
         self.lab = Lab({name: lab_host(name, sudo=True) for name in HOSTS})
         self.member = connect("lab")
-        known = secret_scan.known_of(DIRECTORY)
-        self.secrets, self.scanner = list(known.values()), secret_scan.Scanner(known, secret_scan.OURS)
+        secrets = secret_scan.known_of(DIRECTORY)
+        self.secrets, self.scanner = list(secrets.values()), secret_scan.Scanner(secrets, secret_scan.OURS)
 
     def run(self, name, *arguments, status=0, **variables):
         """A run of verify, which has to end with this status."""
@@ -43,14 +43,16 @@ class Making:
     @contextlib.contextmanager
     def only_on(self, host):
         """Have instances made on one host: the others are out of service for that time."""
-        services = [one for one in self.lab.admin.compute.services(binary="nova-compute") if one.host != host]
+        services = [
+            service for service in self.lab.admin.compute.services(binary="nova-compute") if service.host != host
+        ]
         try:
-            for one in services:
-                self.lab.admin.compute.disable_service(one)
+            for service in services:
+                self.lab.admin.compute.disable_service(service)
             yield
         finally:
-            for one in services:
-                self.lab.admin.compute.enable_service(one)
+            for service in services:
+                self.lab.admin.compute.enable_service(service)
             until("all computes to be in service", lambda: all(up for up, _at in self.lab.reports().values()), 60)
 
     def rewriting(self, new, old):
@@ -63,8 +65,8 @@ class Making:
     def write(self, path, text):
         """Write a recording, but none with a secret."""
         content = text.encode(errors="surrogateescape")
-        found = [one for one in self.scanner.content(path, content) if not self.scanner.is_allowed(one)]
-        assert not found, f"a recording would have a secret: {', '.join(map(str, found))}"
+        findings = [finding for finding in self.scanner.content(path, content) if not self.scanner.is_allowed(finding)]
+        assert not findings, f"a recording would have a secret: {', '.join(map(str, findings))}"
         place = self.target / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
@@ -90,9 +92,9 @@ def old_lines(path):
     return [json.loads(line) for line in (RECORDED / path).read_text().splitlines()]
 
 
-def pretty(found):
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+def pretty(data):
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def lines(rows, **form):
-    return "".join(json.dumps(one, **form) + "\n" for one in rows)
+    return "".join(json.dumps(row, **form) + "\n" for row in rows)

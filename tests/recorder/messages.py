@@ -69,7 +69,7 @@ def planted(frame):
     return {**frame, "body": json.dumps({**json.loads(frame["body"]), "oslo.message": text})}
 
 
-def hidden(found):
-    if isinstance(found, dict):
-        return {name: f"planted-{name}" if name in SECRET and value else hidden(value) for name, value in found.items()}
-    return [hidden(one) for one in found] if isinstance(found, list) else found
+def hidden(data):
+    if isinstance(data, dict):
+        return {name: f"planted-{name}" if name in SECRET and value else hidden(value) for name, value in data.items()}
+    return [hidden(item) for item in data] if isinstance(data, list) else data

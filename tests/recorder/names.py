@@ -76,7 +76,7 @@ def same_ids(new, old):
     for text, other in same_places(new, old):
         mine, others = list(ID.finditer(text)), list(ID.finditer(other))
         if blank(text) == blank(other):
-            yield from ((one[0], two[0]) for one, two in zip(mine, others))
+            yield from ((here[0], there[0]) for here, there in zip(mine, others))
 
 
 class Names:

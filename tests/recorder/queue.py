@@ -33,14 +33,14 @@ def queue(making):
     with making.only_on(HOST), whole_messages(making.lab) as read:
         record = making.run("queue", *WHOLE, **OPTIONS).record
     before, run = old_lines("queue/frames.jsonl"), old("queue/run.json")
-    found = [planted(frame) for frame in like(before, read(), ids_of(run), ids_of(record))]
+    frames = [planted(frame) for frame in like(before, read(), ids_of(run), ids_of(record))]
     rewrite = making.rewriting(record, run)
-    for new, was in zip(found, before):
+    for new, was in zip(frames, before):
         for pair in same_ids([new["key"], message_of(new)], [was["key"], message_of(was)]):
             rewrite.names.add(*pair)
     kept = without_checks(before_it_was_followed(fewer_polls(record)))
     making.write("queue/run.json", pretty(rewrite({**kept, "queue": []})))
-    making.write("queue/frames.jsonl", lines(map(rewrite, found)))
+    making.write("queue/frames.jsonl", lines(map(rewrite, frames)))
 
 
 @contextlib.contextmanager

@@ -18,15 +18,15 @@ MOST = 3
 INNER = "neutron.db"
 
 
-def fewer_spans(node, known=None):
+def fewer_spans(node, known_forms=None):
     """Without most of the spans that look like others below the same one."""
-    seen, kept, known = {}, [], set() if known is None else known
-    for child in sorted(node["children"], key=lambda one: one["info"]["started"]):
+    seen, kept, known_forms = {}, [], set() if known_forms is None else known_forms
+    for child in sorted(node["children"], key=lambda span: span["info"]["started"]):
         form = json.dumps([child["info"]["name"], child["info"].get("service"), *forms(child["info"])])
         seen[form] = seen.get(form, 0) + 1
-        if seen[form] <= MOST and (tells(child) or form not in known):
-            known.add(form)
-            kept.append(fewer_spans(child, known))
+        if seen[form] <= MOST and (tells(child) or form not in known_forms):
+            known_forms.add(form)
+            kept.append(fewer_spans(child, known_forms))
     return {**node, "children": kept}
 
 
@@ -44,11 +44,11 @@ def forms(info):
             yield [request.get("method"), blank(request.get("path") or ""), " ".join(statement.split()[:3]), function]
 
 
-def planted(found):
+def planted(data):
     """The same with a word in the place of whatever was passed."""
-    if isinstance(found, dict):
-        return {name: hidden(value) if name in PASSED else planted(value) for name, value in found.items()}
-    return [planted(one) for one in found] if isinstance(found, list) else found
+    if isinstance(data, dict):
+        return {name: hidden(value) if name in PASSED else planted(value) for name, value in data.items()}
+    return [planted(item) for item in data] if isinstance(data, list) else data
 
 
 def hidden(value):

@@ -30,7 +30,7 @@ class Rewriting:
 
     def __init__(self, names, shift, secrets=()):
         self.names, self.shift = names, shift
-        words = sorted({one for one in secrets if len(one) > 5}, key=len, reverse=True)
+        words = sorted({secret for secret in secrets if len(secret) > 5}, key=len, reverse=True)
         self.secrets = [*SECRETS, *([re.compile("|".join(map(re.escape, words)))] if words else [])]
 
     @classmethod
@@ -43,7 +43,7 @@ class Rewriting:
             text = secret.sub(MASK, text)
         # A run's id has its time in it: it is named first, and then not moved.
         named = re.split(r"(\b\d{8}-\d{6}-[0-9a-f]{6}\b)", text)
-        return "".join(self._part(one, bool(place % 2)) for place, one in enumerate(named))
+        return "".join(self._part(part, bool(place % 2)) for place, part in enumerate(named))
 
     def _part(self, text, is_run):
         if is_run and text in self.names.known:
@@ -54,14 +54,14 @@ class Rewriting:
         """An old text, with what its ids and times are today."""
         return self.shift.back().text(self.names.back().text(text))
 
-    def __call__(self, found):
+    def __call__(self, data):
         """The same for whatever JSON can hold."""
-        if isinstance(found, str):
-            return self.text(found)
-        if isinstance(found, dict):
-            return {self.text(key): self(value) for key, value in found.items()}
-        if isinstance(found, list):
-            return [self(one) for one in found]
-        if isinstance(found, (int, float)):
-            return self.shift.number(found)
-        return found
+        if isinstance(data, str):
+            return self.text(data)
+        if isinstance(data, dict):
+            return {self.text(key): self(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self(item) for item in data]
+        if isinstance(data, (int, float)):
+            return self.shift.number(data)
+        return data

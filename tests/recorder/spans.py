@@ -31,11 +31,11 @@ def spans(making):
     trace = next(stage["details"]["trace"] for stage in record["stages"] if stage["stage"] == "boot")
     report = json.loads(making.lab.run(CONTROLLER, SHOW.format(trace)))
     rewrite = making.rewriting(record, old("spans/run.json"))
-    found = planted(fewer_spans(report))
-    for pair in same_ids(found, old("spans/report.json")):
+    thinned = planted(fewer_spans(report))
+    for pair in same_ids(thinned, old("spans/report.json")):
         rewrite.names.add(*pair)
     making.write("spans/run.json", pretty(rewrite(without_checks(before_it_was_followed(fewer_polls(record))))))
-    making.write("spans/report.json", json.dumps(rewrite(found), separators=(",", ":")))
+    making.write("spans/report.json", json.dumps(rewrite(thinned), separators=(",", ":")))
 
 
 def without_checks(record):

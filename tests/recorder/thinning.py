@@ -72,8 +72,8 @@ def is_ours(event, until):
 
 def rows(logs):
     """A line for each host, and one for each of its events."""
-    found = []
+    entries = []
     for host, answer in logs.items():
-        found.append({"host": host, "addresses": answer["addresses"], "sources": answer["sources"]})
-        found += [{"host": host, "event": event} for event in answer["events"]]
-    return found
+        entries.append({"host": host, "addresses": answer["addresses"], "sources": answer["sources"]})
+        entries += [{"host": host, "event": event} for event in answer["events"]]
+    return entries

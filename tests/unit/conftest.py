@@ -41,7 +41,7 @@ def recorded():
     def read(name):
         text = (RECORDED / "commands" / name).read_text()
         blocks = (block.partition("\n") for block in ("\n" + text).split("\n$ ")[1:])
-        return {typed: said for typed, _newline, said in blocks}
+        return {typed: answer for typed, _newline, answer in blocks}
 
     return read
 
@@ -143,7 +143,7 @@ def bundle_options():
     """Return a function that gives the options by which a bundle is read: flows, and names of logs on all platforms."""
     profiles = [profile(name) for name in ("packages", "kolla", "devstack")]
     flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
-    usual = {"services": [one for profile in profiles for one in profile["logs"]], "flows": flows}
+    usual = {"services": [log for profile in profiles for log in profile["logs"]], "flows": flows}
 
     def options(directory, **more):
         return {"directory": str(directory), "time_zones": {"compute2": "+05:30"}, **usual, **more}

@@ -84,13 +84,13 @@ def test_a_writer_of_a_key_names_it(key, files):
 
 
 def test_every_file_that_assigns_a_key_of_the_record_is_named():
-    found = set()
+    assignments = set()
     for path in sorted(PLUGINS.rglob("*.py")):
         if path.parent.name not in OTHERS:
             name = str(path.relative_to(PLUGINS)).removeprefix("module_utils/")
-            found |= {(key, name) for key in assigned(path) if key in SCHEMA["properties"]}
-    assert len(found) > 20
-    assert {(key, name) for key, name in found if name not in WRITERS[key]} == set()
+            assignments |= {(key, name) for key in assigned(path) if key in SCHEMA["properties"]}
+    assert len(assignments) > 20
+    assert {(key, name) for key, name in assignments if name not in WRITERS[key]} == set()
 
 
 def test_the_drawing_has_the_floors(floors):
@@ -108,5 +108,9 @@ def test_the_packages_beside_the_verbs_are_explained(floors):
 def floors():
     """The floors that the imports are held to."""
     tree = ast.parse((ROOT / "tests/unit/test_floors.py").read_text())
-    (node,) = (one for one in tree.body if isinstance(one, ast.Assign) and one.targets[0].id == "FLOORS")
+    (node,) = (
+        statement
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and statement.targets[0].id == "FLOORS"
+    )
     return ast.literal_eval(node.value)

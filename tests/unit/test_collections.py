@@ -67,10 +67,10 @@ def test_neither_collection_uses_the_other(collection, other):
 
 
 def test_both_collections_come_out_together_for_the_same_cores():
-    said = {}
+    versions = {}
     for top in COLLECTIONS.values():
         galaxy = yaml.safe_load((top / "galaxy.yml").read_text())
         runtime = yaml.safe_load((top / "meta/runtime.yml").read_text())
-        said[galaxy["name"]] = (galaxy["version"], runtime["requires_ansible"])
-    assert set(said) == set(COLLECTIONS)
-    assert len(set(said.values())) == 1
+        versions[galaxy["name"]] = (galaxy["version"], runtime["requires_ansible"])
+    assert set(versions) == set(COLLECTIONS)
+    assert len(set(versions.values())) == 1

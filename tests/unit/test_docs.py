@@ -68,7 +68,7 @@ def rows(text):
     """The rows of the tables in a text, without those that are no data, as lists of cells."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    return [one for number, one in enumerate(cells) if not is_rule(one) and not is_rule([*cells, [""]][number + 1])]
+    return [row for number, row in enumerate(cells) if not is_rule(row) and not is_rule([*cells, [""]][number + 1])]
 
 
 def is_rule(cells):
@@ -114,11 +114,11 @@ def test_a_page_tells_what_the_comment_of_its_flow_says(pages):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [("status == `201`", "`` status == `201` ``"), ("plain", "`plain`"), ("``", "``` `` ```")],
 )
-def test_code_may_have_backticks(text, said):
-    assert flow_pages.code(text) == said
+def test_code_may_have_backticks(text, expected):
+    assert flow_pages.code(text) == expected
 
 
 def test_what_means_something_in_markdown_means_nothing_in_a_text():
@@ -218,7 +218,7 @@ def openings(schema, defs):
     more = schema.get("additionalProperties", True)
     below = [*schema.get("oneOf", []), *schema.get("properties", {}).values(), schema.get("items"), more]
     is_open = "object" in ([kinds] if isinstance(kinds, str) else kinds) and more is True
-    return is_open or any(openings(one, defs) for one in below if isinstance(one, dict))
+    return is_open or any(openings(inner, defs) for inner in below if isinstance(inner, dict))
 
 
 def schema_of(name):
@@ -230,7 +230,7 @@ def test_every_key_of_a_run_is_explained():
     table = {named(row)[0]: row for row in rows(section(read("record"), "run.json"))}
     assert set(table) == set(schema["properties"])
     assert {key for key, row in table.items() if row[1] == "always"} == set(schema["required"])
-    is_open = {key for key, one in schema["properties"].items() if openings(one, schema["$defs"])}
+    is_open = {key for key, field in schema["properties"].items() if openings(field, schema["$defs"])}
     assert {key for key, row in table.items() if row[3]} == is_open
 
 
@@ -238,13 +238,13 @@ def test_every_key_of_a_sweep_is_explained():
     schema = schema_of("sweep")
     assert {named(row)[0] for row in rows(section(read("record"), "sweep.json"))} == set(schema["properties"])
     assert set(schema["required"]) == set(schema["properties"])
-    assert not any(openings(one, {}) for one in schema["properties"].values())
+    assert not any(openings(field, {}) for field in schema["properties"].values())
 
 
 def questions(text):
     """Question to the expression that asks it."""
-    found = re.findall(r"^\| (.+?) \| ``(.+)`` \|$", text, re.MULTILINE)
-    return [(question, expression.replace(r"\|", "|").strip()) for question, expression in found]
+    pairs = re.findall(r"^\| (.+?) \| ``(.+)`` \|$", text, re.MULTILINE)
+    return [(question, expression.replace(r"\|", "|").strip()) for question, expression in pairs]
 
 
 @pytest.fixture(scope="module")
@@ -272,22 +272,22 @@ def records():
 @pytest.fixture(scope="module")
 def sweeps(records):
     """A sweep of which one target failed, out of what was recorded."""
-    whole = [one for one in records if "verdict" in one]
-    passed = next(one for one in whole if one["verdict"]["result"] == "pass")
-    failed = next(one for one in whole if one["verdict"]["result"] == "fail")
+    whole = [candidate for candidate in records if "verdict" in candidate]
+    passed = next(candidate for candidate in whole if candidate["verdict"]["result"] == "pass")
+    failed = next(candidate for candidate in whole if candidate["verdict"]["result"] == "fail")
     targets = sweep.targets_of(["c1", "c2"], {}, "sweep-1")
     record = sweep.new_record("sweep-1", "lab", targets, [], [], 2)
     came = [sweep.outcome(passed, "../a"), sweep.outcome(failed, "../b")]
-    return [sweep.finish(record, {one["key"]: outcome for one, outcome in zip(targets, came)}, 3, 5)]
+    return [sweep.finish(record, {target["key"]: outcome for target, outcome in zip(targets, came)}, 3, 5)]
 
 
 def finds(expression, record):
     """What an expression finds in a record that is whole enough for it; not lists of nothing."""
     try:
-        found = jmespath.search(expression, record)
+        answer = jmespath.search(expression, record)
     except jmespath.exceptions.JMESPathTypeError:
         return None
-    return None if isinstance(found, list) and not any(one is not None for one in found) else found
+    return None if isinstance(answer, list) and not any(item is not None for item in answer) else answer
 
 
 ASKED = section(read("record"), "Asking it")
@@ -296,12 +296,12 @@ OF_A_RUN, OF_A_SWEEP = ASKED.split("And of a sweep:")
 
 @pytest.mark.parametrize(("question", "expression"), questions(OF_A_RUN))
 def test_what_is_asked_of_a_record_has_an_answer(question, expression, records):
-    assert any(finds(expression, one) is not None for one in records), question
+    assert any(finds(expression, record) is not None for record in records), question
 
 
 @pytest.mark.parametrize(("question", "expression"), questions(OF_A_SWEEP))
 def test_what_is_asked_of_a_sweep_has_an_answer(question, expression, sweeps):
-    assert any(finds(expression, one) is not None for one in sweeps), question
+    assert any(finds(expression, record) is not None for record in sweeps), question
 
 
 def test_all_questions_are_asked():
@@ -333,7 +333,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
     read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
     (followed,), _events = follow.follow(record, [loaded], {"log": read_there})
-    assert [(one["status"], one["host"]) for one in followed["steps"]] == [
+    assert [(step["status"], step["host"]) for step in followed["steps"]] == [
         ("seen", "localhost"),
         ("seen", "controller1"),
     ]
@@ -387,7 +387,7 @@ def test_the_example_of_a_source_more_works_and_touches_six_files(tmp_path):
     assert done.returncode == 0, done.stderr
     step, (line,), accounts = json.loads(done.stdout)
     assert (step["status"], step["host"]) == ("seen", "compute1")
-    assert [(one["source"], one["tier"], one["grade"]) for one in step["evidence"]] == [("load", 2, "keyed")]
+    assert [(item["source"], item["tier"], item["grade"]) for item in step["evidence"]] == [("load", 2, "keyed")]
     assert line["load"] >= 0
     assert accounts["sources"] == {"load": [{"host": "compute1", "reason": None}]}
     # The page counts them: a test and a fragment of the changelog are the fifth and the sixth.

@@ -43,7 +43,7 @@ def test_a_stage_says_which_it_is_and_which_are_beside_it(module, ordinal):
     assert document["short_description"].startswith(f"{ordinal} stage of a run: ")
     order = ["run", *STAGES, "report"]
     place = order.index(module)
-    beside = [one["module"].rpartition(".")[2] for one in document["seealso"]]
+    beside = [entry["module"].rpartition(".")[2] for entry in document["seealso"]]
     assert beside[:2] == [order[place - 1], order[place + 1]]
     assert f"P(stackproof.provision.{module}#role)" in " ".join(document["notes"])
 
@@ -77,4 +77,4 @@ def test_the_sample_of_a_verdict_is_one_by_the_schema(module):
 def test_what_operators_read_has_a_sample(module):
     parts = block_of(module, "RETURN")
     without = {name for name, part in parts.items() if "sample" not in part and "contains" not in part}
-    assert {(module, name) for name in without} == {one for one in WITHOUT_SAMPLE if one[0] == module}
+    assert {(module, name) for name in without} == {pair for pair in WITHOUT_SAMPLE if pair[0] == module}

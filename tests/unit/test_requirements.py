@@ -20,12 +20,12 @@ def test_an_execution_environment_gets_what_the_tests_ran_with():
     assert (ROOT / asked["system"]).read_text().strip()
     listed = [line for line in (ROOT / asked["python"]).read_text().splitlines() if not line.startswith("#")]
     assert set(listed) <= {*NEEDED, *PROJECT["dependency-groups"]["test"]}
-    assert {re.split("[<>=]", one)[0] for one in listed} == {"jmespath", "openstacksdk", "pytest", "pytest-testinfra"}
+    assert {re.split("[<>=]", line)[0] for line in listed} == {"jmespath", "openstacksdk", "pytest", "pytest-testinfra"}
 
 
 def test_the_oldest_ansible_core_is_the_same_everywhere():
     runtime = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["requires_ansible"]
-    (asked,) = (one for one in NEEDED if one.startswith("ansible-core"))
+    (asked,) = (requirement for requirement in NEEDED if requirement.startswith("ansible-core"))
     assert asked.startswith(f"ansible-core{runtime.removesuffix('.0')},")
 
 

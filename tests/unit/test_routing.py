@@ -37,7 +37,7 @@ def test_a_module_by_its_name_of_today_and_of_0_1_0(module, tmp_path):
     environment |= {"ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), "ANSIBLE_HOME": str(tmp_path / "home")}
     command = [str(Path(sys.executable).parent / "ansible-playbook"), "-vvv", "play.yml"]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    assert done.returncode == 2, said
-    assert f"{tmp_path}/none is not the directory of a run" in said
-    assert ("redirecting" in said, "EXEC" in said) == (module == "instance_info", False)
+    output = done.stdout + done.stderr
+    assert done.returncode == 2, output
+    assert f"{tmp_path}/none is not the directory of a run" in output
+    assert ("redirecting" in output, "EXEC" in output) == (module == "instance_info", False)

@@ -70,45 +70,45 @@ HARMLESS = [
 
 
 @pytest.fixture
-def found(tmp_path):
+def findings_in(tmp_path):
     """Return a function that gives what is found in a text, without its file."""
 
-    def scan(content, known=None, name="a.log"):
+    def scan(content, secrets=None, name="a.log"):
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return [(one.line, one.what) for one in secret_scan.Scanner(known).scan(path)]
+        return [(finding.line, finding.what) for finding in secret_scan.Scanner(secrets).scan(path)]
 
     return scan
 
 
 @pytest.mark.parametrize(("what", "text"), PLANTED)
-def test_what_looks_like_a_secret_is_found_with_its_line(found, what, text):
-    assert (2, what) in found(f"one line\n{text}\nand more\n")
+def test_what_looks_like_a_secret_is_found_with_its_line(findings_in, what, text):
+    assert (2, what) in findings_in(f"one line\n{text}\nand more\n")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_speaks_of_secrets_is_none(found, text):
-    assert found(text) == []
+def test_what_only_speaks_of_secrets_is_none(findings_in, text):
+    assert findings_in(text) == []
 
 
 @pytest.mark.parametrize("secret", ["correct horse", 'quo"ted\\word', "ümläute", "0f" * 16])
-def test_a_known_secret_is_found_in_whatever_form(found, secret):
-    known = {"admin": secret}
+def test_a_known_secret_is_found_in_whatever_form(findings_in, secret):
+    secrets = {"admin": secret}
     forms = [secret, json.dumps(secret), quote(secret, safe="")]
     forms += [base64.b64encode(f"{'x' * before}{secret} and more".encode()).decode() for before in range(4)]
     for form in forms:
-        assert (1, "the secret admin") in found(f"it is <{form}>", known), form
-    assert found("it is another one", known) == []
+        assert (1, "the secret admin") in findings_in(f"it is <{form}>", secrets), form
+    assert findings_in("it is another one", secrets) == []
 
 
-def test_what_is_too_short_to_be_a_secret_is_not_looked_for(found):
-    assert found("labels and laboratories", {"user": "lab"}) == []
+def test_what_is_too_short_to_be_a_secret_is_not_looked_for(findings_in):
+    assert findings_in("labels and laboratories", {"user": "lab"}) == []
 
 
 def test_a_secret_itself_is_never_said(tmp_path):
     (tmp_path / "a.log").write_text(f"{FERNET}\npassword=hunter2hunter2\nsesame-open\n")
-    said = "\n".join(map(str, secret_scan.Scanner({"door": "sesame-open"}).scan(tmp_path)))
-    assert said == "a.log:1: a Fernet token\na.log:2: a password\na.log:3: the secret door"
+    shown = "\n".join(map(str, secret_scan.Scanner({"door": "sesame-open"}).scan(tmp_path)))
+    assert shown == "a.log:1: a Fernet token\na.log:2: a password\na.log:3: the secret door"
 
 
 def test_a_tree_is_looked_through_wholly(tmp_path):
@@ -120,7 +120,7 @@ def test_a_tree_is_looked_through_wholly(tmp_path):
     (tmp_path / "runs/a.log.gz").write_bytes(gzip.compress(gzip.compress(f"\n\n{FERNET}".encode())))
     (tmp_path / "elsewhere").write_text(FERNET)
     (tmp_path / "runs/link").symlink_to(tmp_path / "elsewhere")
-    places = {(one.file, one.line) for one in secret_scan.Scanner().scan(tmp_path / "runs")}
+    places = {(finding.file, finding.line) for finding in secret_scan.Scanner().scan(tmp_path / "runs")}
     assert places == {(".hidden/.file", 1), ("binary", 2), (FERNET, 0), ("a.log.gz", 3)}
 
 
@@ -133,7 +133,7 @@ def test_an_archive_is_looked_through_with_the_names_in_it(tmp_path, mode):
         add(archive, "tests/one", f"\n\n{FERNET}".encode())
         add(archive, "tests/logs.tar.gz", inner.getvalue())
         add(archive, "tests/none", b"nothing")
-    places = {(one.file, one.line) for one in secret_scan.Scanner().scan(tmp_path / "a.tar")}
+    places = {(finding.file, finding.line) for finding in secret_scan.Scanner().scan(tmp_path / "a.tar")}
     assert places == {("a.tar!tests/one", 3), ("a.tar!tests/logs.tar.gz!deep/file", 2)}
 
 
@@ -147,7 +147,7 @@ def test_what_is_not_looked_at_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(secret_scan, "MOST", 1000)
     (tmp_path / "large").write_bytes(b"x" * 1001)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"x" * 100000))
-    assert [(one.file, one.what.partition(":")[0]) for one in secret_scan.Scanner().scan(tmp_path)] == [
+    assert [(finding.file, finding.what.partition(":")[0]) for finding in secret_scan.Scanner().scan(tmp_path)] == [
         ("bomb.gz", "not looked at"),
         ("large", "not looked at"),
     ]
@@ -162,8 +162,8 @@ def test_what_is_allowed_is_allowed_in_one_file_only(tmp_path):
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(f"{FERNET} password=hunter2hunter2")
     scanner = secret_scan.Scanner(allowed=[("one.py", "a password", "made up"), ("three.py", "*", "gone")])
-    found = [(one.file, one.what) for one in scanner.scan(tmp_path)]
-    assert found == [("one.py", "a Fernet token"), ("two.py", "a Fernet token"), ("two.py", "a password")]
+    findings = [(finding.file, finding.what) for finding in scanner.scan(tmp_path)]
+    assert findings == [("one.py", "a Fernet token"), ("two.py", "a Fernet token"), ("two.py", "a password")]
     assert scanner.unused == [("three.py", "*", "gone")]
 
 
@@ -178,8 +178,13 @@ def test_the_secrets_of_a_lab_are_known(tmp_path):
 
 def test_no_secret_is_in_what_the_collections_are_made_of():
     scanner = secret_scan.Scanner(allowed=secret_scan.OURS)
-    found = [f"{part}/{one}" for part in PARTS for one in scanner.scan(ROOT / part) if "__pycache__" not in one.file]
-    assert found == []
+    findings = [
+        f"{part}/{finding}"
+        for part in PARTS
+        for finding in scanner.scan(ROOT / part)
+        if "__pycache__" not in finding.file
+    ]
+    assert findings == []
     assert scanner.unused == [], "what is allowed is not there any more"
 
 

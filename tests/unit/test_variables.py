@@ -43,13 +43,13 @@ def options_of(module):
 
 def handed():
     """Each default of a variable that is handed to a module, with the module and its option."""
-    known = {name: option for options in SPECS.values() for name, option in options.items() if "default" in option}
+    defaults = {name: option for options in SPECS.values() for name, option in options.items() if "default" in option}
     return [
-        pytest.param(variable, known[variable]["default"], module, option, id=f"{module}-{variable}")
+        pytest.param(variable, defaults[variable]["default"], module, option, id=f"{module}-{variable}")
         for text in CODE.values()
         for _indent, module, call in CALLED.findall(text)
         for option, variable in HANDED.findall(call)
-        if variable in known and option in options_of(module)
+        if variable in defaults and option in options_of(module)
     ]
 
 

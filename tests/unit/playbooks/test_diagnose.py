@@ -49,11 +49,11 @@ def test_a_boot_that_stopped_is_named_with_its_step_service_and_host(diagnose, b
     # Of the steps of today's cloud not all lines were recorded.
     flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
     more = {"stackproof_time_zones": {"compute2": "Asia/Kolkata"}, "stackproof_flows": flows}
-    status, said = diagnose(stackproof_server_id=bundle.boot.server, **more)
-    assert status == 0, said
-    assert "failed at: step 34, component neutron-l2-agent, host compute2" in said
-    assert "FAIL: boot, step 34: neutron-l2-agent on compute2" in said
-    assert "[WARNING]" not in said
+    status, output = diagnose(stackproof_server_id=bundle.boot.server, **more)
+    assert status == 0, output
+    assert "failed at: step 34, component neutron-l2-agent, host compute2" in output
+    assert "FAIL: boot, step 34: neutron-l2-agent on compute2" in output
+    assert "[WARNING]" not in output
     files = {path.name for path in (tmp_path / "diagnoses/latest").iterdir()}
     assert {"run.json", "events.jsonl", "report.html", "flow.svg", "flow.mmd", "flow.puml", "junit.xml"} <= files
     assert len(json.loads((tmp_path / "diagnoses/latest/run.json").read_text())["flows"]) == 2
@@ -61,14 +61,14 @@ def test_a_boot_that_stopped_is_named_with_its_step_service_and_host(diagnose, b
 
 def test_an_id_that_is_nowhere_ends_the_playbook_with_words(diagnose, bundle, tmp_path):
     bundle.write()
-    status, said = diagnose(stackproof_request_id="req-00000000-6468-4371-a2d5-864347bcb436")
+    status, output = diagnose(stackproof_request_id="req-00000000-6468-4371-a2d5-864347bcb436")
     assert status == 2
-    assert "no line has req-00000000-6468-4371-a2d5-864347bcb436. The 27 files of compute1" in " ".join(said.split())
+    assert "no line has req-00000000-6468-4371-a2d5-864347bcb436. The 27 files of compute1" in " ".join(output.split())
     assert not (tmp_path / "diagnoses").exists()
 
 
 def test_check_mode_writes_nothing(diagnose, bundle, tmp_path):
     bundle.write()
-    status, said = diagnose("--check", stackproof_since="2026-11-21T14:43:00Z")
-    assert status == 0, said
+    status, output = diagnose("--check", stackproof_since="2026-11-21T14:43:00Z")
+    assert status == 0, output
     assert not (tmp_path / "diagnoses").exists()

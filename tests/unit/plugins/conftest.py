@@ -90,7 +90,7 @@ COLLECTIONS = {
     "/network/v2.0/floatingips": ("floatingip", {**PLAIN, "floating_ip_address": "127.0.0.1"}),
     "/network/v2.0/security-groups": ("security_group", template("group")),
     "/network/v2.0/security-group-rules": ("security_group_rule", template("group")["security_group_rules"][0]),
-    "/image/v2/images": ("image", next(one for one in template("images") if one["name"] == "probe")),
+    "/image/v2/images": ("image", next(image for image in template("images") if image["name"] == "probe")),
     f"/volume/v3/{PROJECT}/volumes": ("volume", template("volume")),
     f"/volume/v3/{PROJECT}/types": ("volume_type", {"name": ""}),
     f"/volume/v3/{PROJECT}/attachments": ("attachment", {"status": "attached"}),
@@ -177,7 +177,11 @@ class FakeCloud:
 
     def asked(self, method=None, path=""):
         """The requests so far, as (method, path)."""
-        return [(one.method, one.path) for one in self.requests if method in (None, one.method) and path in one.path]
+        return [
+            (request.method, request.path)
+            for request in self.requests
+            if method in (None, request.method) and path in request.path
+        ]
 
     # What follows answers requests.
 
@@ -189,9 +193,9 @@ class FakeCloud:
                 watcher(request)
             trouble = next(
                 (
-                    one
-                    for one in self.troubles
-                    if one.left and one.method == request.method and re.search(one.path, request.path)
+                    planned
+                    for planned in self.troubles
+                    if planned.left and planned.method == request.method and re.search(planned.path, request.path)
                 ),
                 None,
             )
@@ -281,12 +285,12 @@ class FakeCloud:
                 for name, _value in request.query
                 if name not in self.ignored
             }
-            found = [
+            listed = [
                 thing
                 for thing in things.values()
                 if all(any(fits(thing, name, value) for value in values) for name, values in asked.items())
             ]
-            return 200, {}, {plural: found}
+            return 200, {}, {plural: listed}
         thing = things.get(plain.rpartition("/")[2])
         if thing is None:
             return self.recorded(f"{NAMES[service]} not found")
@@ -320,14 +324,14 @@ class FakeCloud:
         """A server's ports go with it."""
         del things[thing["id"]]
         ports = self.things["/network/v2.0/ports"]
-        for port in [one for one in ports.values() if one["device_id"] == thing["id"]]:
+        for port in [candidate for candidate in ports.values() if candidate["device_id"] == thing["id"]]:
             del ports[port["id"]]
 
     def _make(self, collection, word, request):
         fields = request.body if word == "image" else request.body[word]
         self.bodies.append((word, fields))
         plural = collection.rpartition("/")[2]
-        states = [{"status": one} if isinstance(one, str) else one for one in self.states.get(plural, [])]
+        states = [{"status": state} if isinstance(state, str) else state for state in self.states.get(plural, [])]
         thing = self.put(plural, **fields, **({"_states": states} if states else {}))
         if word == "image":
             thing.update(status="queued", size=None, os_hash_value=None, os_hash_algo=None)
@@ -354,9 +358,9 @@ class FakeCloud:
                 "ports", device_id=router, fixed_ips=[{"subnet_id": request.body["subnet_id"], "ip_address": "1.2.3.4"}]
             )
         else:
-            gone = [one for one in ports.values() if one["device_id"] == router]
-            for one in gone:
-                del ports[one["id"]]
+            gone = [port for port in ports.values() if port["device_id"] == router]
+            for port in gone:
+                del ports[port["id"]]
         return 200, {}, {"id": router, "subnet_id": request.body["subnet_id"]}
 
 
@@ -554,8 +558,8 @@ def nothing_secret():
         for path in Path(directory).rglob("*"):
             if path.is_file():
                 text = path.read_text(errors="replace")
-                found = [word for word in words if word in text]
-                assert not found, f"{path} holds a secret"
+                leaked = [word for word in words if word in text]
+                assert not leaked, f"{path} holds a secret"
 
     return check
 
@@ -580,7 +584,7 @@ EVERYWHERE = {
     ("hostname", "--all-ip-addresses"): (0, "10.71.16.9 \n", ""),
 }
 # What systemd said of the services of each host, a unit at a time, and the states of their processes
-UNITS = {one["host"]: one for one in map(json.loads, (RECORDED / "hosts/units.jsonl").read_text().splitlines())}
+UNITS = {line["host"]: line for line in map(json.loads, (RECORDED / "hosts/units.jsonl").read_text().splitlines())}
 
 
 def said_of_units(name, words):
@@ -588,10 +592,12 @@ def said_of_units(name, words):
     units = UNITS.get(name.partition("-")[0], UNITS["compute1"])
     if words[:2] == ["systemctl", "show"]:
         # Of what systemd does not know it says so; a pattern that nothing matches has no answer.
-        asked = [one for one in words[words.index("--") + 1 :] if "*" not in one or fnmatch.filter(units["show"], one)]
-        known = {word: fnmatch.filter(units["show"], word) for word in asked}
-        blocks = [units["show"][one] for word in asked for one in known[word]]
-        return "\n".join([*blocks, *(NO_UNIT.format(word) for word in asked if not known[word])])
+        asked = [
+            word for word in words[words.index("--") + 1 :] if "*" not in word or fnmatch.filter(units["show"], word)
+        ]
+        matching = {word: fnmatch.filter(units["show"], word) for word in asked}
+        blocks = [units["show"][unit] for word in asked for unit in matching[word]]
+        return "\n".join([*blocks, *(NO_UNIT.format(word) for word in asked if not matching[word])])
     return {"ps": units["ps"], "cat": units["uptime"] if "/proc/uptime" in words else None}.get(words[0])
 
 
@@ -614,8 +620,8 @@ class Replay:
         # Of some hosts nothing but the services was recorded.
         path = RECORDED / f"hosts/{name}.jsonl"
         lines = map(json.loads, path.read_text().splitlines()) if path.exists() else []
-        said = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
-        self.answers = {**(EVERYWHERE if name else {}), **said}
+        answers = {tuple(line["words"]): (line["status"], line["out"], line["errors"]) for line in lines}
+        self.answers = {**(EVERYWHERE if name else {}), **answers}
         self.name, self.instead, self.asked = name, instead or {}, []
 
     def __call__(self, words, _take=None):

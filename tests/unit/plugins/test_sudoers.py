@@ -34,8 +34,8 @@ class LogHost:
 
     def __init__(self, services):
         self.asked = []
-        files = [pattern.replace("*", "x") for one in services for pattern in one.get("files") or []]
-        names = [name for one in services for name in one.get("journals") or []]
+        files = [pattern.replace("*", "x") for service in services for pattern in service.get("files") or []]
+        names = [name for service in services for name in service.get("journals") or []]
         self.said = {
             "find": "".join(f"1795272180.0 {path}\n" for path in [*files, ROTATED]),
             "journalctl": "".join(f"{name}\n" for name in names),
@@ -87,8 +87,8 @@ def asked_of(replay, instance, platform):
 @pytest.fixture
 def asked(asked_of, log_commands):
     """(rules that a host needs, command) of all that is asked as root."""
-    found = [("logs", words) for words in log_commands]
-    return found + [(part, words) for name, (_parts, (part,)) in HOSTS.items() for words in asked_of(name)]
+    commands = [("logs", words) for words in log_commands]
+    return commands + [(part, words) for name, (_parts, (part,)) in HOSTS.items() for words in asked_of(name)]
 
 
 def test_all_that_is_asked_as_root_is_allowed(asked):
@@ -99,7 +99,7 @@ def test_all_that_is_asked_as_root_is_allowed(asked):
 def test_every_rule_is_needed(asked):
     """A rule that nothing asks for would only be a way in."""
     for part in sudo_rules.PARTS:
-        commands = [words for one, words in asked if one == part]
+        commands = [words for rules, words in asked if rules == part]
         for path, pattern in sudo_rules.rules(part).commands:
             used = [words for words in commands if path.endswith(f"/{words[0]}")]
             assert any(pattern.fullmatch(" ".join(words[1:])) for words in used), f"{part}: {path} {pattern.pattern}"
@@ -107,15 +107,15 @@ def test_every_rule_is_needed(asked):
 
 def places_that_ask_as_root():
     """(module, function) of each place in the code that asks a host as root."""
-    found = set()
+    places = set()
     for path in SOURCES.glob("*.py"):
-        for function in [one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef)]:
-            for call in [one for one in ast.walk(function) if isinstance(one, ast.Call)]:
+        for function in [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]:
+            for call in [node for node in ast.walk(function) if isinstance(node, ast.Call)]:
                 asks = isinstance(call.func, ast.Attribute) and call.func.attr == "ask"
                 if asks and getattr(call.func.value, "id", None) == "host":
-                    root = next((one.value.value for one in call.keywords if one.arg == "root"), True)
-                    found |= {(path.name, function.name)} if root else set()
-    return found
+                    root = next((keyword.value.value for keyword in call.keywords if keyword.arg == "root"), True)
+                    places |= {(path.name, function.name)} if root else set()
+    return places
 
 
 def test_no_place_that_asks_as_root_is_left_out(monkeypatch, request):

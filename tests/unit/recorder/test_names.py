@@ -37,7 +37,7 @@ def names():
 
 
 def test_ids_have_their_places_whatever_lies_between(names):
-    assert [names.text(one) for one in NEW[:4]] == OLD[:4]
+    assert [names.text(identity) for identity in NEW[:4]] == OLD[:4]
     assert names.text(f"POST req-{NEW[2]}") == f"POST req-{OLD[2]}"
     assert names.text(f"stackproof-{RUNS[0]}-server") == f"stackproof-{RUNS[1]}-server"
 

@@ -40,9 +40,9 @@ def frame(**message):
 
 
 def test_a_secret_in_a_message_is_replaced_by_a_word_with_its_name():
-    found = planted(frame(_context_auth_token="sesame", args={"admin_password": "sesame", "user_data": None, "b": [7]}))
-    assert "sesame" not in json.dumps(found)
-    assert message_of(found) == {
+    clean = planted(frame(_context_auth_token="sesame", args={"admin_password": "sesame", "user_data": None, "b": [7]}))
+    assert "sesame" not in json.dumps(clean)
+    assert message_of(clean) == {
         "_context_auth_token": "planted-_context_auth_token",
         "args": {"admin_password": "planted-admin_password", "user_data": None, "b": [7]},
     }
@@ -63,26 +63,26 @@ def span(started, path, *children, method="GET"):
 
 def test_most_of_equal_spans_are_left_out_and_the_first_stay():
     polls = [span(number, f"/servers/{number:032x}") for number in range(20, 0, -1)]
-    found = fewer_spans(
+    report = fewer_spans(
         {"info": {"name": "total"}, "children": [*polls, span(30, "/servers", span(31, "/x"), method="POST")]}
     )
-    assert [one["info"]["started"] for one in found["children"]] == [*range(1, MOST + 1), 30]
-    assert [one["info"]["started"] for one in found["children"][-1]["children"]] == [31]
+    assert [child["info"]["started"] for child in report["children"]] == [*range(1, MOST + 1), 30]
+    assert [child["info"]["started"] for child in report["children"][-1]["children"]] == [31]
 
 
 def test_inner_functions_stay_once_or_where_they_lead_to_something_else():
     inner = {"info": {"name": INNER, "started": 1}, "children": []}
     outer = {"info": {"name": INNER, "started": 2}, "children": [inner, span(3, "/x")]}
-    found = fewer_spans({"info": {"name": "total"}, "children": [inner, outer, inner]})
-    assert [top["info"]["started"] for top in found["children"]] == [1, 2]
-    assert [[one["info"]["started"] for one in top["children"]] for top in found["children"]] == [[], [3]]
+    report = fewer_spans({"info": {"name": "total"}, "children": [inner, outer, inner]})
+    assert [top["info"]["started"] for top in report["children"]] == [1, 2]
+    assert [[child["info"]["started"] for child in top["children"]] for top in report["children"]] == [[], [3]]
 
 
 def test_what_was_passed_is_replaced_in_a_report():
-    found = planted_report(span(1, "/a", span(2, "/b")))
-    assert "secret" not in json.dumps(found)
-    assert json.dumps(found).count("planted") == 4
-    assert found["children"][0]["info"]["started"] == 2
+    report = planted_report(span(1, "/a", span(2, "/b")))
+    assert "secret" not in json.dumps(report)
+    assert json.dumps(report).count("planted") == 4
+    assert report["children"][0]["info"]["started"] == 2
 
 
 def test_the_recorded_report_has_nothing_left_to_take_out():
@@ -102,10 +102,10 @@ def test_what_was_logged_after_the_run_has_read_the_logs_is_left_out():
     noise = event(1, kind="error", keys={})
     events = [event(9), event(14), event(16), noise, event(2, kind="error")]
     logs = {name: {"addresses": [], "sources": [], "events": events} for name in ("a", "b")}
-    found = as_the_run_read(record, logs)
-    assert [one["at"] for one in found["a"]["events"]] == [9, 14, 2]
-    assert [one["at"] for one in found["b"]["events"]] == [9, 2]
-    lines = rows(found)
+    kept = as_the_run_read(record, logs)
+    assert [logged["at"] for logged in kept["a"]["events"]] == [9, 14, 2]
+    assert [logged["at"] for logged in kept["b"]["events"]] == [9, 2]
+    lines = rows(kept)
     assert [line["host"] for line in lines] == [*"aaaa", *"bbb"]
     assert [set(line) for line in lines if "event" not in line] == [{"host", "addresses", "sources"}] * 2
 

@@ -21,8 +21,8 @@ REWRITE = Rewriting(Names([(RUN, BEFORE)]), SHIFT, ["sesame-1234"])
 
 
 def test_all_that_json_can_hold_is_rewritten():
-    found = REWRITE({RUN: ["2026-12-02T12:03:05Z", 1796212985, None, True, {"a": 7}]})
-    assert found == {BEFORE: ["2026-11-21T06:51:06Z", 1795243866, None, True, {"a": 7}]}
+    rewritten = REWRITE({RUN: ["2026-12-02T12:03:05Z", 1796212985, None, True, {"a": 7}]})
+    assert rewritten == {BEFORE: ["2026-11-21T06:51:06Z", 1795243866, None, True, {"a": 7}]}
 
 
 def test_the_id_of_a_run_is_named_and_not_moved_as_well():
@@ -44,11 +44,11 @@ def test_the_id_of_a_run_is_named_and_not_moved_as_well():
     ],
 )  # fmt: skip
 def test_a_secret_is_taken_out(text):
-    found = REWRITE(text)
-    assert MASK in found
-    assert "Zk3x9Q" not in found
-    assert "5f3a5f3a" not in found
-    assert secret_scan.Scanner({"known": "sesame-1234"}).content("recording", found.encode()) == []
+    rewritten = REWRITE(text)
+    assert MASK in rewritten
+    assert "Zk3x9Q" not in rewritten
+    assert "5f3a5f3a" not in rewritten
+    assert secret_scan.Scanner({"known": "sesame-1234"}).content("recording", rewritten.encode()) == []
 
 
 def test_a_command_asks_for_what_an_earlier_one_answers_today():
@@ -78,7 +78,7 @@ def test_most_of_many_polls_are_left_out():
     calls = [call("/a", 0), *(call("/b", number) for number in range(20)), call("/c", 20)]
     record = fewer_polls({"stages": [{"stage": "boot", "calls": calls}], "made": 5})
     (stage,) = record["stages"]
-    assert [(one["path"], one["number"]) for one in stage["calls"]] == [
+    assert [(kept["path"], kept["number"]) for kept in stage["calls"]] == [
         ("/a", 0), ("/b", 0), ("/b", 1), ("/b", 17), ("/b", 18), ("/b", 19), ("/c", 20),
     ]  # fmt: skip
     assert record["made"] == 5

@@ -56,4 +56,4 @@ def test_numbers_keep_their_kind_and_their_microseconds():
     assert SHIFT.number(1796212984) == 1796119200
     assert isinstance(SHIFT.number(1796212984), int)
     assert repr(SHIFT.number(1796212984.014621)) == "1796119200.014621"
-    assert [SHIFT.number(one) for one in (0, -1, True, 7.5, 140421741511808)] == [0, -1, True, 7.5, 140421741511808]
+    assert [SHIFT.number(value) for value in (0, -1, True, 7.5, 140421741511808)] == [0, -1, True, 7.5, 140421741511808]

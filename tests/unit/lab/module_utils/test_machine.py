@@ -86,13 +86,13 @@ def test_run_returns_what_was_said():
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "words"),
     [("echo out; echo err >&2; exit 3", "err"), ("echo out; exit 3", "out"), ("exit 3", "nothing")],
 )
-def test_run_says_why_a_command_failed(script, said):
+def test_run_says_why_a_command_failed(script, words):
     with pytest.raises(LabError) as caught:
         run(["sh", "-c", script])
-    assert str(caught.value) == f"sh -c {script}: exit status 3, it said: {said}"
+    assert str(caught.value) == f"sh -c {script}: exit status 3, it said: {words}"
 
 
 def test_run_keeps_the_end_of_what_was_said():

@@ -16,10 +16,10 @@ from ansible_collections.stackproof.lab.plugins.modules.health_info import (
 
 
 def test_listening_ports_of_a_storage_host(recorded):
-    said = recorded("listening.txt")
+    answers = recorded("listening.txt")
     ceph = {3300, 6789, 7480} | set(range(6800, 6810))
-    assert parse_listening(said["cat /proc/net/tcp"]) == {22} | ceph
-    assert parse_listening(said["cat /proc/net/tcp6"]) == {22, 7480}
+    assert parse_listening(answers["cat /proc/net/tcp"]) == {22} | ceph
+    assert parse_listening(answers["cat /proc/net/tcp6"]) == {22, 7480}
 
 
 def test_nothing_listens_where_there_are_no_rows(recorded):

@@ -53,9 +53,9 @@ class Machine:
 
 @pytest.fixture
 def complete(recorded, monkeypatch):
-    said = recorded("network.txt")
-    monkeypatch.setattr(module, "run_json", lambda argv: json.loads(said[" ".join(argv)]))
-    namespaces = {entry["name"] for entry in json.loads(said["ip -j netns list"])}
+    answers = recorded("network.txt")
+    monkeypatch.setattr(module, "run_json", lambda argv: json.loads(answers[" ".join(argv)]))
+    namespaces = {entry["name"] for entry in json.loads(answers["ip -j netns list"])}
     return Machine(namespaces, {name: module.links(name) for name in [None, *namespaces]}, guarded=True)
 
 

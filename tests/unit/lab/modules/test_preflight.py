@@ -39,9 +39,9 @@ def only(problems):
 
 
 def test_os_release():
-    found = module.parse_os_release(BOOKWORM + "\nEMPTY=\n# no pair\n")
-    assert (found["ID"], found["VERSION_ID"], found["EMPTY"]) == ("debian", "12", "")
-    assert found["PRETTY_NAME"] == "Debian GNU/Linux 12 (bookworm)"
+    release = module.parse_os_release(BOOKWORM + "\nEMPTY=\n# no pair\n")
+    assert (release["ID"], release["VERSION_ID"], release["EMPTY"]) == ("debian", "12", "")
+    assert release["PRETTY_NAME"] == "Debian GNU/Linux 12 (bookworm)"
 
 
 def test_os_release_keeps_equals_signs():

@@ -31,11 +31,11 @@ def load(path):
 def test_makes_each_kind(call, path):
     result = call(module, path=str(path), **NAMES)
     assert (result["changed"], result["made"]) == (True, ["admin", "ceph_admin", "fsid", "nova_user"])
-    found = load(path)
-    assert set(found) == {"admin", "nova_user", "fsid", "ceph_admin"}
-    assert len(bytes.fromhex(found["admin"])) == 16
-    assert found["admin"] != found["nova_user"]
-    assert uuid.UUID(found["fsid"]).version == 4
+    secrets = load(path)
+    assert set(secrets) == {"admin", "nova_user", "fsid", "ceph_admin"}
+    assert len(bytes.fromhex(secrets["admin"])) == 16
+    assert secrets["admin"] != secrets["nova_user"]
+    assert uuid.UUID(secrets["fsid"]).version == 4
 
 
 def test_ceph_key_is_one_that_ceph_takes(call, path):

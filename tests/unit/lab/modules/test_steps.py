@@ -141,11 +141,11 @@ def earlier():
 
 def test_steps_of_an_earlier_playbook_are_awaited_and_not_run_again(call, place, earlier):
     """Who kills a playbook does not kill what it has started on a host."""
-    one = mark(place, "a")
-    earlier.callback(module.remember, one)
+    earlier_step = mark(place, "a")
+    earlier.callback(module.remember, earlier_step)
     ending = threading.Timer(0.5, earlier.close)
     ending.start()
-    done = call(module, steps=[one])
+    done = call(module, steps=[earlier_step])
     assert (done["changed"], done["seconds"]) == (False, {})
     ending.join()
     assert order(place) == []
@@ -153,8 +153,8 @@ def test_steps_of_an_earlier_playbook_are_awaited_and_not_run_again(call, place,
 
 @pytest.mark.usefixtures("earlier")
 def test_steps_of_an_earlier_playbook_that_do_not_end_are_said(call, place):
-    said = call(module, steps=[mark(place, "a")], timeout=1)["msg"]
-    assert said.startswith("Steps of an earlier playbook still run here after 1 s. Their logs are in ")
+    message = call(module, steps=[mark(place, "a")], timeout=1)["msg"]
+    assert message.startswith("Steps of an earlier playbook still run here after 1 s. Their logs are in ")
     assert order(place) == []
 
 

@@ -11,8 +11,8 @@ from ansible_collections.stackproof.lab.plugins.modules.units import PROPERTIES,
 
 @pytest.fixture
 def units(recorded):
-    (said,) = recorded("systemctl.txt").values()
-    return parse_show(said)
+    (text,) = recorded("systemctl.txt").values()
+    return parse_show(text)
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,11 @@ def steps_of(group):
 
 def all_steps():
     """Each step as (component, step), once for a component that has it in several groups."""
-    found = []
+    steps = []
     for name, component in COMPONENTS.items():
         for part in component["groups"].values():
-            found += [(name, step) for step in part.get("steps", []) if (name, step) not in found]
-    return found
+            steps += [(name, step) for step in part.get("steps", []) if (name, step) not in steps]
+    return steps
 
 
 def test_components_with_a_group_have_files_and_files_have_a_component():

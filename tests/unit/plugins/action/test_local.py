@@ -35,7 +35,7 @@ class Screen:
 
     @property
     def texts(self):
-        return [re.sub(r"^ +\d+\.\d s  ", "", one.text) for one in self.shown]
+        return [re.sub(r"^ +\d+\.\d s  ", "", shown.text) for shown in self.shown]
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def follow(screen, run):
         return followers[-1]
 
     yield start
-    for one in followers:
-        one.end()
-        assert not one.is_alive()
+    for follower in followers:
+        follower.end()
+        assert not follower.is_alive()
     assert screen is plugin.display
 
 
@@ -71,13 +71,13 @@ def until(condition):
 
 def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follow, run):
     lines = [json.loads(line) for line in (PASSED / "progress.jsonl").read_text().splitlines()]
-    boot = [one for one in lines if one["stage"] == "boot"]
+    boot = [line for line in lines if line["stage"] == "boot"]
     follower = follow()
-    for one in boot:
-        run.say("boot", one["text"].replace(PASSED.name, run.id))
+    for line in boot:
+        run.say("boot", line["text"].replace(PASSED.name, run.id))
         time.sleep(0.005)
     follower.end()
-    assert [one["text"] for one in boot][0] == "looking for the flavor"
+    assert [line["text"] for line in boot][0] == "looking for the flavor"
     assert re.fullmatch(r"ok after \d+\.\d s", boot[-1]["text"])
     assert screen.texts == [
         "boot: looking for the flavor",
@@ -90,8 +90,8 @@ def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follo
         "boot: waiting for the server to be active: ACTIVE, running",
         f"boot: {boot[-1]['text']}",
     ]
-    assert all(re.match(r" +\d+\.\d s  ", one.text) for one in screen.shown)
-    assert all(one.newline and not one.screen_only for one in screen.shown)
+    assert all(re.match(r" +\d+\.\d s  ", shown.text) for shown in screen.shown)
+    assert all(shown.newline and not shown.screen_only for shown in screen.shown)
 
 
 def test_a_line_is_shown_while_the_stage_goes_on(screen, follow, run):
@@ -138,7 +138,7 @@ def test_a_clouds_words_do_nothing_to_a_terminal(screen, follow, run, live):
     follower = follow(live)
     run.say("boot", "waiting: \x1b[2J\x9b31m\rBUILD\nfake line\ud800")
     follower.end()
-    text = next(one.text for one in screen.shown if "waiting" in one.text)
+    text = next(shown.text for shown in screen.shown if "waiting" in shown.text)
     inner = text.removeprefix("\r\033[K").removesuffix("\r")
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", inner)
     inner.encode()
@@ -150,12 +150,12 @@ def test_on_a_terminal_one_line_is_rewritten_and_cleared_in_the_end(screen, foll
     until(lambda: len(screen.shown) >= 3)
     follower.end()
     *lines, last = screen.shown
-    for one in lines:
-        found = re.fullmatch(r"\r\033\[K(.*)\r", one.text)
-        assert len(found[1]) == screen.columns - 1
-        assert re.match(r" +\d+\.\d s  boot: waiting x", found[1])
+    for line in lines:
+        match = re.fullmatch(r"\r\033\[K(.*)\r", line.text)
+        assert len(match[1]) == screen.columns - 1
+        assert re.match(r" +\d+\.\d s  boot: waiting x", match[1])
     assert last.text == "\r\033[K"
-    assert all(one.screen_only and not one.newline for one in screen.shown)
+    assert all(shown.screen_only and not shown.newline for shown in screen.shown)
 
 
 def test_a_run_that_says_nothing_shows_nothing(screen, follow):
@@ -173,9 +173,9 @@ def child():
         return started[-1].pid
 
     yield start
-    for one in started:
-        one.kill()
-        one.wait()
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 def test_a_process_that_writes_to_a_terminal_is_known(child, monkeypatch):
@@ -256,11 +256,11 @@ def test_elsewhere_ansible_starts_a_module_as_it_starts_any(other):
 
 
 @pytest.mark.parametrize(
-    ("module", "transport", "told"), [("run", "local", True), ("run", "ssh", False), ("boot", "local", False)]
+    ("module", "transport", "learns"), [("run", "local", True), ("run", "ssh", False), ("boot", "local", False)]
 )
-def test_only_a_run_on_this_machine_learns_whom_to_watch(act, module, transport, told):
+def test_only_a_run_on_this_machine_learns_whom_to_watch(act, module, transport, learns):
     act(module, {"run_id": "run-1"}, transport, runs="runs")
-    assert act.given[1].get("_controller") == (os.getppid() if told else None)
+    assert act.given[1].get("_controller") == (os.getppid() if learns else None)
 
 
 def test_a_cloud_that_is_a_dictionary_goes_where_nothing_is_logged(act, run):
@@ -320,7 +320,7 @@ def test_a_stage_that_says_something_is_followed(act, screen, run, monkeypatch):
 def test_the_follower_ends_with_a_module_that_breaks(act, run, monkeypatch):
     followers = []
     start = plugin.Follower.start
-    monkeypatch.setattr(plugin.Follower, "start", lambda one: (followers.append(one), start(one)))
+    monkeypatch.setattr(plugin.Follower, "start", lambda follower: (followers.append(follower), start(follower)))
     with pytest.raises(RuntimeError):
         act("boot", RuntimeError("broke"), run_dir=run.directory)
     assert not followers[0].is_alive()
@@ -339,9 +339,9 @@ def test_nobody_is_told_anything_into_a_pipe_that_nobody_reads(output, tmp_path)
     finally:
         process.kill()
         process.wait()
-        for one in (ours, theirs, given["file"]):
-            if one:
-                one.close()
+        for opened in (ours, theirs, given["file"]):
+            if opened:
+                opened.close()
 
 
 def test_of_a_process_that_is_gone_nothing_is_known_and_all_is_said():

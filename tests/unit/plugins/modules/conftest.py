@@ -25,9 +25,9 @@ NONCES = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac
 @pytest.fixture
 def warned(monkeypatch):
     """What a module warns of. In its result would be all that was warned of before in this process."""
-    said = []
-    monkeypatch.setattr(AnsibleModule, "warn", lambda _self, text: said.append(text))
-    return said
+    warnings = []
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _self, text: warnings.append(text))
+    return warnings
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def go(call, cloud, run):
 
     def record(name):
         stages = json.loads(Path(run.path("run.json")).read_text())["stages"]
-        return next((one for one in stages if one["stage"] == name), None)
+        return next((entry for entry in stages if entry["stage"] == name), None)
 
     stage.record = record
     return stage
@@ -57,10 +57,10 @@ def earlier(run, cloud):
             if stage["stage"] not in names:
                 continue
             run.put_stage(stage)
-            for one in stage["resources"]:
-                if one["kind"] in PLURALS:
-                    state = {"status": "available"} if one["kind"] == "volume" else {}
-                    cloud.put(PLURALS[one["kind"]], id=one["id"], name=one["name"], **state)
+            for resource in stage["resources"]:
+                if resource["kind"] in PLURALS:
+                    state = {"status": "available"} if resource["kind"] == "volume" else {}
+                    cloud.put(PLURALS[resource["kind"]], id=resource["id"], name=resource["name"], **state)
 
     return have
 
@@ -86,9 +86,9 @@ def error(go):
     def of(name, **options):
         result = go(name, **options)
         assert result["failed"] is True
-        found = go.record(name)["error"]
-        assert result["msg"] == f"{name}: {found['message'].rstrip('.')}. {found['hint']}".strip()
+        failure = go.record(name)["error"]
+        assert result["msg"] == f"{name}: {failure['message'].rstrip('.')}. {failure['hint']}".strip()
         assert "Traceback" not in str(result)
-        return found
+        return failure
 
     return of

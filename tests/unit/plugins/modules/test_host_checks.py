@@ -138,7 +138,7 @@ def test_a_system_without_timeout_runs_the_checks_all_the_same(check, suite_says
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("answer", "reason"),
     [
         (
             {"status": 1, "errors": "/bin/python: No module named pytest"},
@@ -151,8 +151,8 @@ def test_a_system_without_timeout_runs_the_checks_all_the_same(check, suite_says
     ],
     ids=["no pytest", "nothing written", "broken off", "too long"],
 )
-def test_checks_that_did_not_run_are_one_check_that_says_why(check, run, suite_says, said, reason):
-    suite_says(**said)
+def test_checks_that_did_not_run_are_one_check_that_says_why(check, run, suite_says, answer, reason):
+    suite_says(**answer)
     assert why_not(check(), run).startswith(reason)
 
 

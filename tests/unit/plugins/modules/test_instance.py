@@ -13,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.modules import instance as
 
 
 @pytest.fixture
-def known(cloud, api):
+def server_id(cloud, api):
     """The recorded instance on the cloud, as an administrator sees it."""
     cloud.put("servers", **api["admin"]["server"])
     cloud.put("networks", **api["network"])
@@ -24,9 +24,9 @@ def known(cloud, api):
 
 
 @pytest.fixture
-def booted(run, known):
+def booted(run, server_id):
     """A run whose server that instance is."""
-    resource = {"kind": "server", "id": known, "name": "a", "made": True}
+    resource = {"kind": "server", "id": server_id, "name": "a", "made": True}
     run.put_stage({"stage": "boot", "status": "ok", "resources": [resource]})
     return run
 
@@ -35,16 +35,16 @@ def record(run):
     return json.loads(Path(run.path("run.json")).read_text())
 
 
-def test_any_server_can_be_asked_for(call, known, api):
-    result = call(module, cloud="small", server=known)
-    found = result["instance"]
-    assert (result["changed"], found["server"]["id"]) == (False, known)
-    assert {**found, "asked": None} == {**api["seen_by_admin"], "asked": None, "allocations": None}
+def test_any_server_can_be_asked_for(call, server_id, api):
+    result = call(module, cloud="small", server=server_id)
+    shown = result["instance"]
+    assert (result["changed"], shown["server"]["id"]) == (False, server_id)
+    assert {**shown, "asked": None} == {**api["seen_by_admin"], "asked": None, "allocations": None}
 
 
-def test_the_server_of_a_run_is_filed_in_its_record(call, booted, known):
+def test_the_server_of_a_run_is_filed_in_its_record(call, booted, server_id):
     result = call(module, cloud="small", run_dir=booted.directory)
-    assert (result["changed"], result["instance"]["server"]["id"]) == (True, known)
+    assert (result["changed"], result["instance"]["server"]["id"]) == (True, server_id)
     assert record(booted)["instance"] == result["instance"]
 
 
@@ -55,9 +55,9 @@ def test_it_says_whether_somebody_waits_for_who_broke_the_run(call, booted, stat
     assert (result["broken"], result["to_read"]) == (broken, True)
 
 
-def test_check_mode_files_nothing(call, booted, known):
+def test_check_mode_files_nothing(call, booted, server_id):
     result = call(module, check=True, cloud="small", run_dir=booted.directory)
-    assert result["instance"]["server"]["id"] == known
+    assert result["instance"]["server"]["id"] == server_id
     assert "instance" not in record(booted)
 
 
@@ -68,29 +68,29 @@ def test_a_run_without_a_server_has_no_instance_and_asks_nobody(call, run, cloud
 
 
 @pytest.mark.parametrize("way", ["cloud", "auth"])
-def test_an_administrator_is_asked_by_the_name_of_the_cloud(way, call, cloud, know_cloud, known):
+def test_an_administrator_is_asked_by_the_name_of_the_cloud(way, call, cloud, know_cloud, server_id):
     entry = cloud.entry()
     know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
     member = {"cloud": {"cloud": "small"}, "auth": {"auth": entry["auth"]}}[way]
-    result = call(module, **member, server=known, admin_cloud="boss")
+    result = call(module, **member, server=server_id, admin_cloud="boss")
     assert (result["instance"]["server"]["host"], result["instance"]["allocations"]) == ("compute2", 1)
     users = [
-        one.body["auth"]["identity"]["password"]["user"]["name"]
-        for one in cloud.requests
-        if one.path.endswith("tokens")
+        request.body["auth"]["identity"]["password"]["user"]["name"]
+        for request in cloud.requests
+        if request.path.endswith("tokens")
     ]
     assert sorted(users) == ["admin", "lab"]
 
 
-def test_a_placement_that_does_not_answer_hides_nothing_else(call, cloud, know_cloud, known, hurry, warned):
+def test_a_placement_that_does_not_answer_hides_nothing_else(call, cloud, know_cloud, server_id, hurry, warned):
     assert hurry is None
     entry = cloud.entry()
     know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
     cloud.trouble("GET", "/allocations/", 503, times=99)
-    result = call(module, cloud="small", server=known, admin_cloud="boss", timeout=2)
-    found = result["instance"]
-    assert (found["server"]["host"], found["ports"][0]["host"]) == ("compute2", "compute2")
-    assert (found["allocations"], found["claimed_on"]) == (None, [])
+    result = call(module, cloud="small", server=server_id, admin_cloud="boss", timeout=2)
+    shown = result["instance"]
+    assert (shown["server"]["host"], shown["ports"][0]["host"]) == ("compute2", "compute2")
+    assert (shown["allocations"], shown["claimed_on"]) == (None, [])
     (warning,) = warned
     assert "the cloud said (503)" in warning
 
@@ -100,16 +100,16 @@ def test_an_administrator_is_told_of_the_other_boots_of_that_time(call, cloud, k
     know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
     cloud.put("servers", **{"status": "BUILD", "created": "2026-11-21T10:00:00Z", "OS-SRV-USG:launched_at": None})
     call(module, cloud="small", run_dir=booted.directory, admin_cloud="boss")
-    told = record(booted)["other_boots"]
-    assert told["boots"] == [{"began": "2026-11-21T10:00:00Z", "ended": None, "settling_s": None}]
-    (asked,) = (one for one in cloud.requests if "changes-since" in dict(one.query))
+    other_boots = record(booted)["other_boots"]
+    assert other_boots["boots"] == [{"began": "2026-11-21T10:00:00Z", "ended": None, "settling_s": None}]
+    (asked,) = (request for request in cloud.requests if "changes-since" in dict(request.query))
     assert dict(asked.query)["all_tenants"] == "1"
 
 
 def test_who_is_no_administrator_is_told_of_no_other_boots(call, cloud, booted):
     call(module, cloud="small", run_dir=booted.directory)
     assert record(booted)["other_boots"] is None
-    assert not [one for one in cloud.requests if "changes-since" in dict(one.query)]
+    assert not [request for request in cloud.requests if "changes-since" in dict(request.query)]
 
 
 def test_a_server_that_is_gone_is_said(call, cloud):
@@ -119,10 +119,10 @@ def test_a_server_that_is_gone_is_said(call, cloud):
     assert cloud.requests
 
 
-def test_a_cloud_that_does_not_answer_is_said(call, cloud, known, hurry):
+def test_a_cloud_that_does_not_answer_is_said(call, cloud, server_id, hurry):
     assert hurry is None
     cloud.trouble("GET", "/servers/", 503, times=99)
-    result = call(module, cloud="small", server=known, timeout=2)
+    result = call(module, cloud="small", server=server_id, timeout=2)
     assert result["failed"]
     assert "Traceback" not in result["msg"]
 
@@ -135,7 +135,7 @@ def test_a_run_goes_on_without_an_answer_and_says_so(call, cloud, booted, hurry)
     assert not result.get("failed")
     assert (result["instance"], record(booted)["instance"]) == (None, None)
     (host,) = record(booted)["hosts"]
-    assert [(one["check"], one["status"]) for one in host["checks"]] == [
+    assert [(check["check"], check["status"]) for check in host["checks"]] == [
         ("The API was asked what the hosts should show", "unreadable")
     ]
     assert host["checks"][0]["reason"].startswith("asking what the hosts should show: the cloud said (503)")

@@ -71,9 +71,9 @@ def test_a_run_passes_and_leaves_nothing(all_stages, go, call, cloud, run, nothi
     assert cloud.all("networks") == [external]
     assert cloud.all("images") == images
     nothing_secret(cloud, run.directory)
-    found = list(Path(run.directory).rglob("*"))
-    assert {"run.json", "ledger.jsonl", "progress.jsonl", "junit.xml", "metrics.prom"} <= {path.name for path in found}
-    assert [str(path) for path in found if path.lstat().st_mode & 0o077] == []
+    paths = list(Path(run.directory).rglob("*"))
+    assert {"run.json", "ledger.jsonl", "progress.jsonl", "junit.xml", "metrics.prom"} <= {path.name for path in paths}
+    assert [str(path) for path in paths if path.lstat().st_mode & 0o077] == []
 
 
 def test_a_repeat_makes_nothing_new_and_keeps_the_first_records(all_stages, cloud, run):
@@ -108,7 +108,7 @@ def test_a_run_that_fails_names_the_stage_and_leaves_nothing(go, call, cloud, ru
     assert (result["verdict"]["result"], result["verdict"]["stage"]) == ("fail", stage)
     record = record_of(run)
     assert record["made"] == record["deleted"]
-    assert [one["status"] for one in record["stages"]].count("failed") == 1
+    assert [entry["status"] for entry in record["stages"]].count("failed") == 1
     for word in ("servers", "volumes", "networks", "security-groups"):
         assert cloud.all(word) == []
 
@@ -124,5 +124,5 @@ def test_a_run_with_trouble_on_every_way_passes(all_stages, go, call, cloud, run
     assert report(call, run)["verdict"]["result"] == "pass"
     record = record_of(run)
     assert (record["made"], record["deleted"]) == (5, 5)
-    assert not any(one.left for one in cloud.troubles)
+    assert not any(trouble.left for trouble in cloud.troubles)
     assert sum(call["status"] is None for stage in record["stages"] for call in stage["calls"]) >= 5

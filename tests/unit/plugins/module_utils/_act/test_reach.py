@@ -19,16 +19,16 @@ def listener():
 
 def test_an_open_port_answers(listener):
     port = listener.getsockname()[1]
-    found = reach.tcp("127.0.0.1", port)
-    assert (found["status"], found["said"]) == ("answered", f"port {port} is open")
-    assert 0 < found["seconds"] < 1
+    answer = reach.tcp("127.0.0.1", port)
+    assert (answer["status"], answer["said"]) == ("answered", f"port {port} is open")
+    assert 0 < answer["seconds"] < 1
 
 
 def test_a_closed_port_answers_too(listener):
     port = listener.getsockname()[1]
     listener.close()
-    found = reach.tcp("127.0.0.1", port)
-    assert (found["status"], found["said"]) == ("answered", f"port {port} is closed, which the guest itself said")
+    answer = reach.tcp("127.0.0.1", port)
+    assert (answer["status"], answer["said"]) == ("answered", f"port {port} is closed, which the guest itself said")
 
 
 def test_a_port_that_drops_what_comes_is_silent(listener):
@@ -38,24 +38,24 @@ def test_a_port_that_drops_what_comes_is_silent(listener):
         waiting.append(socket.socket())
         waiting[-1].setblocking(False)
         waiting[-1].connect_ex(address)
-    found = reach.tcp(*address, wait=0.2)
+    answer = reach.tcp(*address, wait=0.2)
     for channel in waiting:
         channel.close()
-    assert (found["status"], found["seconds"]) == ("silent", None)
-    assert "timed out" in found["said"]
+    assert (answer["status"], answer["seconds"]) == ("silent", None)
+    assert "timed out" in answer["said"]
 
 
 def test_an_address_without_a_way_is_silent():
-    found = reach.tcp("255.255.255.255", 22, wait=0.2)
-    assert found["status"] == "silent"
-    assert found["said"].startswith("port 22: ")
+    answer = reach.tcp("255.255.255.255", 22, wait=0.2)
+    assert answer["status"] == "silent"
+    assert answer["said"].startswith("port 22: ")
 
 
 def test_this_machine_answers_a_ping_or_may_not_be_asked():
-    found = reach.ping("127.0.0.1")
-    assert found["status"] in ("answered", "unreadable")
-    if found["status"] == "answered":
-        assert (found["said"], found["seconds"] > 0) == ("echo reply", True)
+    answer = reach.ping("127.0.0.1")
+    assert answer["status"] in ("answered", "unreadable")
+    if answer["status"] == "answered":
+        assert (answer["said"], answer["seconds"] > 0) == ("echo reply", True)
 
 
 @pytest.fixture
@@ -76,15 +76,15 @@ def test_a_machine_without_the_program_says_so(programs):
 
 def test_a_program_that_may_not_be_run_is_said(programs):
     (programs / "ping").write_text("#!/bin/sh\n")
-    found = reach.ping("127.0.0.1")
-    assert (found["status"], found["said"]) == (
+    answer = reach.ping("127.0.0.1")
+    assert (answer["status"], answer["said"]) == (
         "unreadable",
         "this machine does not run its program ping: Permission denied",
     )
 
 
 @pytest.mark.parametrize(
-    ("code", "words", "status", "said"),
+    ("code", "words", "status", "expected"),
     [
         (0, "", "answered", "echo reply"),
         (1, "", "silent", "no echo reply"),
@@ -94,10 +94,10 @@ def test_a_program_that_may_not_be_run_is_said(programs):
     ],
     ids=["a reply", "none", "no way", "iputils may not", "busybox may not"],
 )
-def test_what_the_program_says(programs, code, words, status, said):
+def test_what_the_program_says(programs, code, words, status, expected):
     program = programs / "ping"
     program.write_text(f'#!/bin/sh\necho "$LC_ALL $@" >{programs}/args\necho "{words}" >&2\nexit {code}\n')
     program.chmod(0o755)
-    found = reach.ping("192.0.2.1")
-    assert (found["status"], found["said"], found["seconds"] is None) == (status, said, status != "answered")
+    answer = reach.ping("192.0.2.1")
+    assert (answer["status"], answer["said"], answer["seconds"] is None) == (status, expected, status != "answered")
     assert (programs / "args").read_text() == "C -c 1 -W 1 192.0.2.1\n"

@@ -44,13 +44,13 @@ def texts(result):
 
 
 def test_recorded_lines_of_a_file(replay):
-    found = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
+    parsed = log_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
     lines = printed("network1", LOG).splitlines()
-    assert [line["at"] for line in found] == [second(line[:15]) for line in lines]
-    assert len(found) == 4
-    assert {line["resolution_s"] for line in found} == {1}
-    assert found[0]["text"] == lines[0][16:]
-    assert found[0]["text"].endswith(f"DHCPDISCOVER(tap6d66f24a-7d) {MAC} ")
+    assert [line["at"] for line in parsed] == [second(line[:15]) for line in lines]
+    assert len(parsed) == 4
+    assert {line["resolution_s"] for line in parsed} == {1}
+    assert parsed[0]["text"] == lines[0][16:]
+    assert parsed[0]["text"].endswith(f"DHCPDISCOVER(tap6d66f24a-7d) {MAC} ")
 
 
 def test_recorded_lines_of_a_journal(replay):

@@ -140,19 +140,19 @@ def test_a_request_is_told_with_who_asked(run, report):
 
 def test_a_validation_of_a_token_is_that_of_the_service_that_asked(run, report):
     """Whose tokens are cached differs: what Glance has asked for nova-compute's request is taken out, and put back."""
-    asked = [one for one in osprofiler.read(report) if str(one.get("path")).endswith("/auth/tokens")]
-    parents = {child["trace_id"]: one for one in walk(report) for child in one["children"]}
-    tokens = [one for one in walk(report) if is_validation(one)]
+    asked = [event for event in osprofiler.read(report) if str(event.get("path")).endswith("/auth/tokens")]
+    parents = {child["trace_id"]: parent for parent in walk(report) for child in parent["children"]}
+    tokens = [node for node in walk(report) if is_validation(node)]
     assert len(tokens) == len(asked) > 0
-    assert {one["caller"] for one in asked} == {
-        "{project}/{service}".format(**parents[one["trace_id"]]["info"]) for one in tokens
+    assert {event["caller"] for event in asked} == {
+        "{project}/{service}".format(**parents[node["trace_id"]]["info"]) for node in tokens
     }
-    for one in walk(report):
-        if one["info"]["project"] == "glance" and compute_asks(one, report):
-            one["children"] = [child for child in one["children"] if not is_validation(child)]
+    for node in walk(report):
+        if node["info"]["project"] == "glance" and compute_asks(node, report):
+            node["children"] = [child for child in node["children"] if not is_validation(child)]
     (guide, _modern), _events_of_run = follow(run, report)
     assert guide["19a"]["status"] == "unseen"
-    glance = next(one for one in walk(report) if one["info"]["project"] == "glance" and compute_asks(one, report))
+    glance = next(node for node in walk(report) if node["info"]["project"] == "glance" and compute_asks(node, report))
     moved = copy.deepcopy(tokens[0])
     move(moved, start_of(glance))
     glance["children"].append(moved)

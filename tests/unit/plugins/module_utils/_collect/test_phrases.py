@@ -190,8 +190,8 @@ def test_what_is_not_of_the_plain_kind_is_said(text, why):
     ],
 )
 def test_what_a_pattern_finds(text, line, values):
-    found = Pattern(text).search(line)
-    assert found == values
+    groups = Pattern(text).search(line)
+    assert groups == values
     match = re.search(text, line)
     assert (match and {k: v for k, v in match.groupdict().items() if v}) == values
 

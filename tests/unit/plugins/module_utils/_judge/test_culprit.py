@@ -71,14 +71,14 @@ def suspects(verdict):
 
 @pytest.mark.parametrize("name", FAILED)
 def test_who_broke_a_real_run_is_named(name):
-    truth, found = FAILED[name]["truth"], verdict_module.judge(run_of(name))
-    assert (found["result"], found["stage"]) == ("fail", truth["stage"])
-    assert found["component"] in truth["components"]
-    assert found["host"] in truth["hosts"]
-    assert found["step"] in truth["steps"]
-    assert found["component"] + (f" on {found['host']} " if found["host"] else " ") in found["reason"]
-    assert found["evidence"]
-    assert found["next"]
+    truth, verdict = FAILED[name]["truth"], verdict_module.judge(run_of(name))
+    assert (verdict["result"], verdict["stage"]) == ("fail", truth["stage"])
+    assert verdict["component"] in truth["components"]
+    assert verdict["host"] in truth["hosts"]
+    assert verdict["step"] in truth["steps"]
+    assert verdict["component"] + (f" on {verdict['host']} " if verdict["host"] else " ") in verdict["reason"]
+    assert verdict["evidence"]
+    assert verdict["next"]
 
 
 @pytest.mark.parametrize("name", FAILED)

@@ -55,9 +55,9 @@ def test_a_value_is_held_against_its_bounds(bounds, ok, words):
         ("length(stages[?status=='ok'])", lambda _stages: 6),
         (
             "sum(stages[].calls[].seconds)",
-            lambda stages: sum(call["seconds"] for one in stages for call in one["calls"]),
+            lambda stages: sum(call["seconds"] for stage in stages for call in stage["calls"]),
         ),
-        (LOOKS, lambda stages: max(wait["resolution_s"] for one in stages for wait in one["waits"])),
+        (LOOKS, lambda stages: max(wait["resolution_s"] for stage in stages for wait in stage["waits"])),
     ],
 )
 def test_a_limit_may_be_about_anything_in_the_record(query, value):

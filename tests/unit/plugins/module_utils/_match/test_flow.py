@@ -567,7 +567,7 @@ PROVISIONED = "Provisioning .*entity DHCP"
 @pytest.fixture
 def vague(followed):
     """The recorded run without the line that says by the port's id that Neutron waits for DHCP no longer."""
-    return without(followed, "neutron-server", lambda one: PROVISIONED not in one["said"])
+    return without(followed, "neutron-server", lambda event: PROVISIONED not in event["said"])
 
 
 def grades(flow):
@@ -666,12 +666,12 @@ def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(vague):
 @pytest.mark.parametrize("change", ["none of it", "of one of two hosts", "no source"])
 def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_read_whole(vague, change):
     sources = vague.logs["controller1"]["sources"]
-    api = [one for one in sources if one["service"] == "nova-api"]
+    api = [source for source in sources if source["service"] == "nova-api"]
     if change == "none of it":
         for source in api:
             source["whole"] = False
     elif change == "no source":
-        vague.logs["controller1"]["sources"] = [one for one in sources if one not in api]
+        vague.logs["controller1"]["sources"] = [source for source in sources if source not in api]
     else:
         vague.logs["network1"]["sources"].append({**api[0], "whole": False})
     flow = follow(vague)
@@ -719,21 +719,24 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
     for host, events in second_run(followed).items():
         second.logs[host]["events"] = events
         followed.logs[host]["events"] = followed.logs[host]["events"] + events
-    found = events_of.logs(second.record, second.logs)
+    all_events = events_of.logs(second.record, second.logs)
     theirs = {
-        (clock.iso_of(one[name]), one["service"], one["host"]) for one in found for name in ("at", "until") if one[name]
+        (clock.iso_of(event[name]), event["service"], event["host"])
+        for event in all_events
+        for name in ("at", "until")
+        if event[name]
     }
     for together in follow(followed, *NAMES):
         assert together["rivals"] >= alone[together["name"]]["rivals"] + 2
         for step in together["steps"]:
             before = alone[together["name"]]["by_id"][step["id"]]["evidence"]
             # A cache may have been filled by anybody.
-            shown = [one for one in step["evidence"] if one["proves"] != "cached"]
-            assert [one for one in shown if (one["at"], one["service"], one["host"]) in theirs] == [], step["id"]
-            keyed = [[one for one in evidence if one["grade"] == "keyed"] for evidence in (before, step["evidence"])]
-            assert [one for one in keyed[1] if one not in keyed[0]] == [], step["id"]
-            lost = [one for one in keyed[0] if one not in keyed[1]]
-            assert {one["proves"] for one in lost} <= {"absent"}, step["id"]
+            shown = [item for item in step["evidence"] if item["proves"] != "cached"]
+            assert [item for item in shown if (item["at"], item["service"], item["host"]) in theirs] == [], step["id"]
+            keyed = [[item for item in evidence if item["grade"] == "keyed"] for evidence in (before, step["evidence"])]
+            assert [item for item in keyed[1] if item not in keyed[0]] == [], step["id"]
+            lost = [item for item in keyed[0] if item not in keyed[1]]
+            assert {item["proves"] for item in lost} <= {"absent"}, step["id"]
 
 
 def test_the_second_boot_is_really_in_the_logs(followed):

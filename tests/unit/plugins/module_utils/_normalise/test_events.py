@@ -206,10 +206,10 @@ def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sourc
         "kernel", "dhcp_start", "disks", "lease", "metadata", "user_data", "user_data_exit", "ready",
     ]  # fmt: skip
     guest = ids.stage_of(followed.record, "metadata")["details"]["guest"]
-    uptimes = {one["step"]: one["uptime"] for one in guest["steps"]}
+    uptimes = {step["step"]: step["uptime"] for step in guest["steps"]}
     assert events["metadata"]["at"] - events["kernel"]["at"] == pytest.approx(uptimes["metadata"] - uptimes["kernel"])
     assert uptimes["metadata"] > uptimes["kernel"] + 1
-    (error,) = {one["error_s"] for one in events.values()}
+    (error,) = {event["error_s"] for event in events.values()}
     assert 0 < error < 1.4
     wait = ids.stage_of(followed.record, "metadata")["waits"][0]
     (seen,) = (state for state in wait["states"] if state["state"] == "metadata read")

@@ -161,7 +161,7 @@ def test_what_is_left_and_beyond_a_limit_is_said(followed):
 
 def test_the_waterfall_has_offsets_widths_and_the_median(followed):
     followed.update(started="2026-11-21T15:27:47.618508+00:00", duration_s=86.301143)
-    stage = next(one for one in followed["stages"] if one["stage"] == "boot")
+    stage = next(candidate for candidate in followed["stages"] if candidate["stage"] == "boot")
     stage.update(started="2026-11-21T15:27:59.752715+00:00", duration_s=16.218041)
     stage["waits"][0]["states"][1].update(state="BUILD, no state", after_s=1.3301, resolution_s=0.325)
     followed["history"] = {"boot": {"runs": 16, "median_s": 16.37, "p95_s": 26.152}}
@@ -345,8 +345,8 @@ def test_a_flow_of_requests_is_told_in_short(followed):
 
 
 def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlier):
-    broken_off = next(one for one in earlier if one["verdict"]["result"] == "incomplete")
-    broken_off["duration_s"] = 10 * max(one["duration_s"] for one in earlier)
+    broken_off = next(run for run in earlier if run["verdict"]["result"] == "incomplete")
+    broken_off["duration_s"] = 10 * max(run["duration_s"] for run in earlier)
     plots = plot.plots(followed, earlier)
     assert plots["runs"] == len(earlier)
     assert [row["run_id"] for row in plots["rows"]] == sorted(run["run_id"] for run in [*earlier, followed])
@@ -367,7 +367,7 @@ def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlie
 
 def test_a_skipped_stage_is_not_plotted(refused):
     assert plot.point(refused, "volume") == (None, False)
-    boot = next(one for one in refused["stages"] if one["stage"] == "boot")
+    boot = next(stage for stage in refused["stages"] if stage["stage"] == "boot")
     assert plot.point(refused, "boot") == (boot["duration_s"], False)
     assert boot["duration_s"] > 0
 

@@ -149,10 +149,10 @@ def test_every_recorded_step_is_drawn_once_in_order(flow, record):
 
 
 def test_a_step_says_its_message_when_it_was_and_how_long_it_took(launched, record):
-    said = " ".join(words(groups(drawn(launched, record))["4"]).split())
-    assert "Launch instance" in said
-    assert "+10 960 ms" in said
-    assert "(548 ms)" in said
+    text = " ".join(words(groups(drawn(launched, record))["4"]).split())
+    assert "Launch instance" in text
+    assert "+10 960 ms" in text
+    assert "(548 ms)" in text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "(0 ms)"), (0.0004, "(<1 ms)"), (1.2345, "(1 234 ms)"), (None, "")])
@@ -176,11 +176,11 @@ def test_the_heading_has_title_run_verdict_and_counts(flow, record):
     assert "Provision an instance" in texts
     assert f"Run {record['run_id']} on lab, started 2026-11-21 15:27:47 UTC" in texts
     assert "PASS" in texts
-    (told,) = (text for text in texts if " of 58 steps seen" in text)
+    (counts,) = (text for text in texts if " of 58 steps seen" in text)
     counted = next(row for row in flow["coverage"] if (row["tier"], row["level"]) == (2, "messaging"))
     words_of = {"seen": "{} of 58 steps seen", "cached": "{} cached", "absent": "{} absent", "unseen": "{} unseen",
                 "missing": "{} missing", "window": "{} by time and place alone"}  # fmt: skip
-    assert told == ", ".join(text.format(counted[name]) for name, text in words_of.items() if counted.get(name))
+    assert counts == ", ".join(text.format(counted[name]) for name, text in words_of.items() if counted.get(name))
 
 
 def test_a_flow_without_coverage_counts_its_own_steps():

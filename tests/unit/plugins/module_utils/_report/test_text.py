@@ -88,7 +88,7 @@ def test_a_recorded_run_is_rendered_as_it_was(directory):
 
 
 def test_the_summary_of_a_pass(passed):
-    boot = next(one for one in passed["stages"] if one["stage"] == "boot")
+    boot = next(stage for stage in passed["stages"] if stage["stage"] == "boot")
     boot["duration_s"] = 13.885464
     passed["history"]["boot"] = {"runs": 3, "median_s": 13.79, "p95_s": 16.4}
     for call, seconds in zip(boot["calls"], (9.534, 9.518, 9.516)):
@@ -101,7 +101,7 @@ def test_the_summary_of_a_pass(passed):
     assert re.search(r"(?m)^  PASS: The cloud provisions an instance", text)
     assert "  files: /runs/x" in lines
     assert "kept" not in text
-    slowest = [float(found) for found in re.findall(r"(?m)^ +(\d\.\d\d)   \w+: (?:GET|POST) /", text)]
+    slowest = [float(number) for number in re.findall(r"(?m)^ +(\d\.\d\d)   \w+: (?:GET|POST) /", text)]
     assert slowest == [9.53, 9.52, 9.52]
 
 
@@ -191,7 +191,7 @@ def test_metrics_of_a_pass(passed):
     finished = datetime.fromisoformat(passed["finished"]).timestamp()
     assert samples["stackproof_run_finished_timestamp_seconds", whole] == pytest.approx(finished, abs=1e-6)
     assert samples["stackproof_stage_passed", boot] == 1
-    calls = next(one["calls"] for one in passed["stages"] if one["stage"] == "boot")
+    calls = next(stage["calls"] for stage in passed["stages"] if stage["stage"] == "boot")
     assert samples["stackproof_stage_requests", boot] == len(calls) > 10
     assert samples["stackproof_stage_request_seconds", boot] == pytest.approx(sum(call["seconds"] for call in calls))
 

@@ -101,12 +101,12 @@ def test_agents(answer_of):
     assert {check["status"] for check in preflight.agent_checks(agents, NOW, 90)} == {"ok"}
     agents[0].update(alive=False)
     agents[1].update(alive=False, admin_state_up=False)
-    found = preflight.agent_checks(agents, NOW, 90)
-    assert [one["status"] for one in found[:2]] == ["failed", "ok"]
-    first, second = (f"{one['binary']} on {one['host']}" for one in agents[:2])
+    checks = preflight.agent_checks(agents, NOW, 90)
+    assert [check["status"] for check in checks[:2]] == ["failed", "ok"]
+    first, second = (f"{agent['binary']} on {agent['host']}" for agent in agents[:2])
     heard = datetime.fromisoformat(f"{agents[0]['heartbeat_timestamp']}+00:00").timestamp()
-    assert found[0]["reason"] == f"{first} is down, it was last heard of {round(NOW - heard)} s ago"
-    assert found[1]["reason"] == f"{second} is disabled"
+    assert checks[0]["reason"] == f"{first} is down, it was last heard of {round(NOW - heard)} s ago"
+    assert checks[1]["reason"] == f"{second} is disabled"
 
 
 def test_an_empty_list_of_agents_is_unreadable(answer_of):
