@@ -121,7 +121,15 @@ def facts_of(record):
         "volumes": bool(instance.get("volumes")) or stage_of(record, "volume")["status"] == "ok",
         "port": network.get("port"),
         "stores": (instance.get("image") or {}).get("stores"),
+        "dhcp": dhcp_of(instance.get("networks") or []),
     }
+
+
+def dhcp_of(networks):
+    """Who answers DHCP: ovn, which has a port of its own in each network, or agent; None if it is not known."""
+    if any(network.get("distributed") for network in networks):
+        return "ovn"
+    return "agent" if any(network.get("dhcp_ports") for network in networks) else None
 
 
 def as_record(flow, matcher):

@@ -457,6 +457,43 @@ def test_steps_of_a_volume_are_skipped_where_there_is_none(followed):
     assert (step["status"], step["reason"], step["evidence"]) == ("skipped", "the instance has no volume", [])
 
 
+@pytest.mark.parametrize(("distributed", "status"), [(True, "skipped"), (False, "missing")])
+def test_no_agent_is_owed_the_address_where_ovn_answers_dhcp(followed, distributed, status):
+    """There Neutron casts nothing to a DHCP agent, though its log was read whole."""
+    for network in followed.record["instance"]["networks"]:
+        network.update(distributed=distributed, dhcp_ports=[])
+    followed.record["hosts"] = []
+    silent = without(
+        followed,
+        "neutron-server",
+        lambda event: (
+            event.get("method") not in ("port_create_end", "dhcp_ready_on_ports")
+            and "Allocated IP" not in event["said"]
+        ),
+    )
+    for service in ("neutron-dhcp-agent", "dnsmasq"):
+        silent = without(silent, service, sources=True)
+    step = follow(silent)["by_id"]["27"]
+    assert step["status"] == status
+    assert ("OVN answers DHCP" in step["reason"]) == distributed
+
+
+def test_where_dhcp_is_not_known_its_steps_are_part_of_the_run(followed):
+    followed.record["instance"]["networks"] = []
+    assert follow(followed)["by_id"]["27"]["status"] == "seen"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/identity", 300), ("/", 300), ("/identity/v3/", 200), ("/identity/v3", 200)]
+)
+def test_the_discovery_of_versions_is_seen_wherever_keystone_is(followed, path, status):
+    """With devstack it is below a path, where the list of versions has the status 300."""
+    calls = ids.stage_of(followed.record, "auth")["calls"]
+    assert (calls[0]["service"], calls[0]["method"]) == ("identity", "GET")
+    calls[0].update(path=path, status=status)
+    assert follow(followed, "modern")["by_id"]["N1"]["status"] == "seen"
+
+
 def test_a_run_that_came_to_nothing_is_followed_all_the_same(followed):
     record = followed.record
     record.update(instance=None, evidence=None, hosts=[])
