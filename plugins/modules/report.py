@@ -148,7 +148,8 @@ def with_telling(recorded, paths):
     """The flows of the record. A record of 0.1.0 does not say how the page tells them; the files of the flows do."""
     if any(entry["judged"] or entry["told_as"] for entry in recorded) or not flow.HAS_LIBRARIES:
         return recorded
-    return flow.with_telling(recorded, [flow.load(path) for path in paths])
+    # A file that has gone since the run must not keep the run from its end.
+    return flow.with_telling(recorded, [flow.load(path) for path in paths if os.path.exists(path)])
 
 
 def sentence(why):

@@ -216,6 +216,12 @@ def test_a_run_of_0_1_0_is_rendered_with_all_that_its_flow_has(call, older):
     assert (older / "run.json").read_bytes() == before
 
 
+def test_a_flow_whose_file_has_gone_does_not_keep_a_run_from_its_page(call, older):
+    result = call(module, run_dir=str(older), end=False, template=str(TEMPLATE), flows=["/nonexistent/flow.yml"])
+    assert result.get("failed") is None
+    assert (older / "report.html").exists()
+
+
 def test_without_the_flows_a_run_of_0_1_0_has_a_page_without_them(call, older):
     assert call(module, run_dir=str(older), end=False, template=str(TEMPLATE)).get("failed") is None
     assert "from the request to the compute host" not in (older / "report.html").read_text()
