@@ -1,7 +1,8 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak bench recordings check lab lab-status lab-stop lab-destroy lint docs docs-lint sanity \
+.PHONY: help demo test molecule soak bench recordings check lab lab-status lab-stop lab-destroy devstack devstack-status \
+  devstack-stop devstack-destroy lint docs docs-lint sanity \
   sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
@@ -67,6 +68,21 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 	$(call alone,$(PLAY) stackproof.lab.stop)
 
 lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
+	$(call alone,$(PLAY) stackproof.lab.destroy)
+
+devstack devstack-status devstack-stop devstack-destroy: export LAB_NAME := devstack
+devstack devstack-status devstack-stop devstack-destroy: export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
+devstack devstack-status devstack-stop devstack-destroy: export LAB_TOPOLOGY := devstack
+devstack: $(VENV)/ready ## Build a devstack beside the lab, or start it, or do nothing if it runs: DEVSTACK_SOURCES=folder of git bundles
+	$(call alone,$(PLAY) stackproof.lab.devstack)
+
+devstack-status: $(VENV)/ready ## Say whether the devstack is well
+	@$(PLAY) stackproof.lab.status
+
+devstack-stop: $(VENV)/ready ## Stop the devstack; the next make devstack finds everything as it was
+	$(call alone,$(PLAY) stackproof.lab.stop)
+
+devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root file system, repositories and wheels
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
 test: check sanity-2.19 docs browser lab ## All tests except those of soak and matrix, on a lab that is built first

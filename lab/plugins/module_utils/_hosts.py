@@ -153,7 +153,7 @@ class Hosts:
         with open(self.directory(host, "made"), "w", encoding="utf-8"):
             pass
 
-    def start(self, host, rootfs):
+    def start(self, host, rootfs, shared):
         self.mount(host, rootfs)
         limits = []
         for name, kind, most in (("nofile", resource.RLIMIT_NOFILE, 1 << 19), ("nproc", resource.RLIMIT_NPROC, 30000)):
@@ -167,6 +167,7 @@ class Hosts:
             + ["--shm-size=256m", "--no-hosts", "--dns=none", f"--cgroup-parent=/stackproof-{self.lab.name}"]
             + [f"--network=ns:/run/netns/{self.lab.namespace(host)}"]
             + limits
+            + [f"--volume={here}:{there}:ro" for there, here in sorted(shared.items())]
             + ["--rootfs", self.directory(host, "root"), "/sbin/init"]
         )
 

@@ -47,6 +47,10 @@ options:
     description: The public key for O(user).
     type: str
     default: ''
+  shared:
+    description: Folders of the machine that all hosts may read, as path on the hosts to path here.
+    type: dict
+    default: {}
   masked:
     description: Units that must not start when a host first boots, because nothing is configured yet.
     type: list
@@ -136,7 +140,7 @@ def ensure_started(module, lab, hosts_of, result):
         hosts_of.make(host, params["rootfs"], params["user"], params["authorized_key"], params["masked"])
     hosts_of.await_end(going)
     for host in down:
-        hosts_of.start(host, params["rootfs"])
+        hosts_of.start(host, params["rootfs"], params["shared"])
     await_ssh(lab, names, params["timeout"])
     result["host_keys"] = {host: host_key(hosts_of.directory(host, "upper")) for host in names}
 
@@ -181,6 +185,7 @@ def main():
             "clone": {"type": "path", "required": True},
             "user": {"type": "str", "default": "stack"},
             "authorized_key": {"type": "str", "default": "", "no_log": False},
+            "shared": {"type": "dict", "default": {}},
             "masked": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 90},
         },
