@@ -71,6 +71,8 @@ from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
 
 # Neutron's agents report every 30 seconds, the others every 10.
 FRESH = 45
+# A cloud without volumes has no service of these types.
+VOLUMES = {"block-storage", "volumev3"}
 
 
 def endpoints_of(connection):
@@ -92,15 +94,15 @@ def is_fresh(heartbeat, now):
     return (now - reported).total_seconds() < FRESH
 
 
-def alive_workers(connection):
-    """(binary, host) of all workers that have reported themselves alive lately."""
+def alive_workers(connection, types):
+    """(binary, host) of all workers that have reported themselves alive lately. types: those of the endpoints."""
     now = datetime.now(UTC)
     reports = [(entry.binary, entry.host, entry.updated_at) for entry in connection.compute.services()]
     reports += [(entry.binary, entry.host, entry.last_heartbeat_at) for entry in connection.network.agents()]
-    # A volume service has the name of its back end after an @.
-    reports += [
-        (entry.binary, entry.host.partition("@")[0], entry.updated_at) for entry in connection.block_storage.services()
-    ]
+    if VOLUMES & types:
+        # A volume service has the name of its back end after an @.
+        services = connection.block_storage.services()
+        reports += [(entry.binary, entry.host.partition("@")[0], entry.updated_at) for entry in services]
     return {(binary, host) for binary, host, heartbeat in reports if is_fresh(heartbeat, now)}
 
 
@@ -115,7 +117,7 @@ def examine(connection, params):
             # A service's root answers with its versions (200 or 300); the object store asks for a token first.
             if answer.status_code >= 500:
                 problems.append(f"{endpoint['type']} at {root} answers {answer.status_code}")
-        alive = alive_workers(connection)
+        alive = alive_workers(connection, {endpoint["type"] for endpoint in endpoints})
         for worker in params["workers"]:
             if (worker["binary"], worker["host"]) not in alive:
                 problems.append(f"{worker['binary']} on {worker['host']} is not alive")
