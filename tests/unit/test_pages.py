@@ -61,7 +61,8 @@ def test_the_numbers_of_readme_are_those_of_the_table():
 
 def test_every_target_of_make_is_explained():
     targets = set(re.findall(r"^([a-z0-9.-]+):.*?## ", (ROOT / "Makefile").read_text(), re.MULTILINE)) - {"help"}
-    explained = set(re.findall(r"^\| `([a-z0-9.-]+)` \|", CONTRIBUTING, re.MULTILINE))
+    first = "\n".join(re.findall(r"^\| (`.*?) \|", CONTRIBUTING, re.MULTILINE))
+    explained = set(re.findall(r"`([a-z0-9.-]+)`", first))
     assert targets - explained == set()
 
 

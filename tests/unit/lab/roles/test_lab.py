@@ -25,11 +25,14 @@ def load(place):
     return yaml.safe_load((ROLE / "vars" / place).read_text())
 
 
-COMPONENTS = load("main/components.yml")["lab_components"]
 NAMES = load("main/names.yml")
 CLOUD = load("main/cloud.yml")
-TOPOLOGIES = sorted(path.name for path in (ROLE / "vars" / "topologies").iterdir())
-GROUPS = NAMES["lab_groups"]
+# A release may have components and groups of its own.
+RELEASES = {
+    name: {**load("main/components.yml"), **NAMES, **load(f"releases/{name}.yml")} for name in ("2025.1", "devstack")
+}
+TOPOLOGIES = {"five": "2025.1", "one": "2025.1", "devstack": "devstack"}
+GROUPS = [(name, group) for name, release in RELEASES.items() for group in release["lab_groups"]]
 SECRETS = {name for kind in ("passwords", "uuids", "ceph_keys") for name in NAMES[f"lab_secret_{kind}"]}
 
 
@@ -37,14 +40,18 @@ def files_of(name):
     return {path for _source, path in tree_files(TEMPLATES / name)}
 
 
-def steps_of(group):
-    return carried(COMPONENTS, [group])["steps"]
+def components_of(release):
+    return RELEASES[release]["lab_components"]
 
 
-def all_steps():
+def steps_of(release, group):
+    return carried(components_of(release), [group])["steps"]
+
+
+def all_steps(release):
     """Each step as (component, step), once for a component that has it in several groups."""
     steps = []
-    for name, component in COMPONENTS.items():
+    for name, component in components_of(release).items():
         for part in component["groups"].values():
             steps += [(name, step) for step in part.get("steps", []) if (name, step) not in steps]
     return steps
@@ -52,32 +59,35 @@ def all_steps():
 
 def test_components_with_a_group_have_files_and_files_have_a_component():
     trees = {entry.name for entry in TEMPLATES.iterdir()} - OTHERS
-    assert {name for name, component in COMPONENTS.items() if "group" in component} == trees
+    components = [entry for release in RELEASES for entry in components_of(release).items()]
+    assert {name for name, component in components if "group" in component} == trees
     assert {name for name in trees if files_of(name)} == trees
 
 
-def test_components_are_in_known_groups():
-    used = {group for component in COMPONENTS.values() for group in component["groups"]}
-    assert used == {*GROUPS, "all"}
+@pytest.mark.parametrize("release", RELEASES)
+def test_components_are_in_known_groups(release):
+    used = {group for component in components_of(release).values() for group in component["groups"]}
+    assert used == {*RELEASES[release]["lab_groups"], "all"}
 
 
-def test_step_names_are_unique():
-    names = [step["name"] for _component, step in all_steps()]
-    assert len(names) > 20
+@pytest.mark.parametrize(("release", "least"), [("2025.1", 20), ("devstack", 5)])
+def test_step_names_are_unique(release, least):
+    names = [step["name"] for _component, step in all_steps(release)]
+    assert len(names) > least
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_steps_wait_for_steps_of_the_same_host(group):
-    steps = steps_of(group)
+@pytest.mark.parametrize(("release", "group"), GROUPS)
+def test_steps_wait_for_steps_of_the_same_host(release, group):
+    steps = steps_of(release, group)
     names = {step["name"] for step in steps}
     unknown = {step["name"]: set(step.get("after", [])) - names for step in steps}
     assert {name: after for name, after in unknown.items() if after} == {}
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_steps_do_not_wait_in_circles(group):
-    waiting, ended = steps_of(group), set()
+@pytest.mark.parametrize(("release", "group"), GROUPS)
+def test_steps_do_not_wait_in_circles(release, group):
+    waiting, ended = steps_of(release, group), set()
     while waiting:
         ready = [step for step in waiting if set(step.get("after", [])) <= ended]
         assert ready, f"in a circle: {waiting}"
@@ -85,23 +95,23 @@ def test_steps_do_not_wait_in_circles(group):
         waiting = [step for step in waiting if step not in ready]
 
 
-def test_inputs_of_steps_are_files_of_their_component():
-    missing = {
-        step["name"]: set(step["inputs"]) - files_of(component)
-        for component, step in all_steps()
-        if set(step.get("inputs", [])) - files_of(component)
-    }
-    assert missing == {}
+@pytest.mark.parametrize("release", RELEASES)
+def test_inputs_of_steps_are_files_of_their_host(release):
+    components = components_of(release)
+    written = set().union(*(files_of(name) for name in components if "group" in components[name]))
+    missing = {step["name"]: set(step.get("inputs", [])) - written for _component, step in all_steps(release)}
+    assert {name: paths for name, paths in missing.items() if paths} == {}
 
 
-@pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_topology_has_hosts_in_every_group(topology):
-    hosts = load(f"topologies/{topology}")["lab_hosts"]
-    assert {group for host in hosts.values() for group in host["groups"]} == set(GROUPS)
+@pytest.mark.parametrize(("topology", "release"), TOPOLOGIES.items())
+def test_topology_has_hosts_in_every_group(topology, release):
+    hosts = load(f"topologies/{topology}.yml")["lab_hosts"]
+    assert {group for host in hosts.values() for group in host["groups"]} == set(RELEASES[release]["lab_groups"])
 
 
-def test_topologies():
-    assert TOPOLOGIES == ["five.yml", "one.yml"]
+@pytest.mark.parametrize(("folder", "names"), [("topologies", TOPOLOGIES), ("releases", RELEASES)])
+def test_every_file_of_a_topology_and_of_a_release_is_tested(folder, names):
+    assert {path.stem for path in (ROLE / "vars" / folder).iterdir()} == set(names)
 
 
 class Used(dict):
@@ -122,6 +132,7 @@ def secrets_of_templates():
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.ChainableUndefined)
     environment.filters.update(FilterModule().filters())
     environment.globals.update(yaml.safe_load((ROLE / "defaults" / "main.yml").read_text()), lab_secrets=used)
+    environment.globals.update(lookup=lambda *_words: "")
     for name in environment.list_templates(extensions=["j2"]):
         text = (TEMPLATES / name).read_text()
         if "lab_secrets" in text or "common.j2" in text:
