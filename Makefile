@@ -1,9 +1,8 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak bench recordings check lab lab-status lab-stop lab-destroy devstack devstack-status \
-  devstack-stop devstack-destroy lint docs docs-lint sanity \
-  sanity-2.19 unit unit-2.19 matrix browser importer clean
+.PHONY: help demo test molecule soak bench recordings check oldest lab lab-status lab-stop lab-destroy devstack \
+  devstack-status devstack-stop devstack-destroy lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
@@ -85,7 +84,7 @@ devstack-stop: $(VENV)/ready ## Stop the devstack; the next make devstack finds 
 devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root file system, repositories and wheels
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-test: check sanity-2.19 docs browser lab ## All tests except those of soak and matrix, on a lab that is built first
+test: check oldest docs browser lab ## All tests except those of soak and matrix, on a lab that is built first
 	$(ON_LAB) -m "not soak"
 	$(MOLECULE)
 
@@ -108,7 +107,10 @@ recordings: lab ## Make the recorded evidence of the unit tests anew: PART=hosts
 	  $(or $(RECORDINGS),tests/recorded) $(PART)
 
 check: ## The fast part of the tests, without a lab
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit unit-2.19 sanity importer lint docs-lint
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit sanity importer lint docs-lint
+
+oldest: ## The unit and sanity tests with the oldest ansible-core and Python
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going unit-2.19 sanity-2.19
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
@@ -122,11 +124,11 @@ docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 docs: $(SITE)/ready ## The documentation site, in .cache/docs; a link that leads nowhere fails it
 	tools/docs-site $(SITE) $(CURDIR)/.cache/docs
 
-sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core
-	$(BIN)/python tools/ansible-test sanity
+sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core, of all but our own tests
+	$(BIN)/python tools/ansible-test sanity --without-tests
 
-sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, of all but our own tests
-	$(OLD)/bin/python tools/ansible-test sanity --without-tests
+sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, of all files
+	$(OLD)/bin/python tools/ansible-test sanity
 
 unit: $(VENV)/ready ## Unit tests with the newest ansible-core
 	$(BIN)/pytest tests/unit
