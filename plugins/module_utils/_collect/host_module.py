@@ -26,6 +26,7 @@ def execute(words, take):
     with os.fdopen(os.memfd_create("errors"), "w+b") as errors:
         environment = {**os.environ, "LC_ALL": "C"}
         try:
+            # pylint: disable-next=ansible-bad-function
             process = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment
             )
