@@ -75,7 +75,7 @@ def test_a_long_journal_costs_no_memory():
 @pytest.mark.parametrize("seed", range(5))
 def test_any_of_finds_what_the_plain_alternatives_find(seed):
     chance = random.Random(seed)
-    ids = [str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(40)]
+    ids = [str(uuid.UUID(int=chance.getrandbits(128))) for _attempt in range(40)]
     texts = [*ids, *(f"req-{text}" for text in ids[:10]), " ERROR ", "a.b*c", "a", "grün", ids[0][:8]]
     pattern = re.compile(journal.any_of(texts).encode())
     plain = re.compile("|".join(map(re.escape, texts)).encode())
