@@ -72,9 +72,9 @@ DANGEROUS = [
     "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=sshd --since=@1",
     "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=dnsmasq-dhcp --since=@1 "
     "--file=/x",
-    "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
+    "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
     "--until=@2 SYSLOG_IDENTIFIER=slapd + SYSLOG_IDENTIFIER=sudo",
-    "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
+    "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
     "--until=@2",
     f"virsh --connect qemu:///system dumpxml {UUID}",
     f"{VIRSH} dumpxml {UUID} --security-info",
