@@ -69,9 +69,10 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-devstack devstack-status devstack-stop devstack-destroy: export LAB_NAME := devstack
-devstack devstack-status devstack-stop devstack-destroy: export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
-devstack devstack-status devstack-stop devstack-destroy: export LAB_TOPOLOGY := devstack
+ON_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy
+$(ON_DEVSTACK): export LAB_NAME := devstack
+$(ON_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
+$(ON_DEVSTACK): export LAB_TOPOLOGY := devstack
 devstack: $(VENV)/ready ## Build a devstack beside the lab, or start it, or do nothing if it runs: DEVSTACK_SOURCES=folder of git bundles
 	$(call alone,$(PLAY) stackproof.lab.devstack)
 

@@ -20,7 +20,7 @@ PREFIXES = {"prefixes": {"type": "dict", "default": {}}}
 def execute(words, take):
     """Run a command; return its status, its output, or what take makes of it, and its errors.
 
-    AnsibleModule.run_command puts the output together piece by piece, which takes minutes for a long one.
+    AnsibleModule.run_command puts the output together piece by piece, in a time that grows with its square.
     """
     # In memory, because the disk of a host that is asked may be full
     with os.fdopen(os.memfd_create("errors"), "w+b") as errors:
