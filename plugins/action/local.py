@@ -141,10 +141,10 @@ def can_fork(task, connection, interpreter):
 class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
+    may_fork = True
 
-    def run(self, tmp=None, task_vars=None):
-        super().run(tmp, task_vars)
-        module = self._task.resolved_action or self._task.action
+    def arguments(self, module, task_vars):
+        """The options of the module, with those that no task writes."""
         args = dict(self._task.args)
         if isinstance(args.get("cloud"), dict):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
@@ -152,19 +152,20 @@ class ActionModule(ActionBase):
         gather = READS_OF.get(module.rpartition(".")[2])
         if gather:
             args["reads"] = gather(task_vars or {}, args.get("hosts") or [])
-        controller = os.getppid()
-        interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
-        forks = can_fork(self._task, self._connection, interpreter)
-        if module.rpartition(".")[2] == "run" and self._connection.transport == "local":
-            args["_controller"] = controller  # the process that the run's watch waits for
-            forks = False  # who kills every process of this playbook's name must not kill the watch
+        return args
+
+    def run(self, tmp=None, task_vars=None):
+        super().run(tmp, task_vars)
+        module = self._task.resolved_action or self._task.action
+        args = self.arguments(module, task_vars)
         # Many runs at once would write over each other: each of them says only how it ended.
         target = (task_vars or {}).get("stackproof_target")
         directory = None if target else args.get("run_dir")
         following = contextlib.nullcontext()
         if directory:
-            following = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(controller))
-        if forks:
+            following = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(os.getppid()))
+        interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
+        if self.may_fork and can_fork(self._task, self._connection, interpreter):
             self._update_module_args(module, args, task_vars)
             forked = Forked(module, args)
             with following:
@@ -172,10 +173,6 @@ class ActionModule(ActionBase):
         else:
             with following:
                 result = self._execute_module(module_name=module, module_args=args, task_vars=task_vars)
-        if result.get("watched") and not target:
-            kept = args.get("keep", "never") != "never"
-            promise = "what it made stays" if kept else "what it made is removed all the same"
-            tell(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         if result.get("summary"):
             tell("\n".join([in_short(target, result["verdict"])] if target else result["summary"]))
             if result.get("failed"):

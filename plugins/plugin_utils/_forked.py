@@ -26,7 +26,7 @@ from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 
-# Ansible's first process loads this file, so all its forks have the SDK from the beginning.
+# Ansible's first process loads this file with the action plugin run, so all its forks have the SDK from the beginning.
 importlib.import_module("ansible_collections.stackproof.provision.plugins.module_utils._act.stage")
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module

@@ -26,7 +26,8 @@ MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 
 def clean(text):
     """Text without characters that control a terminal or break XML, as a cloud's texts may have them."""
-    return str(text).translate(CONTROL)
+    text = str(text)
+    return text if text.isprintable() else text.translate(CONTROL)
 
 
 def grouped(number):

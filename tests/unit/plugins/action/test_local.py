@@ -22,29 +22,6 @@ from tree import RECORDED
 PASSED = RECORDED / "runs" / "20261121-065105-bdb5f5"
 
 
-class Screen:
-    """Takes what would be displayed."""
-
-    columns = 40
-
-    def __init__(self):
-        self.shown = []
-
-    def display(self, text, newline=True, screen_only=False):
-        self.shown.append(SimpleNamespace(text=text, newline=newline, screen_only=screen_only))
-
-    @property
-    def texts(self):
-        return [re.sub(r"^ +\d+\.\d s  ", "", shown.text) for shown in self.shown]
-
-
-@pytest.fixture
-def screen(monkeypatch):
-    monkeypatch.setattr(plugin, "display", Screen())
-    monkeypatch.setattr(plugin, "LOOK", 0.02)
-    return plugin.display
-
-
 @pytest.fixture
 def follow(screen, run):
     """Return a function that follows the run; what is followed ends with the test."""
@@ -193,32 +170,6 @@ def test_a_process_that_is_gone_writes_to_no_terminal():
     assert not plugin.is_terminal(2**22 + 1)
 
 
-@pytest.fixture
-def act(screen, monkeypatch):
-    """Return a function that runs the action; what the module was given is in the attribute given."""
-
-    def run(module, result, transport="local", variables=None, **args):
-        action = object.__new__(plugin.ActionModule)
-        name = f"stackproof.provision.{module}"
-        action._task = SimpleNamespace(resolved_action=name, action=module, args=args, async_val=0, environment=[])
-        action._connection = SimpleNamespace(transport=transport, become=None)
-        action._templar = SimpleNamespace(template=lambda value: value)
-        action._update_module_args = lambda _name, args, _variables: args.update(_ansible_verbosity=0)
-
-        def execute(module_name, module_args, task_vars):
-            run.given = (module_name, module_args, task_vars)
-            if isinstance(result, Exception):
-                raise result
-            return dict(result)
-
-        action._execute_module = execute
-        return action.run(task_vars=variables or {"a": 1})
-
-    monkeypatch.setattr(plugin.ActionBase, "run", lambda *_args: {})
-    assert screen is plugin.display
-    return run
-
-
 def test_the_module_gets_its_own_options(act, run):
     result = act("boot", {"changed": True}, run_dir=run.directory, flavor="m1")
     assert act.given == ("stackproof.provision.boot", {"run_dir": run.directory, "flavor": "m1"}, {"a": 1})
@@ -226,11 +177,15 @@ def test_the_module_gets_its_own_options(act, run):
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_where_ansible_runs_a_module_is_a_fork_of_it_but_for_the_one_that_starts_the_watch(act, tmp_path):
-    variables, nowhere = {"ansible_python_interpreter": sys.executable}, str(tmp_path / "none")
-    result = act("auth", AssertionError("another process"), variables=variables, run_dir=nowhere)
+def test_where_ansible_runs_a_module_is_a_fork_of_it(act, tmp_path):
+    nowhere = str(tmp_path / "none")
+    result = act(
+        "auth",
+        AssertionError("another process"),
+        variables={"ansible_python_interpreter": sys.executable},
+        run_dir=nowhere,
+    )
     assert f"{nowhere} is not the directory of a run" in result["msg"]
-    assert act("run", {"run_id": "one"}, variables=variables, runs=nowhere) == {"run_id": "one"}
 
 
 @pytest.mark.parametrize(
@@ -255,35 +210,11 @@ def test_elsewhere_ansible_starts_a_module_as_it_starts_any(other):
     assert not can_fork(**{**here, **other})
 
 
-@pytest.mark.parametrize(
-    ("module", "transport", "learns"), [("run", "local", True), ("run", "ssh", False), ("boot", "local", False)]
-)
-def test_only_a_run_on_this_machine_learns_whom_to_watch(act, module, transport, learns):
-    act(module, {"run_id": "run-1"}, transport, runs="runs")
-    assert act.given[1].get("_controller") == (os.getppid() if learns else None)
-
-
 def test_a_cloud_that_is_a_dictionary_goes_where_nothing_is_logged(act, run):
     act("auth", {}, run_dir=run.directory, cloud={"auth": {"password": "secret"}})
     assert act.given[1] == {"run_dir": run.directory, "_cloud": {"auth": {"password": "secret"}}}
     act("auth", {}, run_dir=run.directory, cloud="lab")
     assert act.given[1] == {"run_dir": run.directory, "cloud": "lab"}
-
-
-@pytest.mark.parametrize(
-    ("keep", "promise"),
-    [
-        ({}, "what it made is removed all the same"),
-        ({"keep": "never"}, "what it made is removed all the same"),
-        ({"keep": "always"}, "what it made stays"),
-        ({"keep": "on_failure"}, "what it made stays"),
-    ],
-)
-def test_what_an_interruption_means_is_said(act, screen, keep, promise):
-    act("run", {"run_id": "run-1", "watched": True}, runs="runs", **keep)
-    assert screen.texts == [f"  Run run-1. If it is interrupted, {promise}."]
-    act("run", {"run_id": "run-1", "watched": False}, runs="runs", **keep)
-    assert len(screen.texts) == 1
 
 
 def test_the_summary_is_printed(act, screen, run):
@@ -297,8 +228,6 @@ def test_one_run_of_many_says_only_how_it_ended(act, screen, run, monkeypatch):
     monkeypatch.setattr(plugin.Follower, "start", lambda _follower: pytest.fail("it is followed"))
     target = {"stackproof_target": "compute1\x1b[2J"}
     act("boot", {}, variables=target, run_dir=run.directory)
-    act("run", {"run_id": "run-1", "watched": True}, variables=target, runs="runs")
-    assert screen.texts == []
     verdict = {"result": "fail", "reason": "boot: no valid host"}
     act("report", {"summary": ["one", "two"], "verdict": verdict}, variables=target, run_dir=run.directory)
     assert screen.shown[-1].text == "  compute1?[2J: FAIL: boot: no valid host"

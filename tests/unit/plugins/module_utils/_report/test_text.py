@@ -220,3 +220,8 @@ def test_hostile_words_stay_within_their_label(hostile, tmp_path):
 def test_recorded_words_are_shown_as_they_are(failed):
     text = json.dumps(failed, ensure_ascii=False)
     assert text_module.clean(text) == text
+
+
+def test_no_character_that_controls_anything_is_shown():
+    assert {text_module.clean(f"a{chr(code)}b") for code in text_module.CONTROL} == {"a?b"}
+    assert text_module.clean("a\tb\nc\u00a0d") == "a\tb\nc\u00a0d"

@@ -1,0 +1,34 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module that begins a run, and tells what an interruption of the run means.
+
+This file has the name of its module. Therefore Ansible's first process loads it, and with it the SDK: the modules of
+the run's stages are forks of that process. Ansible's workers would each load a plugin with another name for themselves.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ansible_collections.stackproof.provision.plugins.action import local
+
+
+class ActionModule(local.ActionModule):
+    may_fork = False  # the watch must live on when all processes with this playbook's name are killed
+
+    def arguments(self, module, task_vars):
+        args = super().arguments(module, task_vars)
+        if self._connection.transport == "local":
+            args["_controller"] = os.getppid()  # the process that the run's watch waits for
+        return args
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        # Of many runs at once, each says only how it ended.
+        if result.get("watched") and not (task_vars or {}).get("stackproof_target"):
+            kept = self._task.args.get("keep", "never") != "never"
+            promise = "what it made stays" if kept else "what it made is removed all the same"
+            local.tell(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
+        return result

@@ -1,0 +1,43 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action that begins a run."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(("transport", "learns"), [("local", True), ("ssh", False)])
+def test_only_a_run_on_this_machine_learns_which_process_to_watch(act, transport, learns):
+    act("run", {"run_id": "run-1"}, transport, runs="runs")
+    assert act.given[1].get("_controller") == (os.getppid() if learns else None)
+
+
+def test_the_module_that_starts_the_watch_is_no_fork(act, tmp_path):
+    variables = {"ansible_python_interpreter": sys.executable}
+    assert act("run", {"run_id": "run-1"}, variables=variables, runs=str(tmp_path)) == {"run_id": "run-1"}
+
+
+@pytest.mark.parametrize(
+    ("keep", "promise"),
+    [
+        ({}, "what it made is removed all the same"),
+        ({"keep": "never"}, "what it made is removed all the same"),
+        ({"keep": "always"}, "what it made stays"),
+        ({"keep": "on_failure"}, "what it made stays"),
+    ],
+)
+def test_what_an_interruption_means_is_said(act, screen, keep, promise):
+    act("run", {"run_id": "run-1", "watched": True}, runs="runs", **keep)
+    assert screen.texts == [f"  Run run-1. If it is interrupted, {promise}."]
+    act("run", {"run_id": "run-1", "watched": False}, runs="runs", **keep)
+    assert len(screen.texts) == 1
+
+
+def test_one_run_of_many_says_nothing_of_an_interruption(act, screen):
+    act("run", {"run_id": "run-1", "watched": True}, variables={"stackproof_target": "compute1"}, runs="runs")
+    assert screen.texts == []
