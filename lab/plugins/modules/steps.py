@@ -35,7 +35,7 @@ options:
         type: str
         default: root
       after:
-        description: Steps that must have ended.
+        description: Steps that must have ended, if this host has them.
         type: list
         elements: str
         default: []
@@ -105,9 +105,10 @@ def is_done(step):
         return file.read() == wanted
 
 
-def ready(waiting, ended):
-    """The waiting steps whose predecessors have all ended."""
-    return [step for step in waiting if set(step["after"]) <= ended]
+def ready(waiting, running):
+    """The waiting steps whose predecessors neither wait nor run. A host need not have all of them."""
+    unfinished = {step["name"] for step in waiting} | set(running)
+    return [step for step in waiting if not unfinished & set(step["after"])]
 
 
 @contextlib.contextmanager
@@ -164,19 +165,19 @@ def stop(process):
     process.wait()
 
 
-def run_all(steps, ended, parallel, timeout):
+def run_all(steps, parallel, timeout):
     """Run the steps; return the seconds of each that ended well, and the failures of the others.
 
     After a failure no step is started, and the running ones are awaited, so that they need not run again.
     """
     waiting, running, seconds, failures = list(steps), {}, {}, []
     while running or (waiting and not failures):
-        for step in [] if failures else ready(waiting, ended)[: parallel - len(running)]:
+        for step in [] if failures else ready(waiting, running)[: parallel - len(running)]:
             waiting.remove(step)
             running[step["name"]] = (step, launch(step), time.monotonic())
         if not running:
             stuck = ", ".join(f"{step['name']} after {step['after']}" for step in waiting)
-            failures.append(f"These steps wait for others that do not exist or for each other: {stuck}")
+            failures.append(f"These steps wait for each other: {stuck}")
         for name, (step, process, begun) in list(running.items()):
             took = time.monotonic() - begun
             ran_out = process.poll() is None and took > timeout
@@ -190,7 +191,6 @@ def run_all(steps, ended, parallel, timeout):
                 failures.append(f"Step {name} failed, {reason}. {step['run']}\nIt said: {last_words(name)}")
                 continue
             remember(step)
-            ended.add(name)
             seconds[name] = round(took, 1)
         time.sleep(0.1)
     return seconds, failures
@@ -226,8 +226,7 @@ def main():
         with alone(module, timeout):
             # The steps of the killed playbook may have ended well.
             todo = undone(module, steps)
-            ended = {step["name"] for step in steps} - {step["name"] for step in todo}
-            seconds, failures = run_all(todo, ended, module.params["parallel"], timeout)
+            seconds, failures = run_all(todo, module.params["parallel"], timeout)
     if failures:
         module.fail_json(msg="\n".join(failures), seconds=seconds)
     module.exit_json(changed=bool(todo), seconds=seconds)
