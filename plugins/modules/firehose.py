@@ -10,7 +10,7 @@ module: firehose
 short_description: 'Used by verify: records the messages that pass through RabbitMQ'
 version_added: 0.1.0
 description:
-  - Switches RabbitMQ's tracing (its firehose) on for a virtual host, and records sender, method and topic of messages.
+  - Switches RabbitMQ's tracing (its firehose) on for virtual hosts, and records sender, method and topic of messages.
   - Only time, method, topic and ids of a message are kept, never its content, because that holds tokens and passwords.
     They are in a directory below C(/run) that only root may read. Only the messages of one run are returned.
   - The recorder is a transient service of systemd, and the C(ExecStopPost) of the service undoes all changes.
@@ -31,10 +31,19 @@ options:
     description: After so many seconds the recorder ends by itself, and its messages are lost.
     type: int
     default: 1800
-  vhost:
-    description: The virtual host.
-    type: str
-    default: /
+  vhosts:
+    description:
+      - The virtual hosts. Those that the broker does not have are left out.
+      - C(vhost), its name in 0.1.0, is the same.
+    type: list
+    elements: str
+    default: [/]
+    aliases: [vhost]
+  pythons:
+    description: Paths of other interpreters that may have Python's C(amqp), if the one of this module has it not.
+    type: list
+    elements: str
+    default: []
   prefix:
     description: Words to put before C(rabbitmqctl), if it is in a container.
     type: list
@@ -95,7 +104,6 @@ import os
 import re
 import shutil
 import sys
-from importlib.util import find_spec
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import firehose, queue
@@ -108,13 +116,9 @@ def start(module, name, directory):
     params = module.params
     if os.path.isdir(directory):
         return {"changed": False, "foreign": was_traced(directory)}
-    if find_spec("amqp") is None:
-        module.fail_json(
-            msg=f"{sys.executable} on this host has no module amqp, with which OpenStack's services reach RabbitMQ: "
-            "run this on a host of the broker that has them (Debian's package is python3-amqp)"
-        )
+    python = interpreter(module)
     os.mkdir(directory, 0o700)
-    config = {"name": name, "seconds": params["deadline"], "vhost": params["vhost"], "prefix": params["prefix"]}
+    config = {"name": name, "seconds": params["deadline"], "vhosts": params["vhosts"], "prefix": params["prefix"]}
     program = os.path.join(directory, "firehose.py")
     for path, text in (
         (program, inspect.getsource(firehose)),
@@ -126,13 +130,13 @@ def start(module, name, directory):
         "Type": "notify",
         "NotifyAccess": "main",
         "RuntimeMaxSec": params["deadline"],
-        "ExecStopPost": f"{sys.executable} {program} restore {directory}",
+        "ExecStopPost": f"{python} {program} restore {directory}",
         "MemoryMax": "512M",
         "Nice": 10,
     }
     words = [f"--property={key}={value}" for key, value in properties.items()]
     systemd_run = [module.get_bin_path("systemd-run", required=True), "--quiet", "--collect", f"--unit={name}"]
-    recorder = [sys.executable, program, "record", directory]
+    recorder = [python, program, "record", directory]
     status, _out, errors = module.run_command([*systemd_run, *words, "--setenv=HOME=/root", *recorder])
     if status:
         undo(module, name, directory)
@@ -140,6 +144,19 @@ def start(module, name, directory):
         reasons = [line for line in log.splitlines() if "Error" in line]
         module.fail_json(msg=f"the recorder did not start: {reasons[-1] if reasons else errors.strip()}")
     return {"changed": True, "foreign": was_traced(directory)}
+
+
+def interpreter(module):
+    """The first interpreter that has amqp."""
+    candidates = [sys.executable, *module.params["pythons"]]
+    for python in candidates:
+        if os.access(python, os.X_OK) and module.run_command([python, "-c", "import amqp"])[0] == 0:
+            return python
+    return module.fail_json(
+        msg="No Python on this host has the module amqp, with which OpenStack's services reach RabbitMQ (tried: "
+        f"{', '.join(candidates)}). Run this on a host of the broker that has it (Debian's package is python3-amqp), "
+        "or name the services' own interpreter (queue_pythons in the file of the platform)."
+    )
 
 
 def was_traced(directory):
@@ -185,7 +202,8 @@ def main():
             "state": {"type": "str", "choices": ["started", "stopped"], "required": True},
             "run_id": {"type": "str", "required": True},
             "deadline": {"type": "int", "default": 1800},
-            "vhost": {"type": "str", "default": "/"},
+            "vhosts": {"type": "list", "elements": "str", "default": ["/"], "aliases": ["vhost"]},
+            "pythons": {"type": "list", "elements": "str", "default": []},
             "prefix": {"type": "list", "elements": "str", "default": []},
             "wanted": {"type": "dict", "default": {}},
         },

@@ -23,7 +23,7 @@ def main(folder):
     import firehose  # noqa: PLC0415 - it lies beside this program only there
 
     signal.signal(signal.SIGTERM, lambda *_signal: sys.exit())
-    config = {"prefix": [], "vhost": "/", "name": f"{firehose.MARK}recorder", "seconds": 600}
+    config = {"prefix": [], "vhosts": ["/"], "name": f"{firehose.MARK}recorder", "seconds": 600}
     work = os.path.join(folder, "work")
     os.mkdir(work)
     try:

@@ -18,17 +18,19 @@ import contextlib
 import hashlib
 import json
 import os
+import queue
 import re
 import secrets
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 MARK = "stackproof-firehose-"
-# A tag of the user that has switched tracing on, and the beginning of the tag with the end of its recording
-RESTORES, UNTIL = "restores", "until-"
+# Beginnings of the tags of a recorder's user: a virtual host whose tracing it has switched on, the end of its recording
+RESTORES, UNTIL = "restores:", "until-"
 TRACE = "amq.rabbitmq.trace"
 # Limits of the queue (messages) and of the file (bytes): the rest is lost, and the broker is not held up.
 QUEUED, KEPT = 20000, 64 << 20
@@ -94,15 +96,16 @@ def rpc_of(body):
 class Broker:
     """Asks rabbitmqctl. execute(words) runs a command and returns its output."""
 
-    def __init__(self, execute, prefix, vhost):
-        self.execute, self.prefix, self.vhost = execute, prefix, vhost
+    def __init__(self, execute, prefix):
+        self.execute, self.prefix = execute, prefix
 
     def ask(self, *words):
         return self.execute([*self.prefix, "rabbitmqctl", "--quiet", *words])
 
-    def is_traced(self):
+    def vhosts(self):
+        """Whether each virtual host is traced."""
         vhosts = json.loads(self.ask("list_vhosts", "name", "tracing", "--formatter", "json"))
-        return any(vhost["name"] == self.vhost and vhost["tracing"] in (True, "true") for vhost in vhosts)
+        return {vhost["name"]: vhost["tracing"] in (True, "true") for vhost in vhosts}
 
     def recorders(self):
         """The tags of each user that a recorder has made."""
@@ -131,20 +134,30 @@ def hashed(password):
     return base64.b64encode(salt + hashlib.sha256(salt + password.encode()).digest()).decode()
 
 
-def admit(broker, name, seconds, now):
-    """Make a user that may only record. Return (password, whether somebody else already traces the broker)."""
+def recorded(vhosts, wanted):
+    """The virtual hosts to record: those that are wanted and exist."""
+    existing = [vhost for vhost in wanted if vhost in vhosts]
+    if not existing:
+        raise RuntimeError(f"the broker has no virtual host {' or '.join(wanted)}, but {', '.join(sorted(vhosts))}")
+    return existing
+
+
+def admit(broker, name, vhosts, seconds, now):
+    """Make a user that may only record. Return (password, the virtual hosts that somebody else already traces)."""
     others = broker.recorders()
     for user, tags in others.items():
         if not lives(tags, now):
             broker.ask("delete_user", user)
-    foreign = broker.is_traced() and not any(RESTORES in tags for tags in others.values())
+    ours = {tag for tags in others.values() for tag in tags}
+    foreign = [vhost for vhost, traced in broker.vhosts().items() if traced and RESTORES + vhost not in ours]
     password = secrets.token_urlsafe(32)
     broker.ask("add_user", name, hashed(password), "--pre-hashed-password")
-    tags = [f"{UNTIL}{int(now + seconds + PATIENCE)}", *([] if foreign else [RESTORES])]
-    broker.ask("set_user_tags", name, *tags)
+    restored = [RESTORES + vhost for vhost in vhosts if vhost not in foreign]
+    broker.ask("set_user_tags", name, f"{UNTIL}{int(now + seconds + PATIENCE)}", *restored)
     own = f"^{re.escape(name)}$"
-    broker.ask("set_permissions", "-p", broker.vhost, name, own, own, f"{own}|^{re.escape(TRACE)}$")
-    return password, foreign
+    for vhost in vhosts:
+        broker.ask("set_permissions", "-p", vhost, name, own, own, f"{own}|^{re.escape(TRACE)}$")
+    return password, [vhost for vhost in vhosts if vhost in foreign]
 
 
 def readmit(broker, name, now):
@@ -152,8 +165,10 @@ def readmit(broker, name, now):
     users = broker.recorders()
     if name not in users:
         return
-    if RESTORES in users[name] and not any(lives(tags, now) for user, tags in users.items() if user != name):
-        broker.ask("trace_off", "-p", broker.vhost)
+    needed = {tag for user, tags in users.items() if user != name and lives(tags, now) for tag in tags}
+    for tag in users[name]:
+        if tag.startswith(RESTORES) and tag not in needed:
+            broker.ask("trace_off", "-p", tag[len(RESTORES) :])
     broker.ask("delete_user", name)
 
 
@@ -173,29 +188,47 @@ def record(directory, config, kept_of=summary):
     """Write what `kept_of` keeps of each message, until systemd ends this."""
     import amqp  # noqa: PLC0415 - OpenStack's own packages bring it; restore must work without it
 
-    broker = Broker(execute, config["prefix"], config["vhost"])
-    name = config["name"]
-    password, foreign = admit(broker, name, config["seconds"], time.time())
+    broker = Broker(execute, config["prefix"])
+    name, vhosts = config["name"], recorded(broker.vhosts(), config["vhosts"])
+    password, foreign = admit(broker, name, vhosts, config["seconds"], time.time())
     with open(os.path.join(directory, "found.json"), "w", opener=private) as file:
-        json.dump({"foreign": foreign}, file)
-    with amqp.Connection(
-        broker.address(), userid=name, password=password, virtual_host=config["vhost"], login_method="PLAIN"
-    ) as connection, open(os.path.join(directory, "messages"), "w", opener=private, buffering=1) as file:  # fmt: skip
-        channel = connection.channel()
-        channel.queue_declare(name, exclusive=True, auto_delete=True, arguments={"x-max-length": QUEUED})
-        for key in ("publish.#", "deliver.#"):
-            channel.queue_bind(name, TRACE, key)
+        json.dump({"foreign": bool(foreign)}, file)
+    address, writing, ended = broker.address(), threading.Lock(), queue.SimpleQueue()
+    with open(os.path.join(directory, "messages"), "w", opener=private, buffering=1) as file:
 
         def keep(message):
             line = kept_of(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
-            if line and file.tell() < KEPT:
-                file.write(json.dumps(line) + "\n")
+            with writing:
+                if line and file.tell() < KEPT:
+                    file.write(json.dumps(line) + "\n")
 
-        channel.basic_consume(name, no_ack=True, callback=keep)
-        broker.ask("trace_on", "-p", config["vhost"])
+        for vhost in vhosts:
+            connection = amqp.Connection(
+                address, userid=name, password=password, virtual_host=vhost, login_method="PLAIN"
+            )
+            connection.connect()
+            consume(connection.channel(), name, keep)
+            threading.Thread(target=drain, args=(connection, ended.put), daemon=True).start()
+            broker.ask("trace_on", "-p", vhost)
         ready()
+        raise ended.get()
+
+
+def consume(channel, name, keep):
+    """Have every message of a virtual host copied to a queue of our own."""
+    channel.queue_declare(name, exclusive=True, auto_delete=True, arguments={"x-max-length": QUEUED})
+    for key in ("publish.#", "deliver.#"):
+        channel.queue_bind(name, TRACE, key)
+    channel.basic_consume(name, no_ack=True, callback=keep)
+
+
+def drain(connection, tell):
+    """Take what comes over a connection, and tell how that ended."""
+    try:
         while True:
             connection.drain_events()
+    except Exception as exc:
+        tell(exc)
 
 
 def ready():
@@ -208,7 +241,7 @@ def ready():
 
 def restore(directory, config, tries=3, pause=5):
     """Undo all changes and remove the directory; if that fails, the reason stays in the file left there."""
-    broker = Broker(execute, config["prefix"], config["vhost"])
+    broker = Broker(execute, config["prefix"])
     for left in range(tries - 1, -1, -1):
         try:
             readmit(broker, config["name"], time.time())

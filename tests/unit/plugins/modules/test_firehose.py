@@ -44,7 +44,6 @@ def host(call, monkeypatch, tmp_path):
     host = Host()
     monkeypatch.setattr(module, "PLACE", str(tmp_path))
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(module, "find_spec", lambda _name: object())
     monkeypatch.setattr(module.AnsibleModule, "run_command", lambda _self, words: host.execute(words))
     monkeypatch.setattr(module.AnsibleModule, "warn", lambda _self, text: host.warned.append(text))
     monkeypatch.setattr(
@@ -61,9 +60,9 @@ def test_a_service_records_and_another_command_of_it_undoes_all(host):
     program, config = host.directory / "firehose.py", host.directory / "config.json"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (program, config)} == {0o600}
     assert json.loads(config.read_text()) == {
-        "name": NAME, "seconds": 90, "vhost": "/", "prefix": ["docker", "exec", "rabbitmq"],
+        "name": NAME, "seconds": 90, "vhosts": ["/"], "prefix": ["docker", "exec", "rabbitmq"],
     }  # fmt: skip
-    (words,) = host.asked
+    words = host.asked[-1]
     assert words[0] == "/usr/bin/systemd-run"
     assert f"--unit={NAME}" in words
     assert "--property=RuntimeMaxSec=90" in words
@@ -83,8 +82,9 @@ def test_the_program_is_whole_in_one_file_and_needs_nothing_but_amqp(host):
 
 def test_a_second_start_changes_nothing(host):
     host.run("started")
+    asked = len(host.asked)
     assert host.run("started")["changed"] is False
-    assert len(host.asked) == 1
+    assert len(host.asked) == asked
 
 
 def test_what_was_recorded_of_the_run_is_returned_and_all_is_undone(host):
@@ -148,12 +148,22 @@ def test_what_could_not_be_undone_fails(host, monkeypatch):
     assert not host.directory.exists()
 
 
-def test_a_host_without_amqp_is_named_before_anything_is_done(host, monkeypatch):
-    monkeypatch.setattr(module, "find_spec", lambda _name: None)
-    result = host.run("started")
+def test_a_host_without_amqp_is_named_before_anything_is_done(host):
+    host.answers = {module.sys.executable.rpartition("/")[2]: (1, "", "ModuleNotFoundError")}
+    result = host.run("started", pythons=["/nowhere/python3"])
     assert result["failed"]
-    assert "has no module amqp" in result["msg"]
+    assert "has the module amqp" in result["msg"]
+    assert f"(tried: {module.sys.executable}, /nowhere/python3)" in result["msg"]
     assert list(host.place.iterdir()) == []
+
+
+def test_another_interpreter_that_has_amqp_records(host, tmp_path):
+    (tmp_path / "venv-python").symlink_to(module.sys.executable)
+    host.answers = {module.sys.executable.rpartition("/")[2]: (1, "", "ModuleNotFoundError")}
+    host.run("started", pythons=["/nowhere/python3", str(tmp_path / "venv-python")])
+    words = host.asked[-1]
+    assert words[-4] == str(tmp_path / "venv-python")
+    assert any(word.startswith(f"--property=ExecStopPost={words[-4]} ") for word in words)
 
 
 def test_only_root_may(host, monkeypatch):

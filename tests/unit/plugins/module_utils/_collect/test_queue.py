@@ -171,13 +171,10 @@ def test_the_record_says_what_was_recorded_and_why_not():
 class Rabbit:
     """Answers as rabbitmqctl does, and remembers what it was asked."""
 
-    def __init__(self, traced=False, users=(), interface="10.0.0.1"):
-        self.traced, self.users, self.interface, self.asked = (
-            traced,
-            {"openstack": ["administrator"], **dict(users)},
-            interface,
-            [],
-        )
+    def __init__(self, traced=(), users=(), interface="10.0.0.1"):
+        self.traced = {vhost: vhost in traced for vhost in VHOSTS}
+        self.users = {"openstack": ["administrator"], **dict(users)}
+        self.interface, self.asked = interface, []
 
     def __call__(self, words):
         command, *rest = words[words.index("--quiet") + 1 :]
@@ -185,7 +182,7 @@ class Rabbit:
         if command == "list_users":
             return json.dumps([{"user": name, "tags": tags} for name, tags in self.users.items()])
         if command == "list_vhosts":
-            return json.dumps([{"name": "/", "tracing": self.traced}])
+            return json.dumps([{"name": name, "tracing": traced} for name, traced in self.traced.items()])
         if command == "status":
             listener = {"protocol": "amqp", "interface": self.interface, "port": 5672}
             return json.dumps({"listeners": [{"protocol": "clustering", "interface": "[::]", "port": 25672}, listener]})
@@ -197,21 +194,24 @@ class Rabbit:
         elif command == "delete_user":
             del self.users[rest[0]]
         elif command in ("trace_on", "trace_off"):
-            self.traced = command == "trace_on"
+            self.traced[rest[1]] = command == "trace_on"
         return ""
 
 
+VHOSTS = ["/", "nova_cell1"]
+UNTRACED = dict.fromkeys(VHOSTS, False)
 NOW = 1_000_000
 MINE, OTHER = firehose.MARK + "mine", firehose.MARK + "other"
 
 
 def broker(rabbit):
-    return firehose.Broker(rabbit, ["docker", "exec", "rabbitmq"], "/")
+    return firehose.Broker(rabbit, ["docker", "exec", "rabbitmq"])
 
 
-def recorded(rabbit, name):
-    password, foreign = firehose.admit(broker(rabbit), name, 600, NOW)
-    rabbit(["--quiet", "trace_on"])
+def recorded(rabbit, name, vhosts=VHOSTS):
+    password, foreign = firehose.admit(broker(rabbit), name, vhosts, 600, NOW)
+    for vhost in vhosts:
+        rabbit(["--quiet", "trace_on", "-p", vhost])
     return SimpleNamespace(password=password, foreign=foreign)
 
 
@@ -222,7 +222,7 @@ def test_what_one_recorder_did_is_undone():
     assert len(first.password) > 40
     assert first.password != recorded(second, MINE).password
     firehose.readmit(broker(rabbit), MINE, NOW)
-    assert (rabbit.traced, set(rabbit.users)) == (False, {"openstack"})
+    assert (rabbit.traced, set(rabbit.users)) == (UNTRACED, {"openstack"})
     asked = len(rabbit.asked)
     firehose.readmit(broker(rabbit), MINE, NOW)  # once more does nothing
     assert rabbit.asked[asked:] == ["list_users"]
@@ -233,27 +233,41 @@ def test_of_two_recorders_the_last_one_ends_the_tracing():
     recorded(rabbit, MINE)
     assert not recorded(rabbit, OTHER).foreign
     firehose.readmit(broker(rabbit), MINE, NOW)
-    assert rabbit.traced
+    assert all(rabbit.traced.values())
     firehose.readmit(broker(rabbit), OTHER, NOW)
-    assert (rabbit.traced, set(rabbit.users)) == (False, {"openstack"})
+    assert (rabbit.traced, set(rabbit.users)) == (UNTRACED, {"openstack"})
 
 
 def test_tracing_that_was_on_before_stays_on():
-    rabbit = Rabbit(traced=True)
-    assert recorded(rabbit, MINE).foreign
-    assert recorded(rabbit, OTHER).foreign
+    rabbit = Rabbit(traced=["nova_cell1"])
+    assert recorded(rabbit, MINE).foreign == ["nova_cell1"]
+    assert recorded(rabbit, OTHER).foreign == ["nova_cell1"]
     for name in (MINE, OTHER):
         firehose.readmit(broker(rabbit), name, NOW)
-    assert (rabbit.traced, set(rabbit.users)) == (True, {"openstack"})
+    assert (rabbit.traced, set(rabbit.users)) == ({"/": False, "nova_cell1": True}, {"openstack"})
+
+
+def test_a_recorder_of_one_virtual_host_leaves_the_others_alone():
+    rabbit = Rabbit()
+    recorded(rabbit, MINE)
+    recorded(rabbit, OTHER, ["/"])
+    firehose.readmit(broker(rabbit), MINE, NOW)
+    assert rabbit.traced == {"/": True, "nova_cell1": False}
+
+
+def test_virtual_hosts_that_the_broker_does_not_have_are_left_out():
+    assert firehose.recorded({"/": False, "other": False}, VHOSTS) == ["/"]
+    with pytest.raises(RuntimeError, match="no virtual host / or nova_cell1, but a, b$"):
+        firehose.recorded({"b": False, "a": True}, VHOSTS)
 
 
 def test_a_user_that_a_lost_host_has_left_goes_with_the_next_recorder():
-    rabbit = Rabbit(users={OTHER: [firehose.RESTORES, f"{firehose.UNTIL}{NOW - 1}"]})
+    rabbit = Rabbit(users={OTHER: [*(firehose.RESTORES + vhost for vhost in VHOSTS), f"{firehose.UNTIL}{NOW - 1}"]})
     recorded(rabbit, MINE)
     assert set(rabbit.users) == {"openstack", MINE}
     rabbit.users[OTHER] = [f"{firehose.UNTIL}{NOW - 1}"]
     firehose.readmit(broker(rabbit), MINE, NOW)
-    assert not rabbit.traced
+    assert rabbit.traced == UNTRACED
 
 
 @pytest.mark.parametrize(
@@ -271,7 +285,7 @@ def test_the_broker_is_reached_where_it_listens(interface, address):
 
 def test_a_broker_with_tls_only_is_said():
     with pytest.raises(RuntimeError, match="no listener without TLS"):
-        firehose.Broker(lambda _words: '{"listeners": [{"protocol": "amqp/ssl"}]}', [], "/").address()
+        firehose.Broker(lambda _words: '{"listeners": [{"protocol": "amqp/ssl"}]}', []).address()
 
 
 def test_a_password_is_hashed_as_rabbitmq_does():
@@ -294,11 +308,11 @@ def test_what_cannot_be_undone_is_tried_again_and_then_said(tmp_path, monkeypatc
 
     monkeypatch.setattr(firehose, "execute", execute)
     monkeypatch.setattr(firehose.time, "time", lambda: NOW)
-    config = {"name": MINE, "prefix": [], "vhost": "/", "seconds": 600}
+    config = {"name": MINE, "prefix": [], "vhosts": VHOSTS, "seconds": 600}
     if fails < 3:
         firehose.restore(str(directory), config, pause=0)
         assert not directory.exists()
-        assert (rabbit.traced, set(rabbit.users)) == (False, {"openstack"})
+        assert (rabbit.traced, set(rabbit.users)) == (UNTRACED, {"openstack"})
     else:
         with pytest.raises(SystemExit, match="status 69"):
             firehose.restore(str(directory), config, pause=0)
