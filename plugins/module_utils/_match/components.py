@@ -8,6 +8,8 @@ from __future__ import annotations
 
 # Each instance has one of these beside it; those beside other instances have nothing to do with it.
 BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "vm-instance")
+# Services that send others the same requests as nova-compute
+ALSO_ASK = {"nova-api", "nova-conductor", "nova-scheduler"}
 # The components that work for a stage that no flow follows, in the order in which they are asked
 WORKERS = {
     "auth": ["keystone", "ldap", "database", "memcached"],

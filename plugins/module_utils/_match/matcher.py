@@ -13,7 +13,7 @@ from .._collect.sources import SOURCES
 from .._record import shapes
 from .._record.levels import LEVELS
 from . import order
-from .components import is_beside
+from .components import ALSO_ASK, is_beside
 from .flow import TOKEN_CACHE, agrees, compiled, search
 from .rivals import own_keys, rivals_in
 from .status import status_of
@@ -21,6 +21,7 @@ from .status import status_of
 # The rules are applied in turns, as some need the times of steps that others have shown.
 TURNS = 4
 PARTS = ("observe", "cached", "absent")
+LOOPBACK = {"127.0.0.1", "::1"}
 
 
 def turn_of(rule, part):
@@ -38,6 +39,11 @@ def may_be_left_out(step):
 
 def observe_rules(step):
     return step.get("observe") or []
+
+
+def clients_of(events):
+    """The addresses from which requests came."""
+    return {event["client"] for event in events if event.get("client")}
 
 
 def once(events):
@@ -106,6 +112,8 @@ class Matcher:
             # Errors show no step of a flow; they are for the judge.
             if event["kind"] != "error":
                 self.index[event["source"], event["service"]].append(event)
+        clients = {service: clients_of(events) for (source, service), events in self.index.items() if source == "log"}
+        self.proxied = {service for service, addresses in clients.items() if addresses and addresses <= LOOPBACK}
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"], other_boots)
         # The web server of nova-api may have a log of its own: of each host, one of the two is enough.
         asked = [source for source in sources if source["service"] == "nova-api"]
@@ -199,7 +207,19 @@ class Matcher:
             return False  # it may still come
         if self.logs_alone and (rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule):
             return False
-        return self.caller_known or "caller" not in where
+        return self.hidden_caller(rule) is None
+
+    def hidden_caller(self, rule):
+        """Why the address that a request came from does not tell who asked, if a rule wants to know it; else None."""
+        if "caller" not in rule.get("where", ""):
+            return None
+        if not self.caller_known:
+            return "the addresses of the hosts are not known"
+        if rule["service"] in self.proxied:
+            return f"a proxy in front of {rule['service']} hides the address"
+        host = self.names.get("host")
+        beside = sorted({source["service"] for source in self.sources if source["host"] == host} & ALSO_ASK)
+        return f"{', '.join(beside)} and nova-compute have one address" if beside else None
 
     def sources_of(self, rule):
         return [source for source in self.sources if source["service"] == rule["service"]]
@@ -258,7 +278,7 @@ class Matcher:
         except KeyError:
             return []  # the run has no such name: no volume, or no host known
         interval = self.interval(rule, steps)
-        if interval is None:
+        if interval is None or self.hidden_caller(rule):
             return []
         events = [
             event
@@ -425,6 +445,10 @@ def settle(step, definition, matcher):
 def how_to_see(definition, matcher):
     """Say which log, at which level, or which access would show a step that nothing showed."""
     read = {source["service"] for source in matcher.sources}
-    ways = [SOURCES[rule["source"]].to_see(rule, matcher.levels, read) for rule in observe_rules(definition)]
+    rules = observe_rules(definition)
+    ways = [SOURCES[rule["source"]].to_see(rule, matcher.levels, read) for rule in rules]
     unique = list(dict.fromkeys(filter(None, ways)))
-    return "would be shown by " + ", or ".join(unique) if unique else "nothing that was read shows it"
+    if unique:
+        return "would be shown by " + ", or ".join(unique)
+    hidden = next(filter(None, map(matcher.hidden_caller, rules)), None)
+    return f"it is not known who sent such requests: {hidden}" if hidden else "nothing that was read shows it"

@@ -799,15 +799,42 @@ def test_what_others_use_too_is_ours_only_when_nobody_else_could_be_meant(follow
 # Rules
 
 
-def match(events, steps, began=0.0, ended=100.0, names=None):
+def match(events, steps, began=0.0, ended=100.0, names=None, sources=()):
     """A flow of some steps, on some events."""
     flow = {"name": "n", "title": "t", "lifelines": ["a", "b"], "steps": [{**STEP, **step} for step in steps]}
-    matcher = matcher_module.Matcher(events, names or {}, {}, [], began, ended)
+    matcher = matcher_module.Matcher(events, names or {}, {}, list(sources), began, ended)
     return matcher.match(flow)
 
 
 def fact(at, name, **more):
     return shapes.event(at, "s", "fact", name, fact=name, source="host", **more)
+
+
+@pytest.mark.parametrize(
+    ("clients", "beside", "status", "reason"),
+    [
+        (["10.0.0.5", "10.0.0.9"], "nova-compute", "seen", None),
+        (["127.0.0.1", "10.0.0.5"], "nova-compute", "seen", None),  # somebody on the host itself asked, too
+        (["127.0.0.1"], "nova-compute", "unseen", "a proxy in front of glance-api hides the address"),
+        (["10.0.0.5"], "nova-scheduler", "unseen", "nova-scheduler and nova-compute have one address"),
+    ],
+)
+def test_a_request_shows_a_step_only_if_its_address_tells_who_asked(clients, beside, status, reason):
+    hosts = {"10.0.0.5": "compute1"}
+    events = [
+        shapes.event(
+            5.0, "glance-api", "http", "GET", source="log", client=client, caller=hosts.get(client, client),
+            keys={"request": ["req-1"]}, method="GET",
+        )
+        for client in clients
+    ]  # fmt: skip
+    rule = {"source": "log", "service": "glance-api", "where": "method == 'GET' && caller == '{host}'"}
+    sources = [{"host": "compute1", "service": name, "whole": True} for name in (beside, "glance-api")]
+    (step,) = match(events, [{"observe": [rule]}], names={"host": "compute1"}, sources=sources)
+    assert (step["status"], step["reason"]) == (
+        status,
+        reason and f"it is not known who sent such requests: {reason}",
+    )
 
 
 def test_what_is_true_later_shows_that_it_happened_but_not_when_and_frees_no_other_from_its_time():
