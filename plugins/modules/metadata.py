@@ -25,6 +25,15 @@ options:
     type: str
     choices: [console, none]
     default: console
+  router:
+    description:
+      - Whether a network that the run has made gets a router if the guest finds nobody who routes to its metadata.
+        V(auto) and V(always) are the same here.
+      - Without a router, a network has metadata with OVN, or if its DHCP agent has C(enable_isolated_metadata). No user
+        of a cloud can see that beforehand.
+    type: str
+    choices: [auto, always, never]
+    default: auto
   tcp_port:
     description: The guest's port that a TCP connection is opened to. A refusal by the guest proves the way, too.
     type: int
@@ -169,13 +178,17 @@ error:
 
 import functools
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, reach
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, networking, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 
 # The compute host reads a console for us, which costs more than a look at a state.
 CONSOLE_PERIOD = 0.5
+# The owner of the port by which OVN serves the metadata of a network
+OVN_METADATA = "network:distributed"
 
 
 def read_console(nova, server_id):
@@ -192,6 +205,8 @@ def follow_guest(stage, server, nonces):
     def look():
         seen = guest.read(read_console(nova, server["id"]), nonces)
         stage.details["guest"] = seen
+        if guest.is_stranded(seen) and "router" not in stage.details:
+            stage.details["router"] = give_router(stage)
         if guest.is_wrong(seen, server["id"], nonces):
             raise finding(seen, server, nonces)
         return guest.is_proved(seen), guest.progress(seen), seen
@@ -200,6 +215,22 @@ def follow_guest(stage, server, nonces):
         stage.wait("the guest to show that it read metadata and user data", look, CONSOLE_PERIOD)
     except DeadlinePassed:
         raise finding(stage.details["guest"], server, nonces) from None
+
+
+def give_router(stage):
+    """Give the run's own network a router, if nothing there routes to the metadata. Return what became of that."""
+    network, subnet = (stage.run.resource(kind) for kind in ("network", "subnet"))
+    if stage.params["router"] == "never" or stage.run.resource("router") or not (subnet and subnet["made"]):
+        return "not made"
+    try:
+        neutron = stage.cloud.network
+        if next(neutron.ports(network_id=network["id"], device_owner=OVN_METADATA), None):
+            return "not made, as OVN serves the metadata of this network"
+        stage.say("the guest finds nobody who routes to its metadata")
+        networking.make_router(stage, subnet["id"])
+    except CLOUD_ERRORS as exc:
+        return f"not made: {errors.sentence(explain(exc, 'making a router'))}"
+    return "made, as the guest found nobody who routes to its metadata: the network's DHCP agent serves none"
 
 
 def finding(seen, server, nonces):
@@ -250,6 +281,7 @@ def act(stage):
 def main():
     options = {
         "guest": {"type": "str", "choices": ["console", "none"], "default": "console"},
+        "router": {"type": "str", "choices": ["auto", "always", "never"], "default": "auto"},
         "tcp_port": {"type": "int", "default": 22},
     }
     run_stage("metadata", act, options, timeout=300)

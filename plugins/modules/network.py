@@ -51,6 +51,15 @@ options:
     description: Whether the instance gets a floating IP. Then a network that is made also gets a router.
     type: bool
     default: false
+  router:
+    description:
+      - When a network that is made gets a router. With V(auto) it is for a floating IP, and later, in the stage
+        metadata, if nothing else routes to the guest's metadata.
+      - With V(always) it gets one here, without a gateway if there is no floating IP. That is for networks of ML2 whose
+        DHCP agents serve no metadata, and for guests that do not say why they get none.
+    type: str
+    choices: [auto, always, never]
+    default: auto
   external_network:
     description: Name or id of the network of the floating IP. By default the only external one.
     type: str
@@ -170,6 +179,7 @@ error:
 
 from types import SimpleNamespace
 
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import make_marked, make_router
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -199,14 +209,6 @@ def find_external(stage, name):
         raise StageError("ambiguous", f"there are several external networks: {names}", hint=hint)
     hint = "Ask the administrator for one, or do without a floating IP."
     raise StageError("not_found", "a floating IP is asked for, but this project sees no external network", hint=hint)
-
-
-def make_marked(stage, kind, listing, make):
-    """Make a resource with this run's mark. listing finds it again by its name."""
-    name = f"{stage.run.mark}-{kind.replace('_', '-')}"
-    return stage.create(
-        kind, name, lambda: make(name=name, description=stage.run.mark), lambda: next(iter(listing(name=name)), None)
-    )
 
 
 def make_network(stage, params):
@@ -248,31 +250,6 @@ def make_security_group(stage, rules):
     return group
 
 
-def make_router(stage, external, subnet):
-    """A router between the subnet and the external network."""
-    neutron = stage.cloud.network
-    router = make_marked(
-        stage,
-        "router",
-        neutron.routers,
-        lambda **marks: neutron.create_router(external_gateway_info={"network_id": external.id}, **marks),
-    )
-
-    # Neutron has no resource for an interface, but deletes neither router nor subnet before it is removed.
-    def find_interface():
-        ports = [port for port in neutron.ports(device_id=router.id) if port.device_id == router.id]
-        attached = any(address["subnet_id"] == subnet.id for port in ports for address in port.fixed_ips)
-        return interface if attached else None
-
-    def add_interface():
-        neutron.add_interface_to_router(router, subnet_id=subnet.id)
-        return interface
-
-    name = f"{stage.run.mark}-router-interface"
-    interface = SimpleNamespace(id=f"{router.id}/{subnet.id}", name=name)
-    stage.create("router_interface", name, add_interface, find_interface)
-
-
 def allocate_address(stage, external):
     neutron = stage.cloud.network
     name = f"{stage.run.mark}-floating-ip"
@@ -305,6 +282,9 @@ def act(stage):
     if ":" in params["cidr"]:
         message = f"{params['cidr']} is not an IPv4 range, and the guest's proof goes over IPv4"
         raise StageError("invalid", message, resource=params["cidr"])
+    if params["floating_ip"] and params["router"] == "never" and not params["network"]:
+        message = "a network without a router has no floating IPs"
+        raise StageError("invalid", message, hint="Ask for one of them: floating_ip, or router: never.")
     if params["floating_ip"]:
         stage.begin("looking for the external network")
         external = stage.use("external_network", find_external(stage, params["external_network"]))
@@ -324,9 +304,9 @@ def act(stage):
     else:
         stage.details["no_security_group"] = f"the network {network.name} has no port security"
         stage.say(f"no security group is made: {stage.details['no_security_group']}")
+    if subnet is not None and (external is not None or params["router"] == "always"):
+        make_router(stage, subnet.id, external and external.id)
     if external is not None:
-        if subnet is not None:
-            make_router(stage, external, subnet)
         allocate_address(stage, external)
     if params["port"] == "precreated":
         make_port(stage, network, group)
@@ -345,6 +325,7 @@ def main():
             "options": rule,
         },
         "floating_ip": {"type": "bool", "default": False},
+        "router": {"type": "str", "choices": ["auto", "always", "never"], "default": "auto"},
         "external_network": {"type": "str"},
         "port": {"type": "str", "choices": ["nova", "precreated"], "default": "nova"},
     }

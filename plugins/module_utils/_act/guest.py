@@ -39,6 +39,7 @@ PATTERNS = [
         ("no_user_data", r'"step": "no_user_data".*"reason": "(?P<value>[^"]*)"'),
     )
 ]
+NO_ROUTE = re.compile("no route to host|network is unreachable", re.IGNORECASE)
 PROBE = re.compile(r"^probe: (\{.*\})")
 OWN = re.compile(r"stackproof-guest: (\{.*\})")
 PROBE_FIELDS = (
@@ -58,8 +59,9 @@ HINTS = {
     " console on its serial port.",
     "no_lease": "Look at the port's binding, at the DHCP agent of the network and its dnsmasq, and at the way between"
     " compute host and network host.",
-    "no_metadata": "Look at the metadata proxy of the network's DHCP or router namespace, at neutron-metadata-agent,"
-    " and at nova-api-metadata behind it.",
+    "no_metadata": "Look at the metadata proxy of the network: with agents, neutron-metadata-agent and its proxy in the"
+    " DHCP or router namespace of a network host; with OVN, the metadata agent of the compute host and its proxy in"
+    " ovnmeta-<network>. Look at nova-api-metadata behind them.",
     "wrong_metadata": "Look at the proxy's shared secret and the headers it adds, and for a second instance with the"
     " same address.",
     "no_user_data": "Look at the request for user_data in the metadata service's log; an image without a program that"
@@ -118,6 +120,11 @@ def read_proof(line, seen, wanted):
     seen["user_data"] = seen["user_data"] or own.get("user_data") == wanted["user_data"]
     read_by_guest = (own.get("metadata"), seen.get("meta"))
     seen["metadata"] = seen["metadata"] or wanted["metadata"] in read_by_guest
+
+
+def is_stranded(seen):
+    """Whether the guest has an address, and says that nobody routes to its metadata."""
+    return bool(seen["lease"]) and NO_ROUTE.search(str(seen.get("last_no_metadata"))) is not None
 
 
 def is_proved(seen):

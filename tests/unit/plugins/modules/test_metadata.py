@@ -105,6 +105,39 @@ def test_a_console_without_text(error, cloud):
 
 
 @pytest.fixture
+def stranded(cloud, booted, console):
+    """A guest that finds nobody who routes to its metadata, until its network has a router."""
+    whole = console(booted["id"])
+    alone = (
+        part(whole, 0.5) + 'probe: {"step": "no_metadata", "reason": "curl: (7) Could not connect: No route to host"}\n'
+    )
+    cloud.console = lambda _server: whole if cloud.all("routers") else alone
+    return booted
+
+
+@pytest.mark.usefixtures("stranded")
+def test_a_network_on_which_nobody_routes_to_the_metadata_gets_a_router(go, cloud):
+    record = go("metadata")["record"]
+    assert [resource["kind"] for resource in record["resources"]] == ["router", "router_interface"]
+    assert [sorted(body) for kind, body in cloud.bodies if kind == "router"] == [["description", "name"]]
+    assert record["details"]["router"].startswith("made, as the guest found nobody")
+
+
+@pytest.mark.usefixtures("stranded")
+@pytest.mark.parametrize("why", ["never", "OVN", "refused"])
+def test_no_router_is_made_where_it_is_not_wanted_or_would_not_help(go, error, cloud, why):
+    if why == "OVN":
+        cloud.put("ports", device_owner="network:distributed", network_id=cloud.all("networks")[0]["id"])
+    if why == "refused":
+        cloud.trouble("POST", "/routers", "neutron quota")
+    failure = error("metadata", timeout=2, router="never" if why == "never" else "auto")
+    assert (failure["kind"], cloud.all("routers")) == ("no_metadata", [])
+    assert "No route to host" in failure["message"]
+    expected = {"never": "not made", "OVN": "not made, as OVN serves", "refused": "not made: making a router"}[why]
+    assert go.record("metadata")["details"]["router"].startswith(expected)
+
+
+@pytest.fixture
 def reachable(go, cloud, console):
     """A server with a floating IP, which is this machine's own address."""
     cloud.put("networks", name="public", **{"router:external": True})

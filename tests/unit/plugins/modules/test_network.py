@@ -154,6 +154,17 @@ def test_a_way_out_whose_answers_are_lost_is_made_once(go, cloud, external, lost
     assert external in cloud.all("networks")
 
 
+def test_a_router_without_a_way_out(go, cloud):
+    record = go("network", router="always")["record"]
+    assert made(record)[3:] == [("router", f"{MARK}-router"), ("router_interface", f"{MARK}-router-interface")]
+    assert "external_gateway_info" not in bodies(cloud, "router")[0]
+
+
+def test_a_floating_ip_without_a_router_is_refused_before_anything_is_made(error, cloud):
+    failure = error("network", floating_ip=True, router="never")
+    assert (failure["kind"], cloud.bodies) == ("invalid", [])
+
+
 def test_a_floating_ip_in_a_network_that_is_there_needs_no_router(go, cloud, external):
     network = cloud.put("networks", name="lan")
     record = go("network", network="lan", floating_ip=True)["record"]
