@@ -52,9 +52,10 @@ options:
     type: bool
     default: false
   heartbeat:
-    description: How old the last report of a service may be, in seconds.
+    description:
+      - How old the last report of a service or agent may be, in seconds.
+      - Without it the cloud's own word counts, as each cloud has its own time between two reports.
     type: float
-    default: 90
   timeout:
     description: How long all of it may take, in seconds.
     type: float
@@ -131,7 +132,7 @@ def main():
             "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
             "volume_size": {"type": "int", "default": 1},
             "floating_ip": {"type": "bool", "default": False},
-            "heartbeat": {"type": "float", "default": 90},
+            "heartbeat": {"type": "float"},
             "timeout": {"type": "float", "default": 180},
         },
         supports_check_mode=True,

@@ -25,7 +25,7 @@ def age(text, now):
 
 
 def heartbeat(name, host, component, alive, seconds, most):
-    """The check of a service that reports itself: its API must call it alive, and its last report must be recent."""
+    """The check of a service that reports itself: its API must call it alive, with a recent report if asked."""
     service = f"{name} on {host}"
     title = f"{service} is alive"
     heard = "was never heard of" if seconds is None else f"was last heard of {seconds:.0f} s ago"
@@ -34,7 +34,7 @@ def heartbeat(name, host, component, alive, seconds, most):
     if seconds is None:
         # The service has just been set up: it counts as alive until its first report is late.
         return check(title, component, "ok", f"{service} is new, and has not reported itself yet", host)
-    if seconds > most:
+    if most and seconds > most:
         return check(title, component, "failed", f"{service} is said to be up, but it {heard}", host)
     return check(title, component, "ok", f"{service} {heard}", host)
 

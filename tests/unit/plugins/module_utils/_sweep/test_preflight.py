@@ -56,6 +56,12 @@ def test_a_service_that_is_said_to_be_up_must_have_been_heard_of(compute):
     )
 
 
+def test_without_a_limit_the_cloud_s_own_word_counts(compute):
+    """A devstack lets its services report themselves every two minutes."""
+    old = {**compute, "updated_at": "2026-11-21T17:02:45.000000"}
+    assert preflight.service_check(old, "nova", NOW, None)["status"] == "ok"
+
+
 def test_a_service_that_was_just_set_up_need_not_have_reported_itself(compute):
     reason = "nova-compute on compute2 is new, and has not reported itself yet"
     assert status(compute, updated_at=None) == ("ok", reason)
