@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak bench recordings check oldest lab lab-status lab-stop lab-destroy devstack \
-  devstack-status devstack-stop devstack-destroy lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
+  devstack-status devstack-stop devstack-destroy test-devstack soak-devstack lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
@@ -28,7 +28,12 @@ ON_LAB := mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest tests/lab
 # The lab stays, whatever the environment says. By default Molecule would share the folder of its state with other
 # clones.
 MOLECULE := env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state \
-  molecule test --all --no-command-borders
+  molecule test --no-command-borders
+ON_LAB_MOLECULE := $(MOLECULE) --all --exclude devstack
+# A folder of devstack's repositories that lies there is taken without being named.
+export DEVSTACK_SOURCES ?= $(abspath $(wildcard ../shared/devstack))
+ON_DEVSTACK := mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest tests/devstack --durations=15 \
+  --basetemp=$(CURDIR)/.cache/tests-on-devstack -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 # Two commands that change a lab at the same time would disturb each other.
 define alone
 	@mkdir -p -m 0700 $(LAB_DIRECTORY)
@@ -69,10 +74,11 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-ON_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy
-$(ON_DEVSTACK): export LAB_NAME := devstack
-$(ON_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
-$(ON_DEVSTACK): export LAB_TOPOLOGY := devstack
+OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack
+$(OF_DEVSTACK): export LAB_NAME := devstack
+$(OF_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
+# A devstack that is there keeps its variant.
+$(OF_DEVSTACK): export LAB_TOPOLOGY = $(or $(addprefix devstack-,$(DEVSTACK_VARIANT)),$(file < .lab-devstack/topology),devstack)
 devstack: $(VENV)/ready ## Build a devstack beside the lab, or start it, or do nothing if it runs: DEVSTACK_SOURCES=folder of git bundles
 	$(call alone,$(PLAY) stackproof.lab.devstack)
 
@@ -87,10 +93,26 @@ devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root f
 
 test: check oldest docs browser lab ## All tests except those of soak and matrix, on a lab that is built first
 	$(ON_LAB) -m "not soak"
-	$(MOLECULE)
+	$(ON_LAB_MOLECULE)
+	@if [ -n "$(DEVSTACK_SOURCES)" ]; then $(MAKE) --no-print-directory test-devstack && \
+	  $(MAKE) --no-print-directory devstack-destroy; else \
+	  echo "The tests on a devstack were left out: DEVSTACK_SOURCES names no folder of its repositories."; fi
+
+test-devstack: devstack ## The tests on a devstack, which is built first and stays; a part of make test where it has sources
+	$(ON_DEVSTACK) -m "not soak"
+	$(MOLECULE) --scenario-name devstack
+
+soak-devstack: ## Each variant of the devstack built, tested and removed; ten runs in a row and the faults on the first
+	$(MAKE) test-devstack
+	LAB_NAME=devstack LAB_DIRECTORY=$(CURDIR)/.lab-devstack $(ON_DEVSTACK) -m soak --capture=no
+	$(MAKE) devstack-destroy
+	$(MAKE) test-devstack DEVSTACK_VARIANT=ceph
+	$(MAKE) devstack-destroy
+	$(MAKE) test-devstack DEVSTACK_VARIANT=ovs
+	$(MAKE) devstack-destroy
 
 molecule: lab ## The scenarios of Molecule, on the lab
-	$(MOLECULE)
+	$(ON_LAB_MOLECULE)
 
 soak: lab ## Tests that take long or are repeated often: many runs at once, many killed, pairs against a bare script
 	$(ON_LAB) -m soak --capture=no

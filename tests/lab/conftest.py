@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import pytest
-import secret_scan
 import testinfra
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
 from runs_under_test import nothing_left
+from secrets_left import no_secrets  # noqa: F401 - pytest finds it here
 
 # So many of the last errors of each host say what a failed test could not.
 COMPLAINTS = 10
@@ -42,20 +42,6 @@ def complaints():
 
 def lab_host(name, sudo):
     return testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo={sudo}")
-
-
-# What the tests themselves write there: how a cloud is reached
-WRITTEN = [("*clouds.yaml", "*", "a cloud's entry, with which a test speaks to it")]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_secrets(tmp_path_factory):
-    """At the end of all tests: no file that one of them has left has a secret of the lab, or what looks like one."""
-    secrets = secret_scan.known_of(DIRECTORY)
-    assert secrets, f"{DIRECTORY} has no secrets, so none could be found"
-    yield
-    findings = secret_scan.Scanner(secrets, WRITTEN).scan(tmp_path_factory.getbasetemp())
-    assert not findings, "\n".join(map(str, findings))
 
 
 @pytest.fixture(scope="session")

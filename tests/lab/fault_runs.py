@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import copy
 import json
 import os
 import shutil
@@ -24,14 +23,10 @@ from pathlib import Path
 
 import pytest
 import testinfra
-import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from breaking import PATIENCE, Lab, units_of
 from faults import FAULTS
 from lab_under_test import HOSTS, INVENTORY, until
 from runs_under_test import LIMIT, Outcome, directories, ids_made, left_of, play, start, verify, wait_for_text
-from tree import FLOWS
 
 LOOK = Path(__file__).with_name("look_at_units.py")
 WHOLE = ("-i", str(INVENTORY))
@@ -139,112 +134,6 @@ def hosts_now(lab, record):
             cloud[service] = {"error": f"{type(error).__name__}: {error}"}
     logs = {name: look.pop("logs") for name, look in looks.items()}
     return {"hosts": looks, "cloud": cloud}, logs
-
-
-# The verdict against the truth
-
-
-def order_of_steps():
-    order = []
-    for name in ("ops_guide", "modern"):
-        for step in yaml.safe_load((FLOWS / f"{name}.yml").read_text())["steps"]:
-            place = len(order)
-            if "after" in step:
-                place = order.index(step["after"]) + 1
-            elif "before" in step:
-                place = order.index(step["before"])
-            order.insert(place, step["id"])
-    return order
-
-
-def is_near(step, steps, order):
-    places = [order.index(expected) for expected in steps]
-    return step in order and any(abs(order.index(step) - place) <= 1 for place in places)
-
-
-def compare(fault, record):
-    """One row of the table of confusion: what was said, and which parts of it are right."""
-    verdict = record["verdict"]
-    broken = fault.stage is not None
-    judgement = {name: verdict.get(name) for name in ("result", "stage", "component", "host", "step")}
-    alike = {
-        "result": judgement["result"] == ("fail" if broken else "pass"),
-        "stage": judgement["stage"] == fault.stage,
-        "component": not broken or judgement["component"] in (fault.components or {None}),
-        "host": not broken or judgement["host"] in (fault.hosts or {None}),
-        "step": not fault.steps or is_near(judgement["step"], fault.steps, order_of_steps()),
-    }
-    less = compare_less(fault, record)
-    return {
-        "fault": fault.name, "expected": fault.truth, "said": judgement, "alike": alike, "less": less,
-        "reason": verdict["reason"],
-    }  # fmt: skip
-
-
-# What would have been said with less access
-
-
-def with_less(record, tier):
-    """The verdict that the same run gets without a look into the hosts: of a plain user (0) or an administrator (1)."""
-    record = copy.deepcopy(record)
-    record.update(hosts=[], logs=[], errors=[])
-    if tier == 0:
-        record.update(agents=[], other_boots=None)
-        instance = record["instance"]
-        if instance:
-            instance.update(claimed_on=[], allocations=None)
-            instance["server"]["host"] = None
-            for port in instance["ports"]:
-                port["host"] = None
-    flows = [flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
-    record["flows"] = follow.follow(record, flows, {})[0]
-    return verdict_module.judge(record)
-
-
-def compare_less(fault, record):
-    """Of each tier without the hosts: whether the stage is right, no other host is named, and the culprit is told."""
-    rows = {}
-    for tier in (0, 1):
-        verdict = with_less(record, tier)
-        suspects = {suspect["component"] for suspect in verdict.get("alternatives") or []} | {verdict["component"]}
-        rows[f"tier {tier}"] = {
-            "stage": verdict["stage"] == fault.stage,
-            "host": verdict["host"] is None or verdict["host"] in fault.hosts,
-            "suspects": not fault.components or fault.stage is None or bool(suspects & fault.components),
-        }
-    return rows
-
-
-def note(path, row):
-    """Add a row to the table, in the place of an earlier one of the same fault."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = json.loads(path.read_text()) if path.exists() else []
-    rows = [earlier for earlier in rows if earlier["fault"] != row["fault"]] + [row]
-    path.write_text(json.dumps(rows, indent=1))
-
-
-def as_markdown(rows):
-    lines = [
-        "| fault | component | named | host | named | step | named | with less access |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        cells = [row["fault"]]
-        for name, expected in (("component", "components"), ("host", "hosts"), ("step", "steps")):
-            mark = "" if row["alike"][name] else " (wrong)"
-            cells += [", ".join(row["expected"][expected]), f"{row['said'][name] or 'none'}{mark}"]
-        wrong = [
-            f"{tier}: {name} wrong" for tier, parts in row["less"].items() for name, right in parts.items() if not right
-        ]
-        lines.append(f"| {' | '.join([*cells, ', '.join(wrong) or 'right'])} |")
-    return "\n".join([*lines, "", *counted(rows)])
-
-
-def counted(rows):
-    """How often each part of a verdict is right."""
-    parts = [f"{name} {sum(row['alike'][name] for row in rows)}" for name in rows[0]["alike"]] if rows else []
-    less = sum(all(all(parts.values()) for parts in row["less"].values()) for row in rows)
-    return [f"Of {len(rows)} verdicts are right: {', '.join(parts)}; with less access {less}."]
 
 
 # Filing

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 
 from breaking import changed, cut_off, frozen, killed, recovered, stopped, undone, unplugged
 from lab_under_test import DIRECTORY, GROUPS
+from truths import Fault, with_other_names
 
 CONTROLLER, NETWORK, STORAGE = (GROUPS[name][0] for name in ("controller", "network", "storage"))
 COMPUTE, OTHER = GROUPS["compute"][0], GROUPS["compute"][-1]
@@ -25,47 +24,12 @@ ASKED = '"stage": "boot", "text": "waiting for the server'
 SPAWNING = "BUILD, spawning"
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What is broken and how, and the truth: the stage that fails, who broke, where, and the first step not delivered.
-
-    Steps are ids of the flows; none where the stage that fails lies before the boot. Without components nobody is to be
-    named. Stage None: the cloud works all the same. During: the text in the run's progress at which the fault is made;
-    before the run where it is empty.
-    """
-
-    name: str
-    make: Callable
-    stage: str | None
-    components: frozenset
-    hosts: frozenset
-    steps: frozenset = frozenset()
-    variables: dict = field(default_factory=dict)
-    during: str = ""
-
-    @property
-    def truth(self):
-        attributes = {name: value for name, value in asdict(self).items() if name not in ("make", "variables")}
-        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in attributes.items()}
-
-
-# The same component by its unit, by its log, and in the flows.
-ALSO = [
-    {"slapd", "ldap"},
-    {"nova-metadata", "nova-api-metadata"},
-    {"placement", "placement-api"},
-    {"rgw", "ceph-rgw"},
-    {"openvswitch", "ovsdb"},
-    {"guest", "vm-instance"},
-    {"data-network", "data network"},
-]
 FAULTS = {}
 
 
 def fault(name, make, stage, components, hosts, steps="", /, *, during="", **variables):
     components, hosts, steps = (frozenset(text.split()) for text in (components, hosts, steps))
-    components = components.union(*(names for names in ALSO if names & components))
-    FAULTS[name] = Fault(name, make, stage, components, hosts, steps, variables, during)
+    FAULTS[name] = Fault(name, make, stage, with_other_names(components), hosts, steps, variables, during)
 
 
 def both(name, place, units, /, *truth, **more):

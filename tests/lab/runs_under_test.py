@@ -170,7 +170,10 @@ def ids_made(directories):
 
 
 def left_of(directories, admin, storage, mark="stackproof-"):
-    """Whatever the cloud, Ceph and placement still hold of these runs, found by mark and by id."""
+    """Whatever the cloud, Ceph and placement still hold of these runs, found by mark and by id.
+
+    storage is the host that is asked about Ceph, if the cloud has one.
+    """
     marks = [f"{mark}{directory.name}" for directory in directories]
 
     def is_marked(text):
@@ -179,7 +182,7 @@ def left_of(directories, admin, storage, mark="stackproof-"):
     neutron, left = admin.network, []
     listings = {
         "server": admin.compute.servers(all_projects=True),
-        "volume": admin.block_storage.volumes(all_projects=True),
+        "volume": admin.block_storage.volumes(all_projects=True) if has_volumes(admin) else [],
         "image": admin.image.images(),
         "network": neutron.networks(),
         "subnet": neutron.subnets(),
@@ -198,7 +201,7 @@ def left_of(directories, admin, storage, mark="stackproof-"):
             if named or ours:
                 left.append(f"{kind} {thing.name} {thing.id}")
     pools = {"vms": "server", "volumes": "volume", "images": "image"}
-    for pool in [name for name in pools if ids.get(pools[name])]:
+    for pool in [name for name in pools if storage and ids.get(pools[name])]:
         objects = storage.check_output(f"rbd --pool {pool} ls").split()
         left += [f"{pool}/{name}" for name in objects if any(identity in name for identity in ids[pools[pool]])]
     placement = admin.placement
@@ -206,6 +209,11 @@ def left_of(directories, admin, storage, mark="stackproof-"):
         held = placement.get(f"/allocations/{server}").json()["allocations"]
         left += [f"allocation of {server}"] if held else []
     return left
+
+
+def has_volumes(cloud):
+    types = {service["type"] for service in cloud.service_catalog}
+    return bool(types & {"block-storage", "volumev3", "volume"})
 
 
 @contextlib.contextmanager

@@ -11,12 +11,13 @@ import time
 
 import pytest
 from breaking import REPORTING, Lab, recovered, undone
-from fault_runs import as_markdown, compare, note, run_with
+from fault_runs import run_with
 from faults import COMPUTE, CONTROLLER, FAULTS, HERE, NETWORK, STORAGE
 from lab_under_test import INVENTORY
 from runs_under_test import verify
 from test_verify import assert_sound
 from tree import ROOT
+from truths import as_markdown, compare, note
 
 # One of each kind: of the control plane, the queue, the network, the compute host, the storage and the metadata.
 IN_SHORT = {

@@ -15,7 +15,6 @@ import uuid
 from xml.etree import ElementTree
 
 import pytest
-from fault_runs import FLOWS
 from lab_under_test import GROUPS, INVENTORY
 from machine import AS_ROOT
 from runs_under_test import (
@@ -34,6 +33,7 @@ from runs_under_test import (
     wait_for_watcher,
 )
 from test_verify import assert_sound
+from tree import FLOWS
 
 STAGES = ["auth", "image", "network", "volume", "boot", "metadata"]
 

@@ -1,0 +1,166 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults that are made on a devstack with OVN, each with what a verdict on it has to say to be right."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from devstack_under_test import HOST
+from openstack.exceptions import SDKException
+from truths import Fault, with_other_names
+
+RECOVERY = 240
+CONDUCTOR, SCHEDULER, COMPUTE = "devstack@n-cond-cell1", "devstack@n-sch", "devstack@n-cpu"
+OVN_AGENT = "devstack@q-ovn-agent"
+LIBVIRT = ("libvirtd.socket", "libvirtd-ro.socket", "libvirtd-admin.socket", "libvirtd")
+METADATA = "neutron-ovn-agent neutron-metadata-agent"
+
+
+class Devstack:
+    """The host with root's rights, and the cloud as its administrator sees it."""
+
+    def __init__(self, host, admin):
+        self.host, self.admin = host, admin
+        self.admin.session.timeout = 20
+
+    def run(self, command):
+        done = self.host.run(command)
+        assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
+        return done.stdout
+
+    def ill(self):
+        units = self.run("systemctl list-units --all --plain --no-legend 'devstack@*' 'ovn-*' libvirtd.service")
+        for line in units.splitlines():
+            unit, _load, active, *_rest = line.split()
+            # stack.sh leaves some of Debian's own units stopped.
+            if active == "failed" or (active != "active" and unit.startswith("devstack@")):
+                yield f"{unit} is {active}"
+        try:
+            for service in self.admin.compute.get("/os-services").json()["services"]:
+                if service["state"] != "up":
+                    yield f"{service['binary']} is {service['state']}"
+            for agent in self.admin.network.get("/agents").json()["agents"]:
+                if not agent["alive"]:
+                    yield f"{agent['binary']} is not alive"
+        except (SDKException, KeyError, ValueError) as error:
+            yield f"the cloud does not answer: {error}"
+
+    def wait_until_well(self):
+        deadline = time.monotonic() + RECOVERY
+        while ill := list(self.ill()):
+            assert time.monotonic() < deadline, f"not well after {RECOVERY} s: {'; '.join(ill)}"
+            time.sleep(2)
+
+
+@contextlib.contextmanager
+def undone(devstack, command, back):
+    """What a command does, until another one undoes it and all is well again."""
+    try:
+        devstack.run(command)
+        yield
+    finally:
+        devstack.run(back)
+        devstack.wait_until_well()
+
+
+def stopped(*units):
+    names = " ".join(units)
+    return lambda devstack: undone(devstack, f"systemctl stop {names}", f"systemctl start {names}")
+
+
+def frozen(*units):
+    names = " ".join(units)
+    return lambda devstack: undone(
+        devstack, f"systemctl kill --signal=STOP {names}", f"systemctl kill --signal=CONT {names}"
+    )
+
+
+def done(command, back):
+    return lambda devstack: undone(devstack, command, back)
+
+
+def limited(unit, limit):
+    """A unit that may open only so many files."""
+    place = f"/run/systemd/system/{unit}.service.d"
+    text = f"[Service]\nLimitNOFILE={limit}\n"
+    anew = f"systemctl daemon-reload && systemctl restart {unit}"
+    make = f"mkdir -p {place} && printf '{text}' > {place}/limit.conf && {anew}"
+    return done(make, f"rm -r {place} && {anew}")
+
+
+def configured(path, edit, unit):
+    """A file that is changed by sed and read anew by a unit; then both are as before."""
+    kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
+    make = f"cp --preserve=all {path} {kept} && sed -i {edit} {path} && systemctl restart {unit}"
+    return done(make, f"cat {kept} > {path} && rm {kept} && systemctl restart {unit}")
+
+
+FAULTS = {}
+
+
+def fault(name, make, stage, components, steps="", **variables):
+    components, steps = frozenset(components.split()), frozenset(steps.split())
+    hosts = frozenset({HOST}) if components else frozenset()
+    FAULTS[name] = Fault(name, make, stage, with_other_names(components), hosts, steps, variables)
+
+
+fault("ovn-controller-stopped", stopped("ovn-controller"), "boot", "ovn-controller neutron-l2-agent", "34 35")
+fault("ovn-northd-stopped", stopped("ovn-northd"), "boot", "ovn-northd", "34 35")
+fault("ovn-agent-stopped", stopped(OVN_AGENT), "metadata", METADATA, "52 53 53a N17")
+fault(
+    "ovn-agent-few-files",
+    limited(OVN_AGENT, 1024),
+    "metadata",
+    METADATA,
+    "52 53 53a N17",
+)
+fault("cell-conductor-frozen", frozen(CONDUCTOR), "boot", "nova-conductor", "13 17 N8")
+fault("scheduler-stopped", stopped(SCHEDULER), "boot", "nova-scheduler", "8 9 N5")
+fault("compute-frozen", frozen(COMPUTE), "boot", "nova-compute", "13")
+fault(
+    "libvirtd-stopped",
+    stopped(*LIBVIRT),
+    "boot",
+    "libvirt",
+    "46 47",
+)
+fault(
+    "neutron-password-wrong",
+    configured("/etc/nova/nova-cpu.conf", r"'/^\[neutron\]/,/^\[/s/^password = .*/password = wrong/'", COMPUTE),
+    "boot",
+    "nova-compute keystone",
+    "26 28 N9",
+)
+fault(
+    "cell-queue-forbidden",
+    done(
+        "rabbitmqctl clear_permissions -p nova_cell1 stackrabbit; rabbitmqctl close_all_user_connections stackrabbit x",
+        "rabbitmqctl set_permissions -p nova_cell1 stackrabbit '.*' '.*' '.*'",
+    ),
+    "boot",
+    "rabbitmq",
+    "13 14",
+)
+fault(
+    "database-read-only-user",
+    done(
+        "mysql -e \"REVOKE INSERT ON *.* FROM 'root'@'%'; FLUSH PRIVILEGES\" && systemctl restart 'devstack@n-*'",
+        "mysql -e \"GRANT INSERT ON *.* TO 'root'@'%'; FLUSH PRIVILEGES\" && systemctl restart 'devstack@n-*'",
+    ),
+    "boot",
+    "database",
+)
+fault(
+    "instances-disk-full",
+    done(
+        "mount -t tmpfs -o size=64k,mode=755,uid=$(id -u stack) tmpfs /opt/stack/data/nova/instances",
+        "umount -l /opt/stack/data/nova/instances",
+    ),
+    "boot",
+    "nova-compute",
+    "46",
+)

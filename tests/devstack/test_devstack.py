@@ -1,0 +1,109 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A healthy devstack with each access that an operator may have: nothing is called broken, and all logs are read."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections import Counter
+
+import pytest
+from devstack_under_test import HAS_CEPH, HAS_OVN, HOST, OPERATOR, USER, WHOLE
+from lab_under_test import HOSTS, on_the_lab
+from runs_under_test import Outcome, directories, left_of, play, verify
+from test_acceptance import sweep
+from test_verify import assert_passed, assert_sound
+
+# The probe guest answers there.
+PORT = 80
+TEN = 10
+
+
+@pytest.fixture(scope="module")
+def whole(module_runs):
+    """A run with all that an operator may give it: hosts, administrator, floating IP, messages of the queue."""
+    on_the_lab(HOSTS[HOST]["ansible_host"])
+    return verify(module_runs, *WHOLE, **OPERATOR, floating_ip=True, tcp_port=PORT, firehose=True)
+
+
+def statuses(outcome, name):
+    return Counter(step["status"] for flow in outcome.record["flows"] if flow["name"] == name for step in flow["steps"])
+
+
+def assert_healthy(outcome):
+    """Nothing is said to be broken, or to lack, that a healthy cloud of this kind cannot have."""
+    assert_passed(outcome)
+    record = outcome.record
+    lacking = [
+        (flow["name"], step["id"], step["reason"])
+        for flow in record["flows"]
+        for step in flow["steps"]
+        if step["status"] == "missing"
+    ]
+    assert lacking == []
+    checks = [check for host in record["hosts"] for check in host["checks"]]
+    assert checks
+    assert [check for check in checks if check["status"] in ("failed", "unreadable")] == []
+    assert [log for read in record["logs"] for log in read["sources"] if not log["whole"]] == []
+    assert [unread for read in [*record["hosts"], *record["logs"]] for unread in read["unread"]] == []
+
+
+def test_a_healthy_cloud_passes_with_everything_that_can_be_asked(whole):
+    assert_healthy(whole)
+    assert statuses(whole, "ops_guide")["seen"] >= (30 if HAS_CEPH or not HAS_OVN else 25)
+
+
+def test_the_messages_of_both_virtual_hosts_are_seen(whole):
+    """Nova's own services speak on one, and those of its cell on another."""
+    (account,) = whole.record["queue"]
+    assert (account["reason"], account["foreign"]) == (None, False)
+    events = [json.loads(line) for line in (whole.directory / "events.jsonl").read_text().splitlines()]
+    methods = {event["method"] for event in events if event["source"] == "queue"}
+    assert methods >= {"schedule_and_build_instances", "build_and_run_instance"}
+
+
+def test_a_plain_user_passes_without_the_host(runs):
+    assert_passed(verify(runs, **USER))
+
+
+def test_acceptance_boots_on_its_host(runs):
+    given = {name: value for name, value in OPERATOR.items() if name != "admin_cloud"}
+    done = sweep(runs, *WHOLE, **{**given, "cloud": "devstack-admin"})
+    assert done.status == 0, done.output
+    (target,) = done.record["targets"]
+    assert_sound(done.run(target))
+
+
+def test_what_was_kept_is_cleaned_up(runs, admin, devstack):
+    kept = verify(runs, **USER, keep="always")
+    storage = devstack if HAS_CEPH else None
+    assert left_of(directories(runs), admin, storage)
+    status, output = play("cleanup", runs=runs)
+    assert status == 0, output
+    assert left_of(directories(runs), admin, storage) == []
+    assert kept.status == 0, kept.output
+
+
+def test_a_boot_is_diagnosed_by_the_exported_journal_alone(whole, devstack, tmp_path):
+    bundle = tmp_path / "bundle" / HOST
+    bundle.mkdir(parents=True)
+    since = whole.record["started"].replace("T", " ").partition(".")[0]
+    export = f"journalctl --quiet --utc --output=short-iso-precise --since='{since}'"
+    journal = devstack.check_output(f"{export} | gzip -1 | base64")
+    (bundle / "journal.txt").write_bytes(gzip.decompress(base64.b64decode(journal)))
+    server = next(r["id"] for stage in whole.record["stages"] for r in stage["resources"] if r["kind"] == "server")
+    status, output = play("diagnose", bundle=tmp_path / "bundle", server_id=server, diagnoses=tmp_path / "diagnoses")
+    assert status == 0, output
+    done = Outcome(status, output, (tmp_path / "diagnoses" / "latest").resolve())
+    assert done.record["verdict"]["result"] == "pass", output
+    assert statuses(done, "ops_guide")["seen"] > 0
+
+
+@pytest.mark.soak
+def test_ten_runs_in_a_row_pass(runs):
+    for _turn in range(TEN):
+        assert_healthy(verify(runs, *WHOLE, **OPERATOR))

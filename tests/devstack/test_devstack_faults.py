@@ -1,0 +1,50 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults on a devstack, each run once: the record is sound, and what the verdict says is noted for the table."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from devstack_faults import FAULTS, Devstack
+from devstack_under_test import HAS_OVN, OPERATOR, WHOLE
+from runs_under_test import directories, left_of, play, verify
+from test_verify import assert_sound
+from tree import ROOT
+from truths import as_markdown, compare, note
+
+CONFUSION = ROOT / ".cache/devstack-confusion.json"
+# A boot takes some 20 s there.
+SHORT = {"boot_timeout": 90, "metadata_timeout": 40, "cleanup_timeout": 30, "checks_timeout": 60}
+
+pytestmark = [pytest.mark.soak, pytest.mark.skipif(not HAS_OVN, reason="these faults are of a devstack with OVN")]
+
+
+@pytest.fixture(scope="module")
+def broken(devstack, admin):
+    return Devstack(devstack, admin)
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_noted(fault, broken, admin, tmp_path):
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    with fault.make(broken):
+        outcome = verify(runs, *WHOLE, **{**OPERATOR, **SHORT, **fault.variables})
+    record = outcome.record
+    if left_of(directories(runs), admin, None):
+        status, output = play("cleanup", runs=runs)
+        assert status == 0, output
+    note(CONFUSION, compare(fault, record))
+    assert_sound(outcome)
+    assert left_of(directories(runs), admin, None) == []
+
+
+def test_how_verdicts_and_truth_compare():
+    """Told as a table, as it is: the judge was not made for these faults."""
+    rows = json.loads(CONFUSION.read_text())
+    assert {row["fault"] for row in rows} == set(FAULTS)
+    print("\n" + as_markdown(sorted(rows, key=lambda row: list(FAULTS).index(row["fault"]))))
