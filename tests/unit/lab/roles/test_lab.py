@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible.plugins.filter.core import FilterModule
 from ansible_collections.stackproof.lab.plugins.action.files import tree_files
-from ansible_collections.stackproof.lab.plugins.filter.lab import carried, service_user
+from ansible_collections.stackproof.lab.plugins.filter.lab import carried, service_user, units
 from tree import LAB
 
 ROLE = LAB / "roles/lab"
@@ -179,3 +179,10 @@ def test_declared_secrets_are_used():
 def test_no_secret_is_declared_twice():
     declared = [name for kind in ("passwords", "uuids", "ceph_keys") for name in NAMES[f"lab_secret_{kind}"]]
     assert len(declared) == len(SECRETS)
+
+
+def test_stack_sh_may_start_what_it_needs():
+    """Units that some other host of a release would start are masked. Those that stack.sh starts must not be."""
+    release = RELEASES["devstack"]
+    masked = {*release["lab_unwanted_units"], *units(components_of("devstack"))}
+    assert not masked & {"libvirtd.service", "virtlogd.service", "ovn-northd.service", "ovn-controller.service"}
