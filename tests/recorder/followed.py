@@ -22,6 +22,7 @@ DRAWN = ("run_id", "cloud", "started", "verdict", "flows")
 
 
 def followed(making):
+    making.forget_tokens()
     with making.only_on(HOST):
         outcome = making.run("followed", *WHOLE, **ADMIN)
     record = outcome.record

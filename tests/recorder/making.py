@@ -10,11 +10,12 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import secret_scan
 import testinfra
-from breaking import Lab
+from breaking import Lab, units_of
 from lab_under_test import DIRECTORY, HOSTS, INVENTORY, connect, until
 from runs_under_test import environment, verify
 from tree import RECORDED
@@ -22,6 +23,7 @@ from tree import RECORDED
 from recorder.rewriting import Rewriting
 
 WHOLE = ("-i", str(INVENTORY))
+KEEP_TOKENS = ("memcached", "glance-", "placement-", "nova-", "neutron-", "cinder-")
 
 
 class Making:
@@ -39,6 +41,15 @@ class Making:
         outcome = verify(self.work / name, *arguments, **variables)
         assert outcome.status == status, outcome.output
         return outcome
+
+    def forget_tokens(self):
+        """Restart all that keeps a token, so that each is asked for again as by a cloud that has just begun."""
+        begun = time.time()
+        for host, place in self.lab.hosts.items():
+            units = [unit for unit in units_of(host) if unit.startswith(KEEP_TOKENS)]
+            if units:
+                place.check_output(f"systemctl restart {' '.join(units)}")
+        self.lab.wait_until_well(since=begun)
 
     @contextlib.contextmanager
     def only_on(self, host):

@@ -89,8 +89,9 @@ def test_what_switched_itself_off_is_broken(compute):
 def test_the_hosts_are_those_that_no_operator_switched_off(answer_of):
     services = answer_of("nova services")
     assert preflight.compute_hosts(services) == (["compute1", "compute2"], [])
-    services[2].update(status="disabled", disabled_reason="AUTO: Connection to libvirt lost: 1")
-    services[3].update(status="disabled", disabled_reason="repair")
+    computes = {service["host"]: service for service in services if service["binary"] == "nova-compute"}
+    computes["compute1"].update(status="disabled", disabled_reason="AUTO: Connection to libvirt lost: 1")
+    computes["compute2"].update(status="disabled", disabled_reason="repair")
     assert preflight.compute_hosts(services) == (["compute1"], [{"host": "compute2", "reason": "disabled: repair"}])
 
 
