@@ -205,36 +205,37 @@ def follow_guest(stage, server, nonces):
     def look():
         seen = guest.read(read_console(nova, server["id"]), nonces)
         stage.details["guest"] = seen
-        if guest.is_stranded(seen) and "router" not in stage.details:
-            stage.details["router"] = give_router(stage)
+        if guest.is_stranded(seen) and "reason" not in stage.details:
+            stage.details["reason"] = give_router(stage)
         if guest.is_wrong(seen, server["id"], nonces):
-            raise finding(seen, server, nonces)
+            raise finding(stage, server, nonces)
         return guest.is_proved(seen), guest.progress(seen), seen
 
     try:
         stage.wait("the guest to show that it read metadata and user data", look, CONSOLE_PERIOD)
     except DeadlinePassed:
-        raise finding(stage.details["guest"], server, nonces) from None
+        raise finding(stage, server, nonces) from None
 
 
 def give_router(stage):
     """Give the run's own network a router, if nothing there routes to the metadata. Return what became of that."""
     network, subnet = (stage.run.resource(kind) for kind in ("network", "subnet"))
     if stage.params["router"] == "never" or stage.run.resource("router") or not (subnet and subnet["made"]):
-        return "not made"
+        return "The guest finds nobody who routes to its metadata."
     try:
         neutron = stage.cloud.network
         if next(neutron.ports(network_id=network["id"], device_owner=OVN_METADATA), None):
-            return "not made, as OVN serves the metadata of this network"
+            return "The guest finds nobody who routes to its metadata, which OVN should do."
         stage.say("the guest finds nobody who routes to its metadata")
         networking.make_router(stage, subnet["id"])
     except CLOUD_ERRORS as exc:
-        return f"not made: {errors.sentence(explain(exc, 'making a router'))}"
-    return "made, as the guest found nobody who routes to its metadata: the network's DHCP agent serves none"
+        return f"The guest needs a router for its metadata: {errors.sentence(explain(exc, 'making one'))}"
+    return "A router was made: the guest found nobody who routes to its metadata, so the DHCP agent serves none."
 
 
-def finding(seen, server, nonces):
-    kind, message, hint = guest.finding(seen, server["id"], nonces)
+def finding(stage, server, nonces):
+    kind, message, hint = guest.finding(stage.details["guest"], server["id"], nonces)
+    hint = f"{hint} {stage.details.get('reason', '')}".strip()
     return StageError(kind, f"the server {server['name']}: {message}", resource=server["name"], hint=hint)
 
 
