@@ -303,7 +303,7 @@ class Scan:
         if self.key is None:
             return {}
         keys = {}
-        for text in set(self.key.findall(line)):
+        for text in dict.fromkeys(self.key.findall(line)):
             keys.setdefault(self.keys[text], []).append(text)
         return keys
 
