@@ -134,4 +134,14 @@ def access(record):
     unread = sorted(host["host"] for host in record["hosts"] if host["status"] != "read")
     if unread:
         return f"make {', '.join(unread)} readable"
-    return "let the services log with debug = true, and oslo.messaging at DEBUG" if record["flows"] else None
+    return more_logs(record["flows"]) if record["flows"] else None
+
+
+def more_logs(flows):
+    """What the services would have to log besides, by the levels of the evidence that they gave."""
+    levels = {item["level"] for flow in flows for step in flow["steps"] for item in step["evidence"]}
+    if "messaging" in levels:
+        return None
+    if "debug" in levels:
+        return "let the services log oslo.messaging at DEBUG, or record the queue (stackproof_firehose)"
+    return "let the services log with debug = true, and oslo.messaging at DEBUG"

@@ -261,6 +261,11 @@ def test_where_to_look_next_for_who_is_no_unit_that_was_read(component, words):
 HOST = {"host": "a", "status": "read", "facts": {}}
 
 
+def shown_at(*levels):
+    """A flow with evidence of these levels."""
+    return [{"steps": [{"evidence": [{"level": level}]} for level in levels]}]
+
+
 @pytest.mark.parametrize(
     ("hosts", "flows", "words"),
     [
@@ -270,7 +275,9 @@ HOST = {"host": "a", "status": "read", "facts": {}}
             [],
             "make b, c readable",
         ),
-        ([HOST], [{}], "debug = true"),
+        ([HOST], shown_at(None, "info"), "debug = true"),
+        ([HOST], shown_at("info", "debug"), "let the services log oslo.messaging at DEBUG"),
+        ([HOST], shown_at("debug", "messaging"), None),
         ([HOST], [], None),
     ],
 )
