@@ -41,8 +41,8 @@ class Devstack:
                 yield f"{unit} is {active}"
         try:
             for service in self.admin.compute.get("/os-services").json()["services"]:
-                if service["state"] != "up":
-                    yield f"{service['binary']} is {service['state']}"
+                if (service["state"], service["status"]) != ("up", "enabled"):
+                    yield f"{service['binary']} is {service['state']} and {service['status']}"
             for agent in self.admin.network.get("/agents").json()["agents"]:
                 if not agent["alive"]:
                     yield f"{agent['binary']} is not alive"
@@ -99,6 +99,24 @@ def configured(path, edit, unit):
     return done(make, f"cat {kept} > {path} && rm {kept} && systemctl restart {unit}")
 
 
+@contextlib.contextmanager
+def forbidden_to_insert(devstack):
+    """The user of all services may insert nothing. Another user gives that right back."""
+    client = "mysql --defaults-file=$(getent passwd stack | cut -d: -f6)/.my.cnf --skip-column-names --execute"
+    keeper = "mysql --user=keeper --password=keeper --host=127.0.0.1 --execute"
+    user = devstack.run(f"{client} 'SELECT CURRENT_USER()'").strip().replace("@", "'@'")
+    anew = "systemctl restart 'devstack@n-*'"
+    give = "GRANT ALL ON *.* TO 'keeper'@'%' IDENTIFIED BY 'keeper' WITH GRANT OPTION"
+    make = f"{keeper} \"REVOKE INSERT ON *.* FROM '{user}'\" && {anew}"
+    back = f"{keeper} \"GRANT INSERT ON *.* TO '{user}'\" && {anew}"
+    devstack.run(f'{client} "{give}; {give.replace("%", "localhost")}"')
+    try:
+        with undone(devstack, make, back):
+            yield
+    finally:
+        devstack.run(f"{client} \"DROP USER 'keeper'@'%', 'keeper'@'localhost'\"")
+
+
 FAULTS = {}
 
 
@@ -145,15 +163,7 @@ fault(
     "rabbitmq",
     "13 14",
 )
-fault(
-    "database-read-only-user",
-    done(
-        "mysql -e \"REVOKE INSERT ON *.* FROM 'root'@'%'; FLUSH PRIVILEGES\" && systemctl restart 'devstack@n-*'",
-        "mysql -e \"GRANT INSERT ON *.* TO 'root'@'%'; FLUSH PRIVILEGES\" && systemctl restart 'devstack@n-*'",
-    ),
-    "boot",
-    "database",
-)
+fault("database-insert-forbidden", forbidden_to_insert, "boot", "database nova-api", "5")
 fault(
     "instances-disk-full",
     done(
