@@ -198,7 +198,7 @@ class Rabbit:
         return ""
 
 
-VHOSTS = ["/", "nova_cell1"]
+VHOSTS = ("/", "nova_cell1")
 UNTRACED = dict.fromkeys(VHOSTS, False)
 NOW = 1_000_000
 MINE, OTHER = firehose.MARK + "mine", firehose.MARK + "other"
