@@ -17,6 +17,7 @@ RECOVERY = 240
 CONDUCTOR, SCHEDULER, COMPUTE = "devstack@n-cond-cell1", "devstack@n-sch", "devstack@n-cpu"
 OVN_AGENT = "devstack@q-ovn-agent"
 LIBVIRT = ("libvirtd.socket", "libvirtd-ro.socket", "libvirtd-admin.socket", "libvirtd")
+DATABASES = "ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
 METADATA = "neutron-ovn-agent neutron-metadata-agent"
 
 
@@ -127,7 +128,10 @@ def fault(name, make, stage, components, steps="", **variables):
 
 
 fault("ovn-controller-stopped", stopped("ovn-controller"), "boot", "ovn-controller neutron-l2-agent", "34 35")
-fault("ovn-northd-stopped", stopped("ovn-northd"), "boot", "ovn-northd", "34 35")
+fault("ovn-northd-frozen", frozen("ovn-northd"), "boot", "ovn-northd", "34 35")
+fault(
+    "ovn-databases-stopped", done(f"systemctl stop {DATABASES}", f"systemctl start {DATABASES}"), "network", "ovn-ovsdb"
+)
 fault("ovn-agent-stopped", stopped(OVN_AGENT), "metadata", METADATA, "52 53 53a N17")
 fault(
     "ovn-agent-few-files",

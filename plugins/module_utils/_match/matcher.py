@@ -171,8 +171,9 @@ class Matcher:
         happened = order.happened(steps)
         for step, definition in zip(steps, definitions):
             rules = observe_rules(definition)
-            # An event that is logged without an id of ours may be there and not be known for ours.
-            certain = step["owed_by"] != order.NOBODY and not any("window" in rule for rule in rules)
+            # An event that is logged without an id of ours, or whose sender is hidden, may be there and not be known.
+            unsure = any("window" in rule or self.caller_known and self.hidden_caller(rule) for rule in rules)
+            certain = step["owed_by"] != order.NOBODY and not unsure
             if step["status"] == "unseen" and step["id"] not in happened and certain:
                 places = [place for rule in rules for place in self.silent_places(rule, by_id)]
                 if places:
