@@ -121,15 +121,22 @@ def facts_of(record):
         "volumes": bool(instance.get("volumes")) or stage_of(record, "volume")["status"] == "ok",
         "port": network.get("port"),
         "stores": (instance.get("image") or {}).get("stores"),
-        "dhcp": dhcp_of(instance.get("networks") or []),
+        "dhcp": dhcp_of(instance.get("networks") or [], record.get("agents") or []),
     }
 
 
-def dhcp_of(networks):
-    """Who answers DHCP: ovn, which has a port of its own in each network, or agent; None if it is not known."""
+def dhcp_of(networks, agents):
+    """The service that answers DHCP, ovn or agent; None if it is not known.
+
+    OVN has a port of its own in each network. A boot that failed has no networks any more; then it is known by the
+    agents that report to the cloud.
+    """
+    reporting = {agent["component"] for agent in agents}
     if any(network.get("distributed") for network in networks):
         return "ovn"
-    return "agent" if any(network.get("dhcp_ports") for network in networks) else None
+    if any(network.get("dhcp_ports") for network in networks) or "neutron-dhcp-agent" in reporting:
+        return "agent"
+    return "ovn" if "ovn-controller" in reporting else None
 
 
 def as_record(flow, matcher):

@@ -478,8 +478,17 @@ def test_no_agent_is_owed_the_address_where_ovn_answers_dhcp(followed, distribut
     assert ("OVN answers DHCP" in step["reason"]) == distributed
 
 
+@pytest.mark.parametrize(
+    ("agents", "dhcp"),
+    [([], None), (["neutron-dhcp-agent", "ovn-controller"], "agent"), (["ovn-controller", "neutron-ovn-agent"], "ovn")],
+)
+def test_where_the_instance_has_no_network_any_more_the_agents_tell_what_answers_dhcp(agents, dhcp):
+    assert follow_module.dhcp_of([], [{"component": agent} for agent in agents]) == dhcp
+
+
 def test_where_dhcp_is_not_known_its_steps_are_part_of_the_run(followed):
     followed.record["instance"]["networks"] = []
+    followed.record["agents"] = []
     assert follow(followed)["by_id"]["27"]["status"] == "seen"
 
 
