@@ -26,6 +26,8 @@ from urllib.parse import quote
 # Ceph is only the name of a secret.
 CALLED = rb"(?:pass(?:word|wd|phrase)|secret|hmac_keys?|api_key|admin_pass|adminPass|auth_token)"
 UUID = rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+# An exception after the name of its logger, such as auth_token, is no secret.
+NO_CLASS = rb"(?!(?-i:(?:[a-z]\w*\.)+[A-Z][A-Za-z]+\b))"
 CHANCE = rb"(?!" + UUID + rb")(?=[A-Za-z_+/=.!%^*~-]*\d)[A-Za-z0-9_+/=.!%^*~-]{8,}"
 # Between a name and its value, in a file of settings, in JSON and in Python
 IS = rb"\\?[\"']?\s*[:=]\s*b?\\?[\"']?"
@@ -35,7 +37,7 @@ PATTERNS = {
     "a key of Ceph": rb"(?<![A-Za-z0-9+/])AQ[A-Za-z0-9+/]{36}==",
     "a token in a header": rb"(?i)\bx-(?:auth|subject|service)-token\b" + IS + rb"(?!\{SHA256\})[A-Za-z0-9_.-]{12,}",
     "a signature in a header": rb"(?i)\bx-trace-hmac\b" + IS + rb"[0-9a-f]{40}",
-    "a password": rb"(?i)(?<![A-Za-z0-9])(?:[a-z0-9]+_)*" + CALLED + IS + CHANCE + rb"(?![\w(\[{])",
+    "a password": rb"(?i)(?<![A-Za-z0-9])(?:[a-z0-9]+_)*" + CALLED + IS + NO_CLASS + CHANCE + rb"(?![\w(\[{])",
     "a password in a URL": rb"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@\"'<>{}$]*:[^\s/:@\"'<>{}$]+@[\w\[]",
 }  # fmt: skip
 GENERAL = {what: re.compile(pattern) for what, pattern in PATTERNS.items()}

@@ -202,3 +202,10 @@ def test_a_secret_in_the_tarball_ends_its_check(tmp_path):
         [sys.executable, "-B", "-c", code], cwd=ROOT / "tools", capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (1, "Secrets in the tarball:\na.tar.gz!docs/a.md:1: a Fernet token\n")
+
+
+def test_an_exception_after_its_logger_is_no_secret():
+    scanner = secret_scan.Scanner({}, [])
+    name = b"keystonemiddleware.auth_token: keystoneauth1.exceptions.connection.ConnectFailure"
+    assert list(scanner.content("x", name)) == []
+    assert list(scanner.content("x", b"auth_token: hunter2.abcdefgh"))
