@@ -2,12 +2,14 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak bench recordings check oldest lab lab-status lab-stop lab-destroy devstack \
-  devstack-status devstack-stop devstack-destroy test-devstack soak-devstack lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
+  devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
+  lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
 export LAB_DIRECTORY ?= $(CURDIR)/.lab$(if $(filter-out lab,$(LAB_NAME)),-$(LAB_NAME))
 export LAB_TOPOLOGY ?=
+export LAB_NETWORK ?=
 export LAB_PREFIX ?=
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 # Empty is off: where Python may keep nothing, each start of pytest and of Ansible compiles everything again.
@@ -23,17 +25,18 @@ SITE := $(CURDIR)/.venv-docs
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and its dependencies print many warnings for their own developers.
-ON_LAB := mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest tests/lab --basetemp=$(CURDIR)/.cache/tests-on-lab --durations=15 \
-  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+pytest-on = mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest --basetemp=$(CURDIR)/.cache/tests-on-$(1) \
+  --durations=15 -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning $(2)
+ON_LAB := $(call pytest-on,lab,tests/lab)
+ON_OVN := $(call pytest-on,ovn,$(addprefix tests/lab/test_,ovn.py services.py sudo.py))
+ON_DEVSTACK := $(call pytest-on,devstack,tests/devstack)
 # The lab stays, whatever the environment says. By default Molecule would share the folder of its state with other
-# clones.
-MOLECULE := env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state \
+# clones, and here a lab and a devstack may be tested at the same time.
+molecule-on = env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state-$(1) \
   molecule test --no-command-borders
-ON_LAB_MOLECULE := $(MOLECULE) --all --exclude devstack
-# A folder of devstack's repositories that lies there is taken without being named.
+ON_LAB_MOLECULE := $(call molecule-on,lab) --all --exclude devstack
+# A folder of devstack's repositories that lies beside this clone need not be named.
 export DEVSTACK_SOURCES ?= $(abspath $(wildcard ../shared/devstack))
-ON_DEVSTACK := mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest tests/devstack --durations=15 \
-  --basetemp=$(CURDIR)/.cache/tests-on-devstack -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 # Two commands that change a lab at the same time would disturb each other.
 define alone
 	@mkdir -p -m 0700 $(LAB_DIRECTORY)
@@ -74,7 +77,7 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack
+OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack soak-devstack
 $(OF_DEVSTACK): export LAB_NAME := devstack
 $(OF_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
 # A devstack that is there keeps its variant.
@@ -91,20 +94,43 @@ devstack-stop: $(VENV)/ready ## Stop the devstack; the next make devstack finds 
 devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root file system, repositories and wheels
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-test: check oldest docs browser lab ## All tests except those of soak and matrix, on a lab that is built first
-	$(ON_LAB) -m "not soak"
-	$(ON_LAB_MOLECULE)
+BESIDE := $(CURDIR)/.cache/test-beside.log
+test: check oldest docs browser lab ## All tests except those of soak and matrix, on a lab that is built first and stays
+	@mkdir -p $(CURDIR)/.cache; echo "The tests of test-beside run at the same time; see $(BESIDE)"; \
+	  $(MAKE) --no-print-directory test-beside > $(BESIDE) 2>&1 & beside=$$!; \
+	  trap 'kill $$beside; wait $$beside' INT TERM; \
+	  status=0; { $(ON_LAB) -m "not soak" && $(ON_LAB_MOLECULE); } || status=$$?; \
+	  wait $$beside || status=$$?; cat $(BESIDE); exit $$status
+
+test-beside: ## The tests on a lab with OVN and on a devstack, which are removed afterwards
+	$(MAKE) --no-print-directory test-ovn
+	$(MAKE) --no-print-directory ovn-destroy
 	@if [ -n "$(DEVSTACK_SOURCES)" ]; then $(MAKE) --no-print-directory test-devstack && \
 	  $(MAKE) --no-print-directory devstack-destroy; else \
 	  echo "The tests on a devstack were left out: DEVSTACK_SOURCES names no folder of its repositories."; fi
 
+OF_OVN := test-ovn soak-ovn ovn-destroy
+$(OF_OVN): export LAB_NETWORK := ovn
+$(OF_OVN): export LAB_DIRECTORY := $(CURDIR)/.lab-ovn
+$(OF_OVN): export LAB_NAME := $(LAB_NAME)ovn
+test-ovn: ## The tests of what differs with OVN, on a lab of their own that is built first and stays
+	$(MAKE) --no-print-directory lab
+	$(ON_OVN) -m "not soak"
+
+soak-ovn: ## Ten runs in a row on a lab with OVN, and the faults of OVN's parts
+	$(MAKE) --no-print-directory lab
+	$(call pytest-on,ovn,tests/lab/test_ovn.py tests/lab/test_ovn_faults.py) -m soak --capture=no
+
+ovn-destroy: ## Remove the lab with OVN that test-ovn and soak-ovn leave
+	$(MAKE) --no-print-directory lab-destroy
+
 test-devstack: devstack ## The tests on a devstack, which is built first and stays; a part of make test where it has sources
 	$(ON_DEVSTACK) -m "not soak"
-	$(MOLECULE) --scenario-name devstack
+	$(call molecule-on,devstack) --scenario-name devstack
 
 soak-devstack: ## Each variant of the devstack built, tested and removed; ten runs in a row and the faults on the first
 	$(MAKE) test-devstack
-	LAB_NAME=devstack LAB_DIRECTORY=$(CURDIR)/.lab-devstack $(ON_DEVSTACK) -m soak --capture=no
+	$(ON_DEVSTACK) -m soak --capture=no
 	$(MAKE) devstack-destroy
 	$(MAKE) test-devstack DEVSTACK_VARIANT=ceph
 	$(MAKE) devstack-destroy

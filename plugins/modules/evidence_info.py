@@ -25,7 +25,7 @@ options:
     description: The parts of the cloud on this host.
     type: list
     elements: str
-    choices: [control, compute, network, ceph, queue]
+    choices: [control, compute, network, ceph, ovn, queue]
     required: true
   platform:
     description: Paths and names, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
@@ -65,8 +65,8 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
-    - C(names) and C(services) of the host, and by parts C(domain) and C(interfaces) (by port), C(dhcp) and C(metadata)
-      (by port), and C(ceph).
+    - C(names) and C(services) of the host, and by parts C(domain) and C(interfaces) (by port), C(dhcp), C(metadata)
+      and C(ovn) (by port), and C(ceph).
   returned: success
   type: dict
 logs:
@@ -96,7 +96,7 @@ def main():
             "parts": {
                 "type": "list",
                 "elements": "str",
-                "choices": ["control", "compute", "network", "ceph", "queue"],
+                "choices": ["control", "compute", "network", "ceph", "ovn", "queue"],
                 "required": True,
             },
             "platform": {"type": "dict", "required": True},

@@ -171,8 +171,8 @@ error:
     status: null
     request_id: null
     hint: >-
-      Look at the port's binding, at the DHCP agent of the network and its dnsmasq, and at the way between compute
-      host and network host.
+      Look at the port's binding. With agents, look at the DHCP agent of the network, its dnsmasq, and the way between
+      compute host and network host; with OVN, at ovn-controller on the compute host.
     details: {}
 """
 

@@ -11,14 +11,14 @@ import time
 
 from devstack_under_test import HOST
 from openstack.exceptions import SDKException
-from truths import Fault, with_other_names
+from truths import fault_of
 
 RECOVERY = 240
 CONDUCTOR, SCHEDULER, COMPUTE = "devstack@n-cond-cell1", "devstack@n-sch", "devstack@n-cpu"
 OVN_AGENT = "devstack@q-ovn-agent"
 LIBVIRT = ("libvirtd.socket", "libvirtd-ro.socket", "libvirtd-admin.socket", "libvirtd")
 DATABASES = "ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
-METADATA = "neutron-ovn-agent neutron-metadata-agent"
+METADATA = "neutron-ovn-metadata-agent"
 
 
 class Devstack:
@@ -122,23 +122,24 @@ FAULTS = {}
 
 
 def fault(name, make, stage, components, steps="", **variables):
-    components, steps = frozenset(components.split()), frozenset(steps.split())
-    hosts = frozenset({HOST}) if components else frozenset()
-    FAULTS[name] = Fault(name, make, stage, with_other_names(components), hosts, steps, variables)
+    FAULTS[name] = fault_of(name, make, stage, components, HOST if components else "", steps, **variables)
 
 
-fault("ovn-controller-stopped", stopped("ovn-controller"), "boot", "ovn-controller neutron-l2-agent", "34 35")
-fault("ovn-northd-frozen", frozen("ovn-northd"), "boot", "ovn-northd", "34 35")
+fault("ovn-controller-stopped", stopped("ovn-controller"), "boot", "ovn-controller", "N22")
+fault("ovn-northd-frozen", frozen("ovn-northd"), "boot", "ovn-northd", "N21 N22")
 fault(
-    "ovn-databases-stopped", done(f"systemctl stop {DATABASES}", f"systemctl start {DATABASES}"), "network", "ovn-ovsdb"
+    "ovn-databases-stopped",
+    done(f"systemctl stop {DATABASES}", f"systemctl start {DATABASES}"),
+    "network",
+    "ovn-nb-db ovn-sb-db",
 )
-fault("ovn-agent-stopped", stopped(OVN_AGENT), "metadata", METADATA, "52 53 53a N17")
+fault("ovn-agent-stopped", stopped(OVN_AGENT), "metadata", METADATA, "N26 52 53 53a")
 fault(
     "ovn-agent-few-files",
     limited(OVN_AGENT, 1024),
     "metadata",
     METADATA,
-    "52 53 53a N17",
+    "N26 52 53 53a",
 )
 fault("cell-conductor-frozen", frozen(CONDUCTOR), "boot", "nova-conductor", "13 17 N8")
 fault("scheduler-stopped", stopped(SCHEDULER), "boot", "nova-scheduler", "8 9 N5")
@@ -161,7 +162,9 @@ fault(
     "cell-queue-forbidden",
     done(
         "rabbitmqctl clear_permissions -p nova_cell1 stackrabbit; rabbitmqctl close_all_user_connections stackrabbit x",
-        "rabbitmqctl set_permissions -p nova_cell1 stackrabbit '.*' '.*' '.*'",
+        # Refused by the broker, a service ends for good.
+        "rabbitmqctl set_permissions -p nova_cell1 stackrabbit '.*' '.*' '.*' && "
+        f"systemctl reset-failed {COMPUTE} {CONDUCTOR}; systemctl restart {COMPUTE} {CONDUCTOR}",
     ),
     "boot",
     "rabbitmq",

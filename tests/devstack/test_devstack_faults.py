@@ -20,6 +20,7 @@ CONFUSION = ROOT / ".cache/devstack-confusion.json"
 # A boot takes some 20 s there.
 SHORT = {"boot_timeout": 90, "metadata_timeout": 40, "cleanup_timeout": 30, "checks_timeout": 60}
 
+# Most of them break a part of OVN. make soak-devstack runs them once, as each takes more than a minute.
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(not HAS_OVN, reason="these faults are of a devstack with OVN")]
 
 

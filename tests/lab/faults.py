@@ -11,7 +11,7 @@ import json
 
 from breaking import changed, cut_off, frozen, killed, recovered, stopped, undone, unplugged
 from lab_under_test import DIRECTORY, GROUPS
-from truths import Fault, with_other_names
+from truths import fault_of
 
 CONTROLLER, NETWORK, STORAGE = (GROUPS[name][0] for name in ("controller", "network", "storage"))
 COMPUTE, OTHER = GROUPS["compute"][0], GROUPS["compute"][-1]
@@ -27,9 +27,8 @@ SPAWNING = "BUILD, spawning"
 FAULTS = {}
 
 
-def fault(name, make, stage, components, hosts, steps="", /, *, during="", **variables):
-    components, hosts, steps = (frozenset(text.split()) for text in (components, hosts, steps))
-    FAULTS[name] = Fault(name, make, stage, with_other_names(components), hosts, steps, variables, during)
+def fault(name, *truth, **more):
+    FAULTS[name] = fault_of(name, *truth, **more)
 
 
 def both(name, place, units, /, *truth, **more):

@@ -21,6 +21,8 @@ from tree import ROOT
 NAME = os.environ.get("LAB_NAME", "lab")
 DIRECTORY = pathlib.Path(os.environ.get("LAB_DIRECTORY", ROOT / ".lab"))
 INVENTORY = DIRECTORY / "inventory.yml"
+# The back end of Neutron, ovs or ovn; a devstack has none of these.
+NETWORK = (DIRECTORY / "network").read_text() if (DIRECTORY / "network").exists() else ""
 
 _inventory = yaml.safe_load(INVENTORY.read_text())["all"] if INVENTORY.exists() else {"hosts": {}, "children": {}}
 HOSTS = _inventory["hosts"]

@@ -67,6 +67,18 @@ def verify(runs, *arguments, env=None, **variables):
     return Outcome(status, output, (Path(runs) / "latest").resolve())
 
 
+@contextlib.contextmanager
+def kept_run(runs, *arguments, **variables):
+    """A run that passes and whose instance stays until the end."""
+    outcome = verify(runs, *arguments, keep="always", **variables)
+    assert outcome.status == 0, outcome.output
+    try:
+        yield outcome
+    finally:
+        status, output = play("cleanup", cloud="lab", run_dir=outcome.directory)
+        assert status == 0, output
+
+
 def start(runs, *arguments, **variables):
     """Start verify in a session of its own and go on."""
     return subprocess.Popen(

@@ -15,7 +15,7 @@ import shlex
 from tree import ROOT
 
 FOLDER = ROOT / "roles/evidence/files/sudoers"
-PARTS = ("logs", "compute", "network", "ceph")
+PARTS = ("logs", "compute", "network", "ceph", "ovn")
 USER = "stackproof"
 UUID = "8585247f-547f-46d6-8c03-334064b2be45"
 LOG, DHCP = "/var/log/nova/nova-compute.log", f"/var/lib/neutron/dhcp/{UUID}"
@@ -76,6 +76,11 @@ DANGEROUS = [
     "--until=@2 SYSLOG_IDENTIFIER=slapd + SYSLOG_IDENTIFIER=sudo",
     "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
     "--until=@2",
+    f"ovn-nbctl --no-leader-only lsp-del {UUID}",
+    f"ovn-nbctl --no-leader-only --format=json --columns=name,acls find Port_Group ports{{>=}}{UUID} -- lsp-del {UUID}",
+    f"ovn-nbctl --no-leader-only --format=json --columns=ports,nat destroy Logical_Router neutron-{UUID}",
+    f"ovn-nbctl --db=tcp:10.0.0.1:6641 --columns=ports,nat find Logical_Router name=neutron-{UUID}",
+    f"ovn-sbctl --no-leader-only --format=json --columns=hostname destroy Chassis {UUID}",
     f"virsh --connect qemu:///system dumpxml {UUID}",
     f"{VIRSH} dumpxml {UUID} --security-info",
     f"{VIRSH} dumpxml '{UUID};list'",

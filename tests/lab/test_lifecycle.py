@@ -11,6 +11,7 @@ import json
 import stat
 import subprocess
 
+import pytest
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NAME, playbook, until
 
 
@@ -47,6 +48,14 @@ def test_a_wrong_setting_is_refused_before_anything_is_done():
     done = playbook("up", "-e", "lab_log_level=loud")
     assert done.returncode != 0
     assert "value of lab_log_level must be one of: info, debug, messaging" in done.stdout
+
+
+@pytest.mark.parametrize(("setting", "value"), [("topology", "one"), ("network", "ovn")])
+def test_a_lab_keeps_its_topology_and_its_network(setting, value):
+    done = playbook("up", **{f"LAB_{setting.upper()}": value})
+    assert done.returncode != 0
+    kept = (DIRECTORY / setting).read_text()
+    assert f"has the {setting} {kept}, and {value} is asked for" in " ".join(done.stdout.split())
 
 
 def test_an_address_range_in_use_is_refused(tmp_path):

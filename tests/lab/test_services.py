@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from lab_under_test import GROUPS, HOSTS
+from lab_under_test import GROUPS, HOSTS, NETWORK
 
 # Written out here on purpose, and not read from the role: this is what the lab promises.
 SERVICES = {
@@ -30,18 +30,31 @@ SERVICES = {
         "cinder-scheduler",
         "cinder-volume",
     ],
-    "network": ["neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent"],
+    "network": [],
     "compute": ["nova-compute", "libvirtd", "lab-taps"],
     "storage": ["ceph-mon@a", "ceph-mgr@a", "ceph-osd@0", "ceph-radosgw@rgw.a"],
 }
 SHARED = {
-    ("network", "compute"): ["neutron-openvswitch-agent", "openvswitch-switch", "ovs-vswitchd", "ovsdb-server"],
+    ("network", "compute"): ["openvswitch-switch", "ovs-vswitchd", "ovsdb-server"],
     ("controller", "network", "compute", "storage"): ["ssh"],
 }
 PORTS = {
     "controller": [3306, 5672, 11211, 6379, 389, 5000, 9292, 8778, 8774, 8775, 9696, 8776],
     "storage": [3300, 6789, 7480],
 }
+if NETWORK == "ovn":
+    SERVICES["controller"] += [
+        "neutron-ovn-maintenance-worker",
+        "ovn-ovsdb-server-nb",
+        "ovn-ovsdb-server-sb",
+        "ovn-northd",
+    ]
+    SERVICES["compute"] += ["neutron-ovn-metadata-agent"]
+    SHARED["network", "compute"] += ["ovn-controller"]
+    PORTS["controller"] += [6641, 6642]
+else:
+    SERVICES["network"] += ["neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent"]
+    SHARED["network", "compute"] += ["neutron-openvswitch-agent"]
 
 
 def groups_of(host):

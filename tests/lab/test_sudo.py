@@ -11,12 +11,14 @@ import shlex
 import pytest
 import sudo_rules
 import yaml
-from lab_under_test import GROUPS, HOSTS, INVENTORY
+from lab_under_test import GROUPS, HOSTS, INVENTORY, NETWORK
 from runs_under_test import verify
 from sudo_rules import USER, UUID, VIRSH
 
 # Who is in these groups gets these rules; those for logs get all.
-NEEDS = {"compute": "compute", "network": "network", "storage": "ceph"}
+NEEDS = {"compute": "compute", "network": "network", "storage": "ceph"} | (
+    {"controller": "ovn"} if NETWORK == "ovn" else {}
+)
 LEFT_OUT = "external_ids:iface-id="
 
 
@@ -133,6 +135,7 @@ def test_a_real_sudo_refuses_what_would_give_away_more(inventory, lab_hosts):
         "compute": f"{VIRSH} dumpxml {UUID}",
         "network": f"ls /var/lib/neutron/dhcp/{UUID}",
         "ceph": "ls /etc/ceph",
+        "ovn": f"ovn-sbctl --no-leader-only --format=json --columns=hostname list Chassis {UUID}",
     }
     assert inventory.exists()
     for name, host in lab_hosts.items():

@@ -57,6 +57,12 @@ def with_other_names(components):
     return components.union(*(names for names in ALSO if names & components))
 
 
+def fault_of(name, make, stage, components, hosts, steps="", /, *, during="", **variables):
+    """A fault whose components, hosts and steps are words of a text."""
+    components, hosts, steps = (frozenset(text.split()) for text in (components, hosts, steps))
+    return Fault(name, make, stage, with_other_names(components), hosts, steps, variables, during)
+
+
 def order_of_steps():
     order = []
     for name in ("ops_guide", "modern"):

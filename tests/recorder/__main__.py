@@ -9,7 +9,9 @@ import signal
 import sys
 import tempfile
 
-from recorder import cloud, commands, failed, followed, hosts, queue, runs, spans
+from lab_under_test import NETWORK
+
+from recorder import cloud, commands, failed, followed, hosts, ovn, queue, runs, spans
 from recorder.making import Making
 
 PARTS = {
@@ -22,7 +24,10 @@ PARTS = {
     "spans": spans.spans,
     "cloud": cloud.cloud,
     "commands": commands.commands,
+    "ovn": ovn.ovn,
 }
+# A lab has one network back end: this part is of a lab with OVN, and all others of one with Open vSwitch's agents.
+OF_OVN = {"ovn"}
 
 
 def main(folder, *parts):
@@ -32,7 +37,7 @@ def main(folder, *parts):
         sys.exit(f"There is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}.")
     with tempfile.TemporaryDirectory(prefix="recorder-") as work:
         making = Making(work, folder)
-        for part in parts or PARTS:
+        for part in parts or [part for part in PARTS if (part in OF_OVN) == (NETWORK == "ovn")]:
             print(f"recording {part}", flush=True)
             PARTS[part](making)
 

@@ -19,13 +19,14 @@ import jmespath
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, ovn
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
+from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from tree import LAB, RECORDED, ROOT
 
 PLATFORMS = {
@@ -190,9 +191,18 @@ def test_every_part_and_every_key_of_a_log_is_explained():
     assert all(f"`{key}`" in units for profile in PLATFORMS.values() for unit in profile["units"] for key in unit)
 
 
+def test_every_part_may_be_read_and_recorded():
+    parts = set().union(*(profile["groups"] for profile in PLATFORMS.values()))
+    schema = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
+    assert set(schema["$defs"]["host"]["properties"]["parts"]["items"]["enum"]) == parts
+    options = yaml.safe_load(evidence_info.DOCUMENTATION)["options"]
+    assert set(options["parts"]["choices"]) == parts
+
+
 def test_every_prefix_that_some_command_may_have_is_explained():
     sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").rglob("*.py"))
     asked = set(re.findall(r"(?:host\.ask|processes|log_lines\.read)\((?:host, )?\"(\w+)\"", sources))
+    asked |= {part for part, *_command in (ovn.NORTHBOUND, ovn.SOUTHBOUND)}
     # The recorder of the queue has its prefix from its tasks.
     assert "prefixes.queue" in (ROOT / "roles/flow/tasks/record.yml").read_text()
     text = section(read("platforms"), "prefixes")

@@ -36,6 +36,7 @@ RUN = """
         cloud: none
         runs: {runs}
         watch: false
+    # There is no such run, so each stage fails. The second one shows that the SDK is not loaded again.
     - stackproof.provision.auth:
       ignore_errors: true
     - stackproof.provision.auth:

@@ -208,4 +208,5 @@ def test_an_exception_after_its_logger_is_no_secret():
     scanner = secret_scan.Scanner({}, [])
     name = b"keystonemiddleware.auth_token: keystoneauth1.exceptions.connection.ConnectFailure"
     assert list(scanner.content("x", name)) == []
-    assert list(scanner.content("x", b"auth_token: hunter2.abcdefgh"))
+    for secret in (b"hunter2.abcdefgh", b"hunter2.Abcdefgh-", b"hunter2.Abcdefgh1"):
+        assert list(scanner.content("x", b"auth_token: " + secret))

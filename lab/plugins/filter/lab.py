@@ -9,6 +9,11 @@ from __future__ import annotations
 LISTS = ("backing", "units", "ports", "steps", "health")
 
 
+def of_network(components, network):
+    """The components of a lab with this network back end: those of another are left out."""
+    return {name: entry for name, entry in components.items() if entry.get("network", network) == network}
+
+
 def carried(components, groups):
     """The lists of all components that a host in these inventory groups carries, as one dictionary.
 
@@ -80,6 +85,7 @@ def problems(cloud, hosts, hostvars):
 class FilterModule:
     def filters(self):
         return {
+            "of_network": of_network,
             "carried": carried,
             "units": units,
             "restarts": restarts,

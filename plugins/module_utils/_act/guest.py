@@ -57,8 +57,8 @@ PROBE_FIELDS = (
 HINTS = {
     "no_console": "Check whether the compute host keeps consoles, whether the image boots at all, and whether it has a"
     " console on its serial port.",
-    "no_lease": "Look at the port's binding, at the DHCP agent of the network and its dnsmasq, and at the way between"
-    " compute host and network host.",
+    "no_lease": "Look at the port's binding. With agents, look at the DHCP agent of the network, its dnsmasq, and the"
+    " way between compute host and network host; with OVN, at ovn-controller on the compute host.",
     "no_metadata": "Look at the metadata proxy of the network: with agents, neutron-metadata-agent and its proxy in the"
     " DHCP or router namespace of a network host; with OVN, the metadata agent of the compute host and its proxy in"
     " ovnmeta-<network>. Look at nova-api-metadata behind them.",

@@ -14,6 +14,8 @@ from .._record.errors import MALFORMED, StageError
 NAMES = {
     "neutron-openvswitch-agent": "neutron-l2-agent",
     "neutron-linuxbridge-agent": "neutron-l2-agent",
+    # It took the place of the metadata agent in 2025.2.
+    "neutron-ovn-agent": "neutron-ovn-metadata-agent",
 }
 
 

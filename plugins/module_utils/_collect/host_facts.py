@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._record.clock import seconds_of
-from . import ceph, dnsmasq, libvirt, metadata_proxy, ovs, units
+from . import ceph, dnsmasq, libvirt, metadata_proxy, ovn, ovs, units
 from .host import UnreadError, addresses_of
 from .log_lines import zone_of
 
@@ -55,9 +55,14 @@ def read(host, parts, instance, platform):
         facts["interfaces"] = {port["id"]: ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
     if "network" in parts:
         facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in instance["ports"]}
+    # With OVN the proxies are on the compute hosts.
+    by_ovn = any(network["distributed"] for network in instance["networks"])
+    if "network" in parts or ("compute" in parts and by_ovn):
         facts["metadata"] = {
             port["id"]: read_proxies(host, port, instance, since, platform) for port in instance["ports"]
         }
+    if "ovn" in parts and by_ovn:
+        facts["ovn"] = {port["id"]: read_ovn(host, port, instance) for port in instance["ports"]}
     if "ceph" in parts:
         images = [name.split("/", 1) for name in pool_images(instance, platform)]
         facts["ceph"] = ceph.read(host, images, platform["ceph_users"])
@@ -68,8 +73,17 @@ def read_dhcp(host, port, since, platform):
     return dnsmasq.read(host, port["network"], port["mac"], since, platform["dhcp_states"], platform["dhcp_logs"])
 
 
+def read_ovn(host, port, instance):
+    network = network_of(port, instance)
+    return ovn.read(host, port, network["routers"]) if network["distributed"] else None
+
+
+def network_of(port, instance):
+    return next(network for network in instance["networks"] if network["id"] == port["network"])
+
+
 def read_proxies(host, port, instance, since, platform):
-    network = next(network for network in instance["networks"] if network["id"] == port["network"])
+    network = network_of(port, instance)
     owners = [network["id"], *network["routers"]]
     by_address = [
         metadata_proxy.read(host, owners, address, since, platform["metadata_logs"])["proxies"]

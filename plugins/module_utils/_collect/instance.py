@@ -33,12 +33,16 @@ def look(cloud, server_id, admin=None):
     everything = admin or cloud
     server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
     ports = [port for port in listed(everything, "ports", device_id=server_id) if port["device_id"] == server_id]
-    networks = {port["network_id"]: None for port in ports}
+    networks = [describe_network(everything, network) for network in {port["network_id"]: None for port in ports}]
+    by_ovn = {network["id"] for network in networks if network["distributed"]}
     return {
         "asked": now(),
         "server": describe_server(server),
-        "ports": [describe_port(port) for port in ports],
-        "networks": [describe_network(everything, network) for network in networks],
+        "ports": [
+            {**describe_port(port), **(in_ovn(everything, port) if port["network_id"] in by_ovn else {})}
+            for port in ports
+        ],
+        "networks": networks,
         "volumes": [volume["id"] for volume in server["os-extended-volumes:volumes_attached"]],
         "image": describe_image(cloud, server["image"]["id"]) if server["image"] else None,
     }
@@ -82,7 +86,7 @@ def name_of(admin, provider):
 
 
 def listed(cloud, kind, **query):
-    return answer_of(cloud.network.get(f"/{kind}", params=query))[kind]
+    return answer_of(cloud.network.get(f"/{kind.replace('_', '-')}", params=query))[kind]
 
 
 def describe_server(server):
@@ -113,6 +117,19 @@ def describe_port(port):
         "created": port.get("created_at"),
         "updated": port.get("updated_at"),
         "revision": port.get("revision_number"),
+    }
+
+
+def in_ovn(cloud, port):
+    """All that OVN's databases must have of a port."""
+    rules = {
+        group: [rule["id"] for rule in listed(cloud, "security_group_rules", security_group_id=group, fields=["id"])]
+        for group in port["security_groups"]
+    }
+    return {
+        "subnets": [address["subnet_id"] for address in port["fixed_ips"]],
+        "security_rules": rules,
+        "floating_ips": [entry["floating_ip_address"] for entry in listed(cloud, "floatingips", port_id=port["id"])],
     }
 
 

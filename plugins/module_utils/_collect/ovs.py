@@ -26,7 +26,7 @@ def read(host, port):
 
 
 def rows(text):
-    """The rows of a table of ovs-vsctl as dictionaries; its maps and sets become dictionaries and lists."""
+    """The rows of a table of ovs-vsctl; maps, sets and UUIDs in them become dictionaries, lists and texts."""
     table = json.loads(text)
     return [dict(zip(table["headings"], map(plain, row))) for row in table["data"]]
 
@@ -36,6 +36,8 @@ def plain(value):
         return dict(value[1])
     if isinstance(value, list) and value[0] == "set":
         return [plain(item) for item in value[1]]
+    if isinstance(value, list) and value[0] == "uuid":
+        return value[1]
     return value
 
 

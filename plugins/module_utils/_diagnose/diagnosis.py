@@ -54,7 +54,7 @@ def follow(bundle, flows):
     hosts = bundle["hosts"]
     events = of_run({"hosts": [], "stages": []}, {"log": hosts})
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
-    facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None, "dhcp": None}
+    facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None, "network": None}
     matcher = Matcher(
         events,
         names_of(bundle),

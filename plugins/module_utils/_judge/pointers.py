@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._collect.log_formats import QUEUE_UNREACHABLE
-from .._match.components import LEANS_ON, writer_of
+from .._match.components import LEANS_ON, is_beside, writer_of
 from .._record.ids import hosts_by_name
 
 # The component behind each service of the catalogue
@@ -36,7 +36,9 @@ HINTS = (
     ("rados.", "ceph-mon", 4),
     ("rbd.", "ceph-mon", 4),
     ("VirtualInterface", "neutron-l2-agent", 2),
+    ("VirtualInterface", "ovn-controller", 2),
     ("PortBindingFailed", "neutron-l2-agent", 3),
+    ("PortBindingFailed", "ovn-controller", 3),
     ("PortBindingFailed", "neutron-server", 3),
     ("DBConnection", "database", 4),
     ("OperationalError", "database", 4),
@@ -149,7 +151,7 @@ def errors(suspects, record, _stage):
         suspects.kind = "hints"
         for other, weight in hints:
             if other != component:
-                where = error["host"] if other in ("libvirt", "neutron-l2-agent") else None
+                where = error["host"] if is_beside(other) else None
                 suspects.point(other, where, weight if error["keyed"] else 1, f"is what {component} failed at: {kind}")
 
 
@@ -167,15 +169,17 @@ def faults(suspects, record, stage):
             suspects.near(component, None, 0.25, "is needed by nova-compute")
 
 
-# Status of an answer to the guest: the component that it points at, the weight, and why
+# A cloud has the one or the other, and what it does not have is no suspect.
+METADATA_AGENTS = ("neutron-metadata-agent", "neutron-ovn-metadata-agent")
+# Status of an answer to the guest: the components that it points at, the weight, and why
 METADATA = {
-    401: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
-    403: (("nova-api-metadata", 5, "refuses the signature: its secret and that of the metadata agent differ"),),
-    404: (("neutron-metadata-agent", 4, "knows no instance with the guest's address"),),
-    500: (("nova-api-metadata", 4, "failed at the guest's request"),),
-    502: (("neutron-metadata-agent", 3, "is not there for its proxy"),),
-    503: (("neutron-metadata-agent", 3, "is not there for its proxy"),),
-    504: (("nova-api-metadata", 3, "let the guest's request wait in vain"),),
+    401: (["nova-api-metadata"], 5, "refuses the signature: its secret and that of the metadata agent differ"),
+    403: (["nova-api-metadata"], 5, "refuses the signature: its secret and that of the metadata agent differ"),
+    404: (METADATA_AGENTS, 4, "knows no instance with the guest's address"),
+    500: (["nova-api-metadata"], 4, "failed at the guest's request"),
+    502: (METADATA_AGENTS, 3, "is not there for its proxy"),
+    503: (METADATA_AGENTS, 3, "is not there for its proxy"),
+    504: (["nova-api-metadata"], 3, "let the guest's request wait in vain"),
 }
 
 
@@ -189,7 +193,8 @@ def metadata(suspects, record, stage):
         for proxies in (host["facts"].get("metadata") or {}).values():
             statuses += [request["status"] for proxy in proxies for request in proxy["requests"] or []]
     for status in dict.fromkeys(statuses):
-        for component, weight, why in METADATA.get(status, ()):
+        components, weight, why = METADATA.get(status, ((), 0, None))
+        for component in components:
             suspects.point(component, None, weight, f"{why} ({status})")
 
 
@@ -208,7 +213,8 @@ def guest(suspects, record, stage):
         suspects.point("data network", suspects.host, 5, why)
     elif "lease" not in steps and "dhcp_start" in steps:
         suspects.point("data network", suspects.host, 3, "carries no answer to the guest's DHCP requests")
-        suspects.point("dnsmasq", None, 2, "did not answer the guest")
+        for component in ("dnsmasq", "ovn-controller"):
+            suspects.point(component, None, 2, "did not answer the guest")
 
 
 def waits_unheard(record):

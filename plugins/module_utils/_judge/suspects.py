@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from .._match import order
-from .._match.components import CARRIERS, LEANS_ON, STANDS_FOR, WORKERS, is_beside, writer_of
-from .._normalise.places import host_of
+from .._match.components import CARRIERS, LEANS_ON, STANDS_FOR, WORKERS, is_beside, lacking_with, writer_of
+from .._normalise.places import back_end_of, host_of
 
 # The order of the steps alone gives these weights. A component owed the step.
 OWED = 2
@@ -26,6 +26,7 @@ class Suspects:
     def __init__(self, record, stage, paths, steps):
         self.host = host_of(record)
         self.places = places_of(record)
+        self.not_here = lacking_with(back_end_of(record))
         self.suspects = {}
         self.kind = None
         # A step was seen so shortly before the end that what follows may only be slow; None if there was no such step.
@@ -62,6 +63,8 @@ class Suspects:
     def near(self, name, step, weight, why):
         """A component is near the step that is lacking, and so becomes a suspect."""
         for component in STANDS_FOR.get(name, [name]):
+            if component in self.not_here:
+                continue
             suspect = self.suspects.setdefault(
                 component, {"component": component, "step": step, "base": 0, "role": why, "hosts": {}}
             )

@@ -111,4 +111,12 @@ def hosts_sentence(record):
     unread = checks_with(record, "unreadable")
     agreed = f" The hosts agree, by {len(checks_with(record, 'ok'))} checks." if checks else ""
     missing = f" But {len(unread)} could not be made: {unread[0][1]['reason']}." if unread else ""
-    return agreed + missing
+    return agreed + missing + silent_hosts_sentence(record)
+
+
+def silent_hosts_sentence(record):
+    silent = [host for host in record["hosts"] if host["status"] != "read"]
+    if not silent:
+        return ""
+    names = ", ".join(host["host"] for host in silent)
+    return f" But {names} could not be read: {(silent[0]['reason'] or 'no reason is known').rstrip('.')}."

@@ -7,21 +7,33 @@
 from __future__ import annotations
 
 # Each instance has one of these beside it; those beside other instances have nothing to do with it.
-BESIDE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "vm-instance")
+BESIDE = (
+    "nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "ovn-controller", "neutron-ovn-metadata-agent",
+    "vm-instance",
+)  # fmt: skip
+# The components that only clouds with this back end of Neutron have
+OF_BACK_END = {
+    "agents": {"neutron-l2-agent", "neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent", "dnsmasq"},
+    "ovn": {"ovn-controller", "ovn-northd", "ovn-nb-db", "ovn-sb-db", "neutron-ovn-metadata-agent"},
+}
 # Services that send others the same requests as nova-compute
 ALSO_ASK = {"nova-api", "nova-conductor", "nova-scheduler"}
 # The components that work for a stage that no flow follows, in the order in which they are asked
 WORKERS = {
     "auth": ["keystone", "ldap", "database", "memcached"],
     "image": ["glance-api", "ceph-rgw", "ceph-mon", "ceph-osd", "keystone", "memcached", "database"],
-    "network": ["neutron-server", "neutron-l3-agent", "rabbitmq", "keystone", "memcached", "database"],
+    "network": [
+        "neutron-server", "neutron-l3-agent", "ovn-nb-db", "ovn-sb-db", "ovn-northd", "rabbitmq", "keystone",
+        "memcached", "database",
+    ],
     "volume": [
         "cinder-api", "cinder-scheduler", "cinder-volume", "ceph-mon", "ceph-osd", "glance-api", "rabbitmq", "keystone",
         "memcached", "database",
     ],
     "boot": ["nova-api", "rabbitmq", "keystone", "memcached", "database"],
     "metadata": [
-        "neutron-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent", "rabbitmq", "memcached", "database",
+        "neutron-metadata-agent", "neutron-ovn-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent",
+        "ovn-controller", "ovn-sb-db", "rabbitmq", "memcached", "database",
     ],
 }  # fmt: skip
 # The components that carry a message of each kind
@@ -43,24 +55,27 @@ LEANS_ON = {
     "nova-scheduler": ["placement-api", "database", "rabbitmq"],
     "nova-compute": [
         "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server", "cinder-api",
-        "placement-api", "neutron-l2-agent", "ovsdb",
+        "placement-api", "neutron-l2-agent", "ovn-controller", "ovsdb",
     ],
     "placement-api": ["database", "keystone"],
     "glance-api": ["ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"],
-    "neutron-server": ["database", "rabbitmq", "keystone", "memcached"],
+    "neutron-server": ["database", "rabbitmq", "keystone", "memcached", "ovn-nb-db", "ovn-sb-db"],
     "neutron-dhcp-agent": ["dnsmasq", "rabbitmq", "neutron-server"],
     "neutron-l2-agent": ["ovsdb", "rabbitmq", "neutron-server"],
     "neutron-metadata-agent": ["nova-api-metadata", "neutron-server", "rabbitmq"],
+    "ovn-northd": ["ovn-nb-db", "ovn-sb-db"],
+    "ovn-controller": ["ovsdb", "ovn-sb-db", "ovn-northd"],
+    "neutron-ovn-metadata-agent": ["nova-api-metadata", "ovn-controller", "ovn-sb-db", "ovsdb"],
     "nova-api-metadata": ["database", "neutron-server", "nova-conductor", "memcached"],
     "cinder-api": ["cinder-volume", "database", "rabbitmq", "keystone", "memcached"],
     "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
     "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
     "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
-    "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent"],
+    "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent", "ovn-controller"],
 }  # fmt: skip
 # Names in flows that stand for other components, or for a process of one of them
 STANDS_FOR = {
-    "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent"],
+    "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent", "neutron-ovn-metadata-agent"],
     "client": [],
     "token-store": [],
 }
@@ -81,3 +96,8 @@ def writer_of(log):
 def is_beside(name):
     """Whether each instance has one of its own, by the name of a component or of its log."""
     return writer_of(name) in BESIDE
+
+
+def lacking_with(back_end):
+    """The components that a cloud with this back end of Neutron does not have; none if it is not known."""
+    return set().union(*(names for other, names in OF_BACK_END.items() if back_end and other != back_end))

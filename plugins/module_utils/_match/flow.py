@@ -33,7 +33,7 @@ TIERS = (0, 1, 2, 3)
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise"}
+STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise", "instead"}
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
 # These keys say how a flow is told and used; a flow that extends it does not inherit them.

@@ -12,7 +12,7 @@ import math
 from .._collect.sources import SOURCES
 from .._collect.sources.api import WHOLE_SECOND
 from .._normalise.events import of_run
-from .._normalise.places import host_of
+from .._normalise.places import back_end_of, host_of
 from .._record.clock import iso_of, now, seconds_of
 from .._record.ids import keys_of, server_of, stage_of
 from . import status
@@ -121,22 +121,8 @@ def facts_of(record):
         "volumes": bool(instance.get("volumes")) or stage_of(record, "volume")["status"] == "ok",
         "port": network.get("port"),
         "stores": (instance.get("image") or {}).get("stores"),
-        "dhcp": dhcp_of(instance.get("networks") or [], record.get("agents") or []),
+        "network": back_end_of(record),
     }
-
-
-def dhcp_of(networks, agents):
-    """The service that answers DHCP, ovn or agent; None if it is not known.
-
-    OVN has a port of its own in each network. A boot that failed has no networks any more; then it is known by the
-    agents that report to the cloud.
-    """
-    reporting = {agent["component"] for agent in agents}
-    if any(network.get("distributed") for network in networks):
-        return "ovn"
-    if any(network.get("dhcp_ports") for network in networks) or "neutron-dhcp-agent" in reporting:
-        return "agent"
-    return "ovn" if "ovn-controller" in reporting else None
 
 
 def as_record(flow, matcher):

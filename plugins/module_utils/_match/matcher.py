@@ -22,6 +22,8 @@ from .status import status_of
 TURNS = 4
 PARTS = ("observe", "cached", "absent")
 LOOPBACK = {"127.0.0.1", "::1"}
+# The facts of a cloud that say how it works are looked up with an administrator's access or for hosts to read.
+BY_ADMIN = 1
 
 
 def turn_of(rule, part):
@@ -114,6 +116,8 @@ class Matcher:
                 self.index[event["source"], event["service"]].append(event)
         clients = {service: clients_of(events) for (source, service), events in self.index.items() if source == "log"}
         self.proxied = {service for service, addresses in clients.items() if addresses and addresses <= LOOPBACK}
+        host = names.get("host")
+        self.beside = sorted({source["service"] for source in sources if source["host"] == host} & ALSO_ASK)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"], other_boots)
         # The web server of nova-api may have a log of its own: of each host, one of the two is enough.
         asked = [source for source in sources if source["service"] == "nova-api"]
@@ -130,7 +134,7 @@ class Matcher:
         self.used = set() if flow.get("exclusive") else None
         for turn in range(TURNS):
             for step, definition in zip(steps, flow["steps"]):
-                if step["status"] != "skipped":
+                if step["status"] == "unseen":
                     self.apply_rules(step, definition, turn, by_id)
                     choose_time(step)
         for step, definition in zip(steps, flow["steps"]):
@@ -141,7 +145,7 @@ class Matcher:
 
     def new_step(self, definition, flow):
         """A step before any rule was applied."""
-        applies = search(definition["when"], self.facts) if "when" in definition else True
+        status, reason, evidence = self.part_in_run(definition)
         meaning = (flow.get("phases") or {}).get(definition.get("phase")) or {}
         owed_by = definition.get("owed_by", definition["source"])
         return shapes.step(
@@ -155,9 +159,21 @@ class Matcher:
             numbers=definition.get("numbers") or {},
             became=definition.get("became"),
             today=definition.get("today"),
-            status="unseen" if applies else "skipped",
-            reason=None if applies else definition.get("unless") or f"it needs {definition['when']}",
+            status=status,
+            reason=reason,
+            evidence=evidence,
         )
+
+    def part_in_run(self, definition):
+        """(status, reason, evidence) of a step before any rule was applied: whether it is a part of this run at all."""
+        if "when" not in definition or search(definition["when"], self.facts):
+            return "unseen", None, []
+        instead = definition.get("instead")
+        if instead is None:
+            return "skipped", definition.get("unless") or f"it needs {definition['when']}", []
+        # The cloud itself has shown that it does this in another way.
+        shown = shapes.evidence("api", "network", instead, BY_ADMIN, proves="absent")
+        return "absent", instead, [shown]
 
     def apply_rules(self, step, definition, turn, steps):
         """Add the evidence of the rules that have this turn to a step."""
@@ -218,9 +234,7 @@ class Matcher:
             return "the addresses of the hosts are not known"
         if rule["service"] in self.proxied:
             return f"a proxy in front of {rule['service']} hides the address"
-        host = self.names.get("host")
-        beside = sorted({source["service"] for source in self.sources if source["host"] == host} & ALSO_ASK)
-        return f"{', '.join(beside)} and nova-compute have one address" if beside else None
+        return f"{', '.join(self.beside)} and nova-compute have one address" if self.beside else None
 
     def sources_of(self, rule):
         return [source for source in self.sources if source["service"] == rule["service"]]
@@ -430,7 +444,7 @@ def choose_time(step):
 
 def settle(step, definition, matcher):
     """Give a step its status by all its evidence, and the reason if it was not seen."""
-    if step["status"] == "skipped":
+    if step["status"] != "unseen":
         return
     step["status"], step["reason"] = status_of(step["evidence"])
     if step["status"] == "cached":

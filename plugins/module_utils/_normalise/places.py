@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds the host of an instance and of a network's DHCP, by the inventory's name."""
+"""Finds the host of an instance and of a network's DHCP, by the inventory's name, and what serves the networks."""
 
 from __future__ import annotations
 
@@ -45,3 +45,21 @@ def serves_dhcp(network, names):
         return None
     ids = {f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network['id']}" for name in names}
     return any(port in ids for port in network["dhcp_ports"])
+
+
+def back_end_of(record):
+    """The back end of Neutron, ovn or agents; None if it is not known.
+
+    OVN has a port of its own in each network. A boot that failed has no networks any more; then it is known by the
+    agents that report to the cloud, and by the services on the hosts. OVN may have DHCP agents, too, for bare metal.
+    """
+    networks = (record.get("instance") or {}).get("networks") or []
+    if any(network.get("distributed") for network in networks):
+        return "ovn"
+    if any(network.get("dhcp_ports") for network in networks):
+        return "agents"
+    services = [service for host in record["hosts"] for service in host["facts"].get("services") or []]
+    present = {entry["component"] for entry in [*(record.get("agents") or []), *services]}
+    if "neutron-l2-agent" in present:
+        return "agents"
+    return "ovn" if "ovn-controller" in present else None

@@ -30,6 +30,8 @@ def keys_of(record):
         "server": [server_of(record)],
         "port": ports,
         "tap": [f"tap{port[:11]}" for port in ports],
+        # The answers to DHCP name nothing else.
+        "mac": [port["mac"] for port in instance.get("ports", [])],
         "network": networks,
         "subnet": [subnet["id"] for network in instance.get("networks", []) for subnet in network["subnets"]],
         "router": routers,
@@ -48,7 +50,7 @@ def with_shared(keys, record):
     """The same keys, with the ids of things that other boots may use, too, under the kind `shared`."""
     own = {resource["id"] for stage in record["stages"] for resource in stage["resources"] if resource["made"]}
     # Nova makes the port of an instance for it alone.
-    own |= set().union(*(keys[kind] for kind in ("request", "asked", "server", "port", "tap")))
+    own |= set().union(*(keys[kind] for kind in ("request", "asked", "server", "port", "tap", "mac")))
     shared = set().union(*keys.values()) - own
     apart = {**{kind: ids & own for kind, ids in keys.items()}, "shared": shared}
     return {kind: sorted(ids) for kind, ids in apart.items() if ids}

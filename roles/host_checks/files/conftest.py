@@ -199,6 +199,15 @@ def not_applicable():
     return lambda reason: pytest.skip(f"not applicable here, because {reason}")
 
 
+@pytest.fixture
+def networks_of_ovn(instance, not_applicable):
+    """The instance's networks that OVN serves, by id. A check of them does not apply to a cloud without OVN."""
+    networks = {network["id"]: network for network in instance["networks"] if network["distributed"]}
+    if not networks:
+        not_applicable("the cloud's networks are not OVN's")
+    return networks
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "part(name): the part of the cloud that a host must have for this check")
 

@@ -659,14 +659,31 @@ def instance(api):
     return api["instance"]
 
 
+OVN = RECORDED / "ovn"
 FOLLOWED = RECORDED / "followed"
+
+
+@pytest.fixture
+def instance_in_ovn():
+    """An instance on a lab with OVN, of which controller1-ovn and compute2-ovn are recorded."""
+    return json.loads((OVN / "run.json").read_text())["instance"]
 
 
 @pytest.fixture
 def followed():
     """The record of a real run, and what was read in the logs of its hosts; most of its polls were taken out."""
-    record, logs = json.loads((FOLLOWED / "run.json").read_text()), {}
-    for line in map(json.loads, (FOLLOWED / "logs.jsonl").read_text().splitlines()):
+    return followed_in(FOLLOWED)
+
+
+@pytest.fixture
+def followed_in_ovn():
+    """The same of a run on a lab with OVN."""
+    return followed_in(OVN)
+
+
+def followed_in(folder):
+    record, logs = json.loads((folder / "run.json").read_text()), {}
+    for line in map(json.loads, (folder / "logs.jsonl").read_text().splitlines()):
         if "event" in line:
             logs[line["host"]]["events"].append(line["event"])
         else:

@@ -26,6 +26,8 @@ HOSTS = {
     "compute2": ("compute", ["compute"]),
     "network1": ("network", ["network"]),
     "storage1": ("ceph", ["ceph"]),
+    "controller1-ovn": ("ovn", ["ovn"]),
+    "compute2-ovn": ("compute", ["compute"]),
 }
 
 
@@ -68,7 +70,7 @@ def log_commands(followed, platform):
 
 
 @pytest.fixture
-def asked_of(replay, instance, platform):
+def asked_of(replay, instance, instance_in_ovn, platform):
     """Return a function that gives what a recorded host is asked as root."""
 
     def of(name):
@@ -77,7 +79,7 @@ def asked_of(replay, instance, platform):
         host.execute = lambda words, take: (
             asked.append(words[2:] if words[0] == "timeout" else words) or answer(words, take)
         )
-        host_facts.read(host, HOSTS[name][0], instance, platform())
+        host_facts.read(host, [HOSTS[name][0]], instance_in_ovn if "ovn" in name else instance, platform())
         assert host.unread == []
         return as_root(asked)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Facts of the hosts when they were read: libvirt, Open vSwitch, dnsmasq, the metadata proxy and Ceph."""
+"""Facts of the hosts when they were read: libvirt, Open vSwitch, OVN, dnsmasq, the metadata proxy and Ceph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def events(run, _reads):
         for port, dhcp in (facts.get("dhcp") or {}).items():
             events += from_dhcp(port, dhcp, then, about)
         for port, proxies in (facts.get("metadata") or {}).items():
-            events += from_proxies(port, proxies, about)
+            events += from_proxies(port, proxies, then, about)
+        for port, ovn in (facts.get("ovn") or {}).items():
+            events += from_ovn(port, ovn, then, about)
         events += from_ceph(facts.get("ceph"), keys, then, facts.get("zone_s") or 0, about)
     return events
 
@@ -105,15 +107,32 @@ def from_dhcp(port, dhcp, asked, about):
     return events
 
 
-def from_proxies(port, proxies, about):
-    return [
+def from_ovn(port, ovn, asked, about):
+    events, ovn = [], ovn or {}
+    for name, fact, text in (
+        ("logical", "northbound port", "the northbound database has the port"),
+        ("binding", "port binding", "the southbound database has the port"),
+    ):
+        if ovn.get(name):
+            events.append(event(asked, "ovn", "fact", text, keys={"port": [port]}, fact=fact, timeless=True, **about))
+    return events
+
+
+def from_proxies(port, proxies, asked, about):
+    keys = {"port": [port]}
+    running = [
+        event(asked, "metadata-proxy", "fact", "haproxy runs", keys=keys, fact="proxy", timeless=True, **about)
+        for proxy in proxies or []
+        if proxy["processes"]
+    ]
+    return running + [
         event(
             request["at"] - request.get("seconds", 0),
             "metadata-proxy",
             "http",
             f"GET {request['path']}: {request['status']}",
             until=request["at"],
-            keys={"port": [port]},
+            keys=keys,
             resolution_s=max(request["resolution_s"], 0.001),
             method="GET",
             path=request["path"],

@@ -95,9 +95,35 @@ def test_dhcp(gone, instance):
     assert not left, f"{' and '.join(left)} still have a line of {', '.join(port['mac'] for port in instance['ports'])}"
 
 
+@pytest.mark.part("ovn")
+@pytest.mark.usefixtures("networks_of_ovn")
+def test_ovn(gone):
+    """OVN's databases do not have its ports any more."""
+
+    def pick(here):
+        facts = here.fact("ovn", "OVN's").items()
+        return [port for port, ovn in facts if ovn and (ovn["logical"] or ovn["binding"])]
+
+    left = gone(pick)
+    assert not left, f"OVN still has the ports {', '.join(left)}"
+
+
 @pytest.mark.part("network")
-def test_proxy(gone, record, not_applicable):
+def test_proxy(gone, record, instance, not_applicable):
     """The metadata proxy of a network that is gone is gone too."""
+    if all(network["distributed"] for network in instance["networks"]):
+        not_applicable("OVN's metadata proxies are on the compute hosts")
+    assert_no_proxy(gone, record, not_applicable)
+
+
+@pytest.mark.part("compute")
+@pytest.mark.usefixtures("networks_of_ovn")
+def test_proxy_of_ovn(gone, record, not_applicable):
+    """OVN's metadata proxy of a network that is gone is gone too."""
+    assert_no_proxy(gone, record, not_applicable)
+
+
+def assert_no_proxy(gone, record, not_applicable):
     resources = [resource for stage in record["stages"] for resource in stage["resources"]]
     if not any(resource["kind"] == "network" and resource["made"] for resource in resources):
         not_applicable("the network was not made by this run, so it stays")

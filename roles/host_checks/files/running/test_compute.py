@@ -106,9 +106,12 @@ def test_taps(domain, home, instance, host):
         )
         assert not interface["error"], f"Open vSwitch on {home.name} says of {tap}: {interface['error']}"
         assert interface["bridge"] == "br-int", f"{tap} on {home.name} is on {interface['bridge']}, not on br-int"
-        # OVN keeps networks apart by its own datapaths.
-        wired = interface["by_ovn"] or interface["tag"] not in (None, 4095)
-        assert wired, f"{tap} on {home.name} has no VLAN: the agent has not wired it"
+        if network["distributed"]:
+            # OVN keeps networks apart by its own datapaths.
+            assert interface["by_ovn"], f"{tap} on {home.name} is not ovn-installed: ovn-controller has not wired it"
+        else:
+            wired = interface["by_ovn"] or interface["tag"] not in (None, 4095)
+            assert wired, f"{tap} on {home.name} has no VLAN: the agent has not wired it"
         if is_link:
             assert_up(interface["link"], tap, home, network["mtu"])
 
@@ -116,3 +119,19 @@ def test_taps(domain, home, instance, host):
 def assert_up(link, tap, home, mtu):
     assert link["up"], f"{tap} on {home.name} is down: ip link set {tap} up"
     assert link["mtu"] == mtu, f"{tap} on {home.name} has the MTU {link['mtu']}, the network {mtu}"
+
+
+def test_metadata_proxy(home, networks_of_ovn, instance):
+    """With OVN a metadata proxy of each network runs on this host, and has answered the instance's last request."""
+    facts = home.fact("metadata", "the processes of haproxy", "the log of the metadata proxy")
+    answers = []
+    for port in instance["ports"]:
+        for proxy in facts[port["id"]]:
+            if proxy["owner"] in networks_of_ovn:
+                assert proxy["processes"], f"{home.name} runs no metadata proxy for the network {proxy['owner']}"
+                answers += [(port, request) for request in proxy["requests"]]
+    assert answers, f"the metadata proxies on {home.name} have had no request of the instance"
+    port, last = max(answers, key=lambda answer: answer[1]["at"])
+    assert last["status"] == 200, (
+        f"the metadata proxy on {home.name} has answered {port['addresses'][0]} {last['status']} at last"
+    )

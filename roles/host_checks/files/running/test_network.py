@@ -110,7 +110,7 @@ def assert_options(subnet, options, here):
 def test_metadata_proxy(here, readings, instance, not_applicable):
     """A metadata proxy of the network or its router runs, and has answered the instance's last request."""
     if all(network["distributed"] for network in instance["networks"]):
-        not_applicable("OVN has agents of its own for metadata, on the compute hosts")
+        not_applicable("OVN's metadata proxies are on the compute hosts")
     here.fact("metadata", "the processes of haproxy")
     proxies = [(reading, proxy) for reading in readings for proxy in proxies_of(reading)]
     running = [(reading, proxy) for reading, proxy in proxies if proxy["processes"]]

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible.plugins.filter.core import FilterModule
 from ansible_collections.stackproof.lab.plugins.action.files import tree_files
-from ansible_collections.stackproof.lab.plugins.filter.lab import carried, service_user, units
+from ansible_collections.stackproof.lab.plugins.filter.lab import carried, of_network, service_user, units
 from tree import LAB
 
 ROLE = LAB / "roles/lab"
@@ -38,9 +38,12 @@ TOPOLOGIES = {
     "devstack-ceph": "devstack",
     "devstack-ovs": "devstack",
 }
+# A lab has one of them, and a devstack has none of ours.
+NETWORKS = {"2025.1": ["ovs", "ovn"], "devstack": [""]}
 HOSTS = [
-    pytest.param(release, host["groups"], id=f"{topology}-{name}")
+    pytest.param(release, network, host["groups"], id="-".join(filter(None, (topology, network, name))))
     for topology, release in TOPOLOGIES.items()
+    for network in NETWORKS[release]
     for name, host in load(f"topologies/{topology}.yml")["lab_hosts"].items()
 ]
 SECRETS = {name for kind in ("passwords", "uuids", "ceph_keys") for name in NAMES[f"lab_secret_{kind}"]}
@@ -51,16 +54,17 @@ def files_of(name):
 
 
 def components_of(release):
+    """All components, those of each network too."""
     return {**RELEASES[release]["lab_ceph_components"], **RELEASES[release]["lab_release_components"]}
 
 
 def groups_of(release):
     """The inventory groups of all topologies of a release."""
-    return {group for param in HOSTS for group in param.values[1] if param.values[0] == release}
+    return {group for param in HOSTS for group in param.values[2] if param.values[0] == release}
 
 
-def steps_of(release, groups):
-    return carried(components_of(release), groups)["steps"]
+def steps_of(release, network, groups):
+    return carried(of_network(components_of(release), network), groups)["steps"]
 
 
 def all_steps(release):
@@ -79,11 +83,19 @@ def test_components_with_a_group_have_files_and_files_have_a_component():
     assert {name for name in trees if files_of(name)} == trees
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_components_are_in_known_groups(release):
+@pytest.mark.parametrize(("network", "other"), [("ovs", "ovn"), ("ovn", "ovs")])
+def test_a_lab_has_the_components_of_its_network_alone(network, other):
+    components = components_of("2025.1")
+    of_other = {name for name, component in components.items() if component.get("network") == other}
+    assert of_other
+    assert of_network(components, network).keys() == components.keys() - of_other
+
+
+# The files for users of Ceph are for the lab's controller, too, which a devstack does not have.
+@pytest.mark.parametrize(("release", "unused"), [("2025.1", set()), ("devstack", {"controller"})])
+def test_components_are_in_known_groups(release, unused):
     used = {group for component in components_of(release).values() for group in component["groups"]}
-    # The files for users of Ceph are for the lab's controller, too.
-    assert used - {"all", "controller"} == groups_of(release) - {"controller"}
+    assert used == groups_of(release) | {"all"} | unused
 
 
 @pytest.mark.parametrize(("release", "least"), [("2025.1", 20), ("devstack", 5)])
@@ -95,17 +107,15 @@ def test_step_names_are_unique(release, least):
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_steps_wait_for_steps_that_a_host_of_theirs_has(release):
-    hosts = [
-        steps_of(release, groups) for of_release, groups in (param.values for param in HOSTS) if of_release == release
-    ]
+    hosts = [steps_of(*param.values) for param in HOSTS if param.values[0] == release]
     waits = {(step["name"], other) for steps in hosts for step in steps for other in step.get("after", [])}
     together = {(step["name"], other["name"]) for steps in hosts for step in steps for other in steps}
     assert waits - together == set()
 
 
-@pytest.mark.parametrize(("release", "groups"), HOSTS)
-def test_steps_do_not_wait_in_circles(release, groups):
-    waiting = steps_of(release, groups)
+@pytest.mark.parametrize(("release", "network", "groups"), HOSTS)
+def test_steps_do_not_wait_in_circles(release, network, groups):
+    waiting = steps_of(release, network, groups)
     while waiting:
         names = {step["name"] for step in waiting}
         ready = [step for step in waiting if not names & set(step.get("after", []))]

@@ -144,10 +144,10 @@ def test_names_of_a_host(replay, full, names):
         ("packages", ["web"], []),
         ("packages", ["web", "compute"], ["compute"]),
         ("packages", ["storage", "network"], ["network", "ceph"]),
-        ("packages", ["controller"], ["control", "queue"]),
+        ("packages", ["controller"], ["control", "ovn", "queue"]),
         ("packages", ["rabbitmq"], ["queue"]),
-        ("devstack", ["controller"], ["control", "network", "ceph", "queue"]),
-        ("devstack", ["devstack"], ["control", "compute", "network", "ceph", "queue"]),
+        ("devstack", ["controller"], ["control", "network", "ovn", "ceph", "queue"]),
+        ("devstack", ["devstack"], ["control", "compute", "network", "ovn", "ceph", "queue"]),
         ("kolla", ["nova-compute", "mons"], ["compute", "ceph"]),
     ],
 )

@@ -175,7 +175,10 @@ def errors(*logged):
         (error("rbd.ImageNotFound"), [("nova-compute", "h1", 1), ("ceph-mon", None, 4)]),
         (
             error("nova.exception.PortBindingFailed"),
-            [("nova-compute", "h1", 1), ("neutron-l2-agent", "h1", 3), ("neutron-server", None, 3)],
+            [
+                ("nova-compute", "h1", 1), ("neutron-l2-agent", "h1", 3), ("ovn-controller", "h1", 3),
+                ("neutron-server", None, 3),
+            ],
         ),
         (error("oslo_db.exception.DBConnectionError"), [("nova-compute", "h1", 1), ("database", None, 4)]),
         # A component that waited in vain has broken nothing.
@@ -234,7 +237,7 @@ def guest(**more):
         ({"stage": "metadata", "details": {}}, []),
         (guest(lines=0), ["vm-instance"]),
         (guest(), []),
-        (guest(steps=[{"step": "dhcp_start"}]), ["data network", "dnsmasq"]),
+        (guest(steps=[{"step": "dhcp_start"}]), ["data network", "dnsmasq", "ovn-controller"]),
         (guest(steps=[{"step": "dhcp_start"}, {"step": "lease"}]), []),
     ],
 )
@@ -255,8 +258,8 @@ def test_an_answer_to_the_guest_says_who_refused_it():
 def test_what_the_proxy_answered_says_the_same():
     requests = [{"status": 200}, {"status": 404}, {"status": 404}, {"status": 418}]
     record = {"hosts": [{**host(), "facts": {"metadata": {"port": [{"requests": requests}, {"requests": None}]}}}]}
-    (pointer,) = pointed_by(pointers.metadata, record, {"stage": "metadata", "details": {}})
-    assert (pointer[0], pointer[2]) == ("neutron-metadata-agent", 4)
+    pointed = pointed_by(pointers.metadata, record, {"stage": "metadata", "details": {}})
+    assert [(pointer[0], pointer[2]) for pointer in pointed] == [(agent, 4) for agent in pointers.METADATA_AGENTS]
 
 
 @pytest.mark.parametrize("kind", ["nova.exception.MaxRetriesExceeded", "nova.exception.BuildAbortException"])
@@ -273,10 +276,13 @@ def test_who_is_refused_has_itself_to_blame():
     [
         # dnsmasq runs, knows the guest, and heard nothing: the requests are lost on their way.
         ({"processes": [1], "hosts": [{"mac": "m"}], "log": []}, ["data network"]),
-        ({"processes": [1], "hosts": [{"mac": "m"}], "log": [{"at": 1}]}, ["data network", "dnsmasq"]),
-        ({"processes": [1], "hosts": [], "log": []}, ["data network", "dnsmasq"]),
-        ({"processes": [], "hosts": None, "log": None}, ["data network", "dnsmasq"]),
-        ({"processes": None, "hosts": None, "log": None}, ["data network", "dnsmasq"]),
+        (
+            {"processes": [1], "hosts": [{"mac": "m"}], "log": [{"at": 1}]},
+            ["data network", "dnsmasq", "ovn-controller"],
+        ),
+        ({"processes": [1], "hosts": [], "log": []}, ["data network", "dnsmasq", "ovn-controller"]),
+        ({"processes": [], "hosts": None, "log": None}, ["data network", "dnsmasq", "ovn-controller"]),
+        ({"processes": None, "hosts": None, "log": None}, ["data network", "dnsmasq", "ovn-controller"]),
     ],
 )
 def test_a_guest_that_got_no_lease(dnsmasq, pointed):

@@ -47,6 +47,20 @@ def test_a_stage_that_nobody_knows_has_none():
     assert made(stage="dance").ranked() == []
 
 
+@pytest.mark.parametrize(
+    ("reporting", "lacking", "present"),
+    [
+        ("neutron-l2-agent", "ovn-controller", "neutron-metadata-agent"),
+        ("ovn-controller", "neutron-metadata-agent", "ovn-controller"),
+    ],
+)
+def test_a_component_that_this_cloud_does_not_have_is_no_suspect(reporting, lacking, present):
+    names = weights(made(stage="metadata", agents=[{"component": reporting}]))
+    assert lacking not in names
+    assert present in names
+    assert {lacking, present} <= weights(made(stage="metadata")).keys()
+
+
 def test_who_owed_the_first_step_comes_before_who_was_to_take_it():
     first = step("1", "nova-compute", "billing", "unseen")
     weighed = weights(made([[first]], [first]))

@@ -125,7 +125,7 @@ def checked(passed):
     """Return a function that gives the run's record the checks of its hosts."""
 
     def have(**hosts):
-        passed["hosts"] = [{"host": name, "checks": checks} for name, checks in hosts.items()]
+        passed["hosts"] = [shapes.host(name, checks=checks) for name, checks in hosts.items()]
         return passed
 
     return have
@@ -182,6 +182,15 @@ def test_a_pass_says_that_the_hosts_agree_and_what_could_not_be_read(checked):
     )
     assert verdict["result"] == "pass"
     assert verdict["reason"].endswith(" The hosts agree, by 1 checks. But 2 could not be made: a: sudo refuses.")
+
+
+def test_a_pass_names_the_hosts_that_could_not_be_read(checked):
+    record = checked(a=[check("ok")], b=[], c=[])
+    for host, reason in zip(record["hosts"][1:], ("there is no route to it.", None)):
+        host.update(status="unreachable", reason=reason)
+    verdict = verdict_module.judge(record)
+    assert verdict["result"] == "pass"
+    assert verdict["reason"].endswith(" by 1 checks. But b, c could not be read: there is no route to it.")
 
 
 def test_a_pass_without_hosts_says_nothing_of_them(checked):

@@ -78,3 +78,31 @@ def test_a_host_that_placement_holds_for_the_instance_is_its_host():
 
 def test_a_plain_user_knows_the_host_by_its_hash(instance):
     assert places.host_of({"hosts": [host("compute1"), THERE], "instance": instance}) == "compute2"
+
+
+def network(distributed=False, dhcp_ports=()):
+    return {"distributed": distributed, "dhcp_ports": list(dhcp_ports)}
+
+
+@pytest.mark.parametrize(
+    ("networks", "agents", "services", "back_end"),
+    [
+        ([], [], [], None),
+        ([network()], [], [], None),
+        ([network(distributed=True)], ["neutron-l2-agent"], [], "ovn"),
+        ([network(dhcp_ports=["dhcp1"])], [], [], "agents"),
+        # A boot that failed has no networks any more.
+        ([], ["neutron-dhcp-agent", "neutron-l2-agent"], [], "agents"),
+        ([], ["ovn-controller", "neutron-ovn-metadata-agent"], [], "ovn"),
+        ([], [], ["ovn-controller"], "ovn"),
+        # OVN may have DHCP agents for bare metal.
+        ([], ["neutron-dhcp-agent", "ovn-controller"], [], "ovn"),
+    ],
+)
+def test_the_back_end_is_known_by_the_networks_or_by_the_agents(networks, agents, services, back_end):
+    record = {
+        "instance": {"networks": networks},
+        "agents": [{"component": name} for name in agents],
+        "hosts": [host("compute1", services=[{"component": name} for name in services])],
+    }
+    assert places.back_end_of(record) == back_end

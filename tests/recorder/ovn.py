@@ -1,0 +1,56 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run on a lab with OVN, what the logs of its hosts have of it, and what two of them print about its instance.
+
+Its ids and times are those of the run: the tests take them from the recording.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from lab_under_test import GROUPS
+from runs_under_test import play
+from tree import ROOT
+
+from recorder.followed import ADMIN, HOST, logs_of
+from recorder.making import WHOLE, lab_host, lines, pretty
+from recorder.thinning import as_the_run_read, before_it_was_followed, fewer_messages, fewer_polls, rows
+
+PLATFORM = yaml.safe_load((ROOT / "roles/evidence/vars/platforms/packages.yml").read_text())
+
+
+def ovn(making):
+    making.forget_tokens()
+    with making.only_on(HOST):
+        outcome = making.run("ovn", *WHOLE, **ADMIN, floating_ip=True, tcp_port=80, keep="always")
+    try:
+        record = outcome.record
+        masked = making.rewriting(record, record)
+        making.write("ovn/run.json", pretty(masked(before_it_was_followed(fewer_polls(record)))))
+        logs = fewer_messages(as_the_run_read(record, logs_of(making, outcome.directory)))
+        making.write("ovn/logs.jsonl", lines(masked(rows(logs)), sort_keys=True, separators=(",", ":")))
+        for host, part in ((GROUPS["controller"][0], "ovn"), (HOST, "compute")):
+            making.write(f"hosts/{host}-ovn.jsonl", lines(masked(answers_of(host, part, record["instance"]))))
+    finally:
+        status, output = play("cleanup", cloud="lab", run_dir=outcome.directory)
+        assert status == 0, output
+
+
+def answers_of(name, part, instance):
+    """Each command that a host with this part of the cloud is asked about the instance, with its answer."""
+    answers, host = [], lab_host(name)
+
+    def execute(words, _take):
+        done = host.run(shlex.join(["env", "LC_ALL=C", *words]))
+        # The time that a command may take is no part of a recording.
+        asked = words[2:] if words[0] == "timeout" else words
+        answers.append({"words": asked, "status": done.rc, "out": done.stdout, "errors": done.stderr})
+        return done.rc, done.stdout, done.stderr
+
+    host_facts.read(Host(execute), [part], instance, PLATFORM["stackproof_platform_profile"])
+    return answers
