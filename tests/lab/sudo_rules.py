@@ -69,9 +69,10 @@ DANGEROUS = [
     "journalctl --vacuum-time=1s",
     "journalctl --quiet --field=SYSLOG_IDENTIFIER",
     "journalctl --no-pager --quiet --field=MESSAGE",
-    "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=sshd --since=@1",
-    "journalctl --output=json --no-pager --quiet --output-fields=MESSAGE --identifier=dnsmasq-dhcp --since=@1 "
-    "--file=/x",
+    "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
+    "SYSLOG_IDENTIFIER=sshd",
+    "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
+    "SYSLOG_IDENTIFIER=dnsmasq-dhcp --file=/x",
     "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "
     "--until=@2 SYSLOG_IDENTIFIER=slapd + SYSLOG_IDENTIFIER=sudo",
     "journalctl --output=export --no-pager --quiet --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_SYSTEMD_UNIT --since=@1 "

@@ -17,7 +17,8 @@ import struct
 MOST = 20000
 # A message may be megabytes long, and what is read of it begins before this.
 LONGEST = 65536
-FIELDS = ("MESSAGE", "SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT")
+IDENTIFIER = "SYSLOG_IDENTIFIER"
+FIELDS = ("MESSAGE", IDENTIFIER, "_SYSTEMD_UNIT")
 COMMAND = ("journalctl", "--output=export", "--no-pager", "--quiet", f"--output-fields={','.join(FIELDS)}")
 
 
@@ -26,14 +27,17 @@ def read(host, names, texts, since, until):
 
     names: units, which end in .service, and identifiers. The times are in seconds since the epoch.
     """
-    fields = {name: "_SYSTEMD_UNIT" if name.endswith(".service") else "SYSLOG_IDENTIFIER" for name in names}
+    fields = {name: "_SYSTEMD_UNIT" if name.endswith(".service") else IDENTIFIER for name in names}
     # A service that never wrote to this journal is not on this host, and its silence proves nothing.
     writers = {(field, value) for field in set(fields.values()) for value in values_of(host, field)}
     fields = {name: field for name, field in fields.items() if (field, name) in writers}
-    if not fields:
-        return {}
+    return entries_of(host, fields, texts, since, until) if fields else {}
+
+
+def entries_of(host, fields, texts, since, until=None):
+    """Name to (time, message) of the entries that have one of the texts. fields: name to the field that holds it."""
     either = " + ".join(f"{field}={name}" for name, field in sorted(fields.items())).split(" ")
-    times = [f"--since=@{since:.0f}", f"--until=@{until + 1:.0f}"]
+    times = [f"--since=@{since:.0f}", *([f"--until=@{until + 1:.0f}"] if until else [])]
     return host.ask(None, *COMMAND, *times, *either, take=Sieve(fields, texts))
 
 

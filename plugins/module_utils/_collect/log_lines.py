@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 
-from . import log_formats
+from . import journal, log_formats
 from .host import UnreadError
 
 
@@ -21,7 +20,7 @@ def read(host, part, sources, word, since):
     """
     lines, failures = [], []
     for identifier in sources.get("journals") or []:
-        lines += journal(host, identifier, word, since)
+        lines += lines_of_journal(host, identifier, word, since)
     zone = None
     for path in sources.get("files") or []:
         try:
@@ -44,22 +43,9 @@ def read(host, part, sources, word, since):
     return sorted((line for line in lines if line["at"] >= since - line["resolution_s"]), key=lambda line: line["at"])
 
 
-def journal(host, identifier, word, since):
-    options = ["--output=json", "--no-pager", "--quiet", "--output-fields=MESSAGE"]
-    output = host.ask(None, "journalctl", *options, f"--identifier={identifier}", f"--since=@{since:.0f}")
-    entries = map(json.loads, output.splitlines())
-    lines = [{"at": time_of(entry), "resolution_s": 1e-6, "text": text_of(entry)} for entry in entries]
-    return [line for line in lines if word in line["text"]]
-
-
-def time_of(entry):
-    return int(entry["__REALTIME_TIMESTAMP"]) / 1e6
-
-
-def text_of(entry):
-    """The message of a journal's entry, which is a list of bytes if it is not UTF-8."""
-    message = entry.get("MESSAGE") or ""
-    return message if isinstance(message, str) else bytes(message).decode("utf-8", "replace")
+def lines_of_journal(host, identifier, word, since):
+    entries = journal.entries_of(host, {identifier: journal.IDENTIFIER}, [word], since)[identifier]
+    return [{"at": at, "resolution_s": 1e-6, "text": text} for at, text in entries]
 
 
 def zone_of(host):

@@ -18,6 +18,7 @@ import copy
 import fnmatch
 import gc
 import hashlib
+import io
 import json
 import os
 import re
@@ -624,7 +625,11 @@ class Replay:
         self.answers = {**(EVERYWHERE if name else {}), **answers}
         self.name, self.instead, self.asked = name, instead or {}, []
 
-    def __call__(self, words, _take=None):
+    def __call__(self, words, take=None):
+        status, out, errors = self.answer(words)
+        return status, take(io.BytesIO(out.encode())) if take else out, errors
+
+    def answer(self, words):
         # The recordings have the commands without the limit of their time.
         words = words[2:] if words[0] == "timeout" else words
         self.asked.append(" ".join(words))

@@ -84,8 +84,8 @@ def test_each_owner_has_its_own_process_and_journal(replay):
         {"owner": "a", "processes": [5], "requests": []},
         {"owner": "b", "processes": [], "requests": []},
     ]
-    journals = [words.split()[-2] for words in host.execute.asked if "journalctl" in words]
-    assert journals == ["--identifier=haproxy-metadata-proxy-a", "--identifier=haproxy-metadata-proxy-b"]
+    journals = [words.split()[-1] for words in host.execute.asked if "journalctl" in words]
+    assert journals == ["SYSLOG_IDENTIFIER=haproxy-metadata-proxy-a", "SYSLOG_IDENTIFIER=haproxy-metadata-proxy-b"]
 
 
 def test_the_owner_is_put_into_names_of_journals_and_files():
