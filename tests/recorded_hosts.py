@@ -10,6 +10,8 @@ from datetime import datetime, timezone
 
 from tree import RECORDED
 
+# Of each host: what systemd shows of each service, the states of processes, and for how long the host runs.
+UNITS = {line["host"]: line for line in map(json.loads, (RECORDED / "hosts/units.jsonl").read_text().splitlines())}
 SERVER = json.loads((RECORDED / "cloud/instance.json").read_text())["instance"]["server"]
 
 
@@ -17,6 +19,12 @@ def printed(host, words):
     """What a recorded host printed for the first command that has these words in it."""
     lines = map(json.loads, (RECORDED / f"hosts/{host}.jsonl").read_text().splitlines())
     return next(line["out"] for line in lines if words in " ".join(line["words"]))
+
+
+def journal_of(host, words):
+    """The entries of a journal that a recorded host printed, as names and values."""
+    blocks = printed(host, words).strip().split("\n\n")
+    return [dict(line.split("=", 1) for line in block.splitlines()) for block in blocks]
 
 
 def second(text):

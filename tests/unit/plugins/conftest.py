@@ -45,6 +45,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud import
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from recorded_hosts import UNITS
 from tree import RECORDED
 
 
@@ -584,8 +585,6 @@ EVERYWHERE = {
     ("date", "+%z"): (0, "+0000\n", ""),
     ("hostname", "--all-ip-addresses"): (0, "10.71.16.9 \n", ""),
 }
-# What systemd said of the services of each host, a unit at a time, and the states of their processes
-UNITS = {line["host"]: line for line in map(json.loads, (RECORDED / "hosts/units.jsonl").read_text().splitlines())}
 
 
 def said_of_units(name, words):

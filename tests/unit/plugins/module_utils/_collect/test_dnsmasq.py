@@ -16,10 +16,11 @@ SOURCES = {"journals": ["dnsmasq-dhcp"], "files": ["/var/log/neutron/dnsmasq.log
 ROUTES = "169.254.169.254/32,192.168.222.2,0.0.0.0/0,192.168.222.1"
 TALK = [("DISCOVER", None), ("OFFER", ADDRESS), ("REQUEST", ADDRESS), ("ACK", ADDRESS)]
 LEASE = printed("network1", "/leases").split()
+PROCESS = int(printed("network1", f"/{NETWORK}/").split()[0])
 LINES = printed("network1", "/var/log/neutron/dnsmasq.log").splitlines()
 FOUND = {
     "directory": f"/var/lib/neutron/dhcp/{NETWORK}",
-    "processes": [{"pid": 17698, "options": ["--dhcp-option-force=option:mtu,1500"]}],
+    "processes": [{"pid": PROCESS, "options": ["--dhcp-option-force=option:mtu,1500"]}],
     "hosts": [{"mac": MAC, "address": ADDRESS}],
     "options": [
         f"{SUBNET},option:classless-static-route,{ROUTES}",

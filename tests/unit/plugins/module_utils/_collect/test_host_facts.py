@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from recorded_hosts import printed
 
 SERVER, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, VOLUME = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
@@ -59,7 +60,8 @@ def test_a_recorded_network_host(read):
     assert facts["dhcp"][PORT]["directory"] == f"/var/lib/neutron/dhcp/{NETWORK}"
     assert [message["kind"] for message in facts["dhcp"][PORT]["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
     (proxy,) = facts["metadata"][PORT]
-    assert (proxy["owner"], proxy["processes"], len(proxy["requests"])) == (NETWORK, [17605], 3)
+    process = int(printed("network1", f"/{NETWORK}.conf").split()[0])
+    assert (proxy["owner"], proxy["processes"], len(proxy["requests"])) == (NETWORK, [process], 3)
 
 
 def test_a_recorded_storage_host(read):

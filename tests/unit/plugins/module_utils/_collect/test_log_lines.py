@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_lines
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import UnreadError
-from recorded_hosts import printed, second
+from recorded_hosts import journal_of, printed, second
 
 MAC = "fa:16:3e:2d:9a:e3"
 LOG = "/var/log/neutron/dnsmasq.log"
@@ -55,8 +55,7 @@ def test_recorded_lines_of_a_file(replay):
 def test_recorded_lines_of_a_journal(replay):
     owner = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
     sources = {"journals": [f"haproxy-metadata-proxy-{owner}"]}
-    second_of_three = printed("network1", sources["journals"][0]).split("\n\n")[1]
-    fields = dict(line.split("=", 1) for line in second_of_three.splitlines())
+    fields = journal_of("network1", sources["journals"][0])[1]
     word, _space, rest = fields["MESSAGE"].partition(" ")
     assert word.startswith("192.168.222.230:")
     (line,) = log_lines.read(replay("network1"), "metadata", sources, word, 1795258881.0)

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import metadata_proxy
-from recorded_hosts import printed
+from recorded_hosts import journal_of, printed
 
 NETWORK, ADDRESS, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "192.168.222.230", 1795258881.0
-JOURNAL = [json.loads(line) for line in printed("network1", "haproxy-metadata-proxy").splitlines()]
+PROCESS = int(printed("network1", f"/{NETWORK}.conf").split()[0])
+JOURNAL = journal_of("network1", "haproxy-metadata-proxy")
 REQUESTS = [
     {
         "at": int(entry["__REALTIME_TIMESTAMP"]) / 1e6,
@@ -33,7 +33,7 @@ def line(text):
 def test_recorded_requests_are_read_wholly(replay):
     host = replay("network1")
     assert metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE) == {
-        "proxies": [{"owner": NETWORK, "processes": [17605], "requests": REQUESTS}]
+        "proxies": [{"owner": NETWORK, "processes": [PROCESS], "requests": REQUESTS}]
     }
     assert host.unread == []
 
