@@ -13,7 +13,7 @@ options:
   prefixes:
     description:
       - Words to put before the commands of a part of the cloud that lies in a container.
-      - The parts are C(libvirt), C(ceph), C(dhcp), C(metadata) and C(ovs).
+      - The parts are C(libvirt), C(ceph), C(dhcp), C(metadata), C(ovs), C(ovn_nb) and C(ovn_sb).
         With kolla C(libvirt) may have C([docker, exec, nova_libvirt]).
     type: dict
     default: {}

@@ -12,8 +12,9 @@ version_added: 0.1.0
 description:
   - Reads, once each, the parts of the cloud that are on this host by the inventory's groups.
   - The facts of each part are described with the modules M(stackproof.provision.domain_info),
-    M(stackproof.provision.ovs_port_info), M(stackproof.provision.dhcp_lease_info),
-    M(stackproof.provision.metadata_proxy_info), M(stackproof.provision.rbd_info) and M(stackproof.provision.log_info).
+    M(stackproof.provision.ovs_port_info), M(stackproof.provision.ovn_port_info),
+    M(stackproof.provision.dhcp_lease_info), M(stackproof.provision.metadata_proxy_info),
+    M(stackproof.provision.rbd_info) and M(stackproof.provision.log_info).
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   instance:

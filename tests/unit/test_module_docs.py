@@ -22,7 +22,15 @@ STAGES = {
     "boot": "Fifth",
     "metadata": "Sixth",
 }
-HOST_TRUTHS = ("domain_info", "ovs_port_info", "dhcp_lease_info", "metadata_proxy_info", "log_info", "rbd_info")
+HOST_TRUTHS = (
+    "domain_info",
+    "ovs_port_info",
+    "ovn_port_info",
+    "dhcp_lease_info",
+    "metadata_proxy_info",
+    "log_info",
+    "rbd_info",
+)
 ENDS = ("run", "cleanup", "report", "preflight", "sweep", "host_checks", "diagnosis", "instance")
 # A compute host that is left out, the lines of a sweep's end, and the errors of two stages were not recorded.
 WITHOUT_SAMPLE = {("preflight", "left_out"), ("sweep", "summary"), ("image", "error"), ("network", "error")}

@@ -16,7 +16,15 @@ README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 FLOWS = (ROOT / "docs/flows.md").read_text()
 ASK = (ROOT / "docs/ask-a-host.md").read_text()
-ASKED = ("domain_info", "ovs_port_info", "rbd_info", "dhcp_lease_info", "metadata_proxy_info", "log_info")
+ASKED = (
+    "domain_info",
+    "ovs_port_info",
+    "ovn_port_info",
+    "rbd_info",
+    "dhcp_lease_info",
+    "metadata_proxy_info",
+    "log_info",
+)
 
 
 def block_of(module, name):

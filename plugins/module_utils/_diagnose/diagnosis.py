@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._collect.sources.log import account
 from .._judge import verdict
 from .._match.components import is_beside
-from .._match.follow import as_record, errors_of
+from .._match.follow import as_records, errors_of
 from .._match.matcher import Matcher
 from .._match.rivals import TOOK
 from .._normalise.events import of_run
@@ -68,7 +68,7 @@ def follow(bundle, flows):
         # A boot that was built lacks nothing, and without its request not all its lines are found.
         complete=took(events) is None and bool(bundle["keys"].get("request")),
     )
-    return [as_record(flow, matcher) for flow in flows], events
+    return as_records(flows, matcher), events
 
 
 def levels_of(bundle, events):

@@ -37,7 +37,7 @@ STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise", 
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
 # These keys say how a flow is told and used; a flow that extends it does not inherit them.
-TELLING = {"judged": False, "told_as": None, "parts": []}
+TELLING = {"judged": False, "told_as": None, "told_when": None, "parts": []}
 RULE_KEYS = {
     "source",
     "service",
@@ -146,6 +146,8 @@ def check_telling(path, flow, ids):
     """How the flow is told: its phases and parts, and whether runs are judged by it."""
     if flow.get("told_as") not in (None, "guide", "story"):
         raise FlowError(path, f"it is told_as {flow['told_as']}, which is neither guide nor story")
+    if flow.get("told_when"):
+        check_expression(path, "told_when", flow["told_when"])
     phases = flow.get("phases") or {}
     if not isinstance(phases, dict) or not all(isinstance(meaning, dict) for meaning in phases.values()):
         raise FlowError(path, "phases is not a dictionary of dictionaries")
@@ -161,9 +163,12 @@ def check_telling(path, flow, ids):
             raise FlowError(path, f"the part {part['name']} names {', '.join(sorted(unknown))}, which are not steps")
 
 
-def telling(flow):
-    """How a flow is told, as a run's record has it."""
+def telling(flow, facts=None):
+    """How a flow is told, as a run's record has it: that which is told on a condition is so by the facts of a run."""
     keys = {name: flow.get(name) or default for name, default in TELLING.items()}
+    condition = keys.pop("told_when")
+    if condition and not search(condition, facts or {}):
+        keys["told_as"] = None
     return {**keys, "parts": [part_of(part) for part in keys["parts"]]}
 
 

@@ -53,7 +53,7 @@ def follow(record, flows, reads):
     began = seconds_of(record["started"])
     ended = max([began, *(event["until"] or event["at"] for event in events if event["source"] in ("api", "host"))])
     matcher = Matcher(events, names_of(record), facts_of(record), sources, began, ended, boots_of(record))
-    return [as_record(flow, matcher) for flow in flows], events
+    return as_records(flows, matcher), events
 
 
 def boots_of(record):
@@ -125,6 +125,20 @@ def facts_of(record):
     }
 
 
+def as_records(flows, matcher):
+    """The flows as run.json has them. One that is told on a condition, which holds, stands before its like."""
+    records = [as_record(flow, matcher) for flow in flows]
+    for flow, record in zip(flows, tuple(records)):
+        if not (flow.get("told_when") and record["told_as"]):
+            continue
+        place = next(place for place, other in enumerate(records) if other["told_as"] == record["told_as"])
+        if records[place] is not record:
+            records[place]["told_as"] = None
+            records.remove(record)
+            records.insert(place, record)
+    return records
+
+
 def as_record(flow, matcher):
     """A flow as run.json has it, with what became of its steps."""
     steps = matcher.match(flow)
@@ -136,7 +150,7 @@ def as_record(flow, matcher):
         "name": flow["name"],
         "title": flow["title"],
         "lifelines": flow["lifelines"],
-        **telling(flow),
+        **telling(flow, matcher.facts),
         "steps": steps,
         "coverage": coverage,
         "rivals": matcher.rivalry,

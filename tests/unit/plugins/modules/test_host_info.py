@@ -9,11 +9,15 @@ import importlib
 import json
 
 import pytest
+import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
 from recorded_hosts import printed
 
 UUID, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
 NETWORK, MAC, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "fa:16:3e:2d:9a:e3", 1795258881
+
+
+MODULES = "ansible_collections.stackproof.provision.plugins.modules"
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def on(call, replay, monkeypatch, warned):
         host = replay(name, instead)
 
         monkeypatch.setattr(host_module, "execute", host.execute)
-        imported = importlib.import_module(f"ansible_collections.stackproof.provision.plugins.modules.{module}")
+        imported = importlib.import_module(f"{MODULES}.{module}")
         result = call(imported, check=True, **options)
         assert (result.get("failed"), result["changed"]) == (None, False)
         return {**result, "warned": warned}
@@ -41,6 +45,23 @@ def test_the_domain(on):
 def test_the_port_in_open_vswitch(on):
     (row,) = json.loads(printed("compute2", "find Port"))["data"]
     assert [on("compute2", "ovs_port_info", port=PORT)["interface"]["tag"]] == row
+
+
+def test_the_port_in_ovn(on, instance_in_ovn):
+    (port,), (network,) = instance_in_ovn["ports"], instance_in_ovn["networks"]
+    options = {"port": port["id"], **{name: port[name] for name in ("addresses", "subnets")}}
+    result = on("controller1-ovn", "ovn_port_info", routers=network["routers"], **options)
+    sample = yaml.safe_load(importlib.import_module(f"{MODULES}.ovn_port_info").RETURN)["port"]["sample"]
+    assert (result["port"], result["unread"], result["warned"]) == (sample, [], [])
+
+
+def test_a_port_in_ovn_by_its_id_alone(on, instance_in_ovn):
+    result = on("controller1-ovn", "ovn_port_info", port=instance_in_ovn["ports"][0]["id"])
+    assert (result["port"]["binding"], result["port"]["dhcp"], result["port"]["routers"]) == (
+        {"host": "compute2", "up": True},
+        None,
+        {},
+    )
 
 
 def test_the_images(on):
@@ -104,7 +125,7 @@ def test_prefixes_are_words_before_the_commands_of_a_part(on):
 
 def test_a_real_command_that_is_missing_is_no_crash(call, monkeypatch, tmp_path, instance, platform):
     monkeypatch.setenv("PATH", str(tmp_path))
-    module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
+    module = importlib.import_module(f"{MODULES}.evidence_info")
     result = call(module, instance=instance, parts=[], platform=platform())
     assert [(entry["what"], entry["kind"]) for entry in result["unread"]] == [
         ("the host's name", "missing"),
@@ -119,7 +140,7 @@ def test_a_real_command_gets_the_words_and_the_language_of_programs(call, monkey
     (tmp_path / "hostname").write_text('#!/bin/sh\necho "$LC_ALL$*"\n')
     (tmp_path / "hostname").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    module = importlib.import_module("ansible_collections.stackproof.provision.plugins.modules.evidence_info")
+    module = importlib.import_module(f"{MODULES}.evidence_info")
     result = call(module, instance=instance, parts=[], platform={**platform(), "units": []})
     facts = {name: result["facts"][name] for name in ("names", "addresses")}
     assert (facts, result["unread"]) == ({"names": ["C", "C--fqdn"], "addresses": ["C--all-ip-addresses"]}, [])

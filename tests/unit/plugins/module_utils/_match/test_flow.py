@@ -478,6 +478,24 @@ def test_steps_of_ovn_happen_in_their_order(followed_in_ovn):
     assert times == sorted(times)
 
 
+def told(run, *names):
+    return [(flow["name"], flow["told_as"]) for flow in follow(run, *names)]
+
+
+def test_the_flow_that_knows_ovn_is_told_where_the_cloud_has_it(followed, followed_in_ovn):
+    story, list_of_requests = ("request_flow", "story"), ("http_trace", None)
+    agents = [("ops_guide", "guide"), ("modern", None), story, list_of_requests]
+    assert told(followed, *NAMES) == agents
+    assert told(followed_in_ovn, *NAMES) == [("modern", "guide"), ("ops_guide", None), story, list_of_requests]
+    # The user's own order counts for the rest, and without another guide nothing moves.
+    assert told(followed_in_ovn, "http_trace", "ops_guide", "modern") == [
+        list_of_requests,
+        ("modern", "guide"),
+        ("ops_guide", None),
+    ]
+    assert told(followed_in_ovn, "http_trace", "modern") == [list_of_requests, ("modern", "guide")]
+
+
 @pytest.mark.parametrize(("distributed", "status"), [(True, "absent"), (False, "missing")])
 def test_no_agent_is_owed_the_address_where_ovn_answers_dhcp(followed, distributed, status):
     """There Neutron casts nothing to a DHCP agent, though its log was read whole."""

@@ -1,0 +1,116 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_port_info
+short_description: 'Asks a host: a port in the databases of OVN'
+version_added: 0.2.0
+description:
+  - Shows what OVN's northbound and southbound databases on this host have about a Neutron port.
+extends_documentation_fragment: [stackproof.provision._host]
+options:
+  port:
+    description: Id of the Neutron port.
+    type: str
+    required: true
+  addresses:
+    description: Addresses of the port, whose floating IPs are looked for.
+    type: list
+    elements: str
+    default: []
+  subnets:
+    description: Ids of the subnets of these addresses, whose DHCP options are looked for.
+    type: list
+    elements: str
+    default: []
+  routers:
+    description: Ids of the routers of the port's network, which have the floating IPs.
+    type: list
+    elements: str
+    default: []
+seealso:
+  - module: stackproof.provision.evidence_info
+    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+  - module: stackproof.provision.instance
+    description: Asks the API for the ids.
+  - module: stackproof.provision.ovs_port_info
+    description: Reads the port on its compute host.
+"""
+
+EXAMPLES = r"""
+- name: Read the port of an instance
+  stackproof.provision.ovn_port_info:
+    port: 1e80f48f-7e22-4481-a31e-04fce54aa5ca
+    addresses: [192.168.222.5]
+    subnets: [fd0aebb5-7653-449e-8e91-b381e8afe883]
+    routers: [bae297e6-10f7-4b28-b297-d2667a8d4019]
+"""
+
+RETURN = r"""
+port:
+  description:
+    - The row of the port in the northbound database, the chassis that has claimed it by the southbound database, the
+      DHCP options that it gets, its port groups with the number of their rules, and its routers.
+    - None if this host has no database of OVN. A part is none if there is no such row, or if it could not be read; then
+      RV(unread) has the reason.
+  returned: success
+  type: dict
+  sample:
+    logical:
+      uuid: 8afe43a0-cd69-4419-bba3-cb0e4aabd1ad
+      up: true
+      enabled: true
+      addresses: ['fa:16:3e:f0:2d:4f 192.168.222.5']
+      dhcp: 64fc022b-8fc6-4faa-8faa-fede3aa5ea80
+    binding: {host: compute2, up: true}
+    dhcp:
+      cidr: 192.168.222.0/24
+      options:
+        classless_static_route: '{169.254.169.254/32,192.168.222.2, 0.0.0.0/0,192.168.222.1}'
+        lease_time: '43200'
+        mtu: '1500'
+        router: 192.168.222.1
+        server_id: 192.168.222.1
+        server_mac: fa:16:3e:d6:2d:27
+    groups: {neutron_pg_drop: 2, pg_844c6a7b_a042_45de_b2d5_1bda6baf8631: 4}
+    routers:
+      bae297e6-10f7-4b28-b297-d2667a8d4019:
+        gateway: network1
+        floating_ips: [{address: 10.71.21.211, fixed: 192.168.222.5}]
+unread:
+  description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
+  returned: success
+  type: list
+  elements: dict
+  sample: []
+"""
+
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, ovn
+
+IDS = {"type": "list", "elements": "str", "default": []}
+
+
+def main():
+    host_module.main(
+        {
+            **host_module.PREFIXES,
+            "port": {"type": "str", "required": True},
+            "addresses": IDS,
+            "subnets": IDS,
+            "routers": IDS,
+        },
+        read,
+    )
+
+
+def read(host, params):
+    port = {"id": params["port"], "addresses": params["addresses"], "subnets": params["subnets"]}
+    return {"port": ovn.read(host, port, params["routers"])}
+
+
+if __name__ == "__main__":
+    main()
