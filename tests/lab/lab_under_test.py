@@ -31,7 +31,8 @@ GROUPS = {group: sorted(members["hosts"]) for group, members in _inventory["chil
 
 def connect(cloud, **auth):
     config = openstack.config.OpenStackConfig(config_files=[str(DIRECTORY / "clouds.yaml")], load_envvars=False)
-    return openstack.connection.Connection(config=config.get_one(cloud=cloud, auth=auth))
+    # Without a limit, a service that a test has broken for good would keep the tests from their end.
+    return openstack.connection.Connection(config=config.get_one(cloud=cloud, auth=auth, api_timeout=60))
 
 
 def playbook(name, *arguments, before=(), **environment):
