@@ -50,10 +50,14 @@ def without_bridge(lab):
 
 
 @contextlib.contextmanager
-def northd_ended(lab):
-    """It alone: when its unit is stopped, Debian's script ends the databases as well, and nothing starts them again."""
-    end, start = "ovn-appctl --target=ovn-northd exit", "systemctl start ovn-northd"
-    with recovered(lab, CONTROLLER), undone(lab, CONTROLLER, end, start):
+def northd_alone(lab):
+    """It alone: Debian's script ends the databases as well, and nothing starts them again."""
+    folder = "/run/systemd/system/ovn-northd.service.d"
+    stop = "/usr/share/ovn/scripts/ovn-ctl stop_northd --no-monitor --ovn-manage-ovsdb=no"
+    make = f"mkdir -p {folder} && printf '[Service]\\nExecStop=\\nExecStop={stop}\\n' > {folder}/zz-alone.conf"
+    back = f"rm {folder}/zz-alone.conf && systemctl daemon-reload && systemctl start ovn-northd"
+    command = f"{make} && systemctl daemon-reload && systemctl stop ovn-northd"
+    with recovered(lab, CONTROLLER), undone(lab, CONTROLLER, command, back):
         yield
 
 
@@ -91,7 +95,7 @@ fault("ovn-controller-frozen", lambda lab: frozen(lab, COMPUTE, "ovn-controller"
       "N22", **HERE)  # fmt: skip
 fault("ovn-controller-cut-off", lambda lab: cut_off(lab, COMPUTE, 6642), "boot", "ovn-controller ovn-sb-db",
       f"{COMPUTE} {CONTROLLER}", "N22", **HERE)  # fmt: skip
-fault("northd-ended", northd_ended, "boot", "ovn-northd", CONTROLLER, "N21 N22", **ANYWHERE)
+fault("northd-stopped", northd_alone, "boot", "ovn-northd", CONTROLLER, "N21 N22", **ANYWHERE)
 fault("northd-frozen", lambda lab: frozen(lab, CONTROLLER, "ovn-northd"), "boot", "ovn-northd", CONTROLLER,
       "N21 N22", **ANYWHERE)  # fmt: skip
 fault("northbound-stopped", lambda lab: stopped(lab, CONTROLLER, "ovn-ovsdb-server-nb"), "network", "ovn-nb-db",
