@@ -9,6 +9,7 @@ with its words, in the ids of the recording.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
@@ -70,8 +71,8 @@ def record_instance(making, outcome):
     making.write("cloud/instance.json", pretty(rewrite(now)))
     for name, asked in FILES.items():
         making.write(f"hosts/{name}.jsonl", lines(answers_of(name, asked, rewrite)))
-    end_of_dhcp(making, now["network"]["id"])
-    making.write("hosts/stopped.jsonl", lines(answers_of("stopped", Asked(NETWORK), rewrite)))
+    with without_dhcp(making, now["network"]["id"]):
+        making.write("hosts/stopped.jsonl", lines(answers_of("stopped", Asked(NETWORK), rewrite)))
 
 
 def of_instance(making, server):
@@ -134,10 +135,16 @@ def prefix(user):
     return ["sudo", "-n", "-u", user, "--"] if user else []
 
 
-def end_of_dhcp(making, network):
-    """The processes of a network end, as on a host where the agent was stopped; the agent starts them again."""
-    # The brackets keep the command from finding itself.
-    making.lab.run(NETWORK, f"pkill --full '[/]{network}/'; pkill --full '[/]{network}.conf'; sleep 1")
+@contextlib.contextmanager
+def without_dhcp(making, network):
+    """The agent is stopped, and the processes of a network have ended; when it starts, it starts them again."""
+    making.lab.run(NETWORK, "systemctl stop neutron-dhcp-agent")
+    try:
+        # The brackets keep the command from finding itself.
+        making.lab.run(NETWORK, f"pkill --full '[/]{network}/'; pkill --full '[/]{network}.conf'; sleep 1")
+        yield
+    finally:
+        making.lab.run(NETWORK, "systemctl start neutron-dhcp-agent")
 
 
 def units_of(host):
