@@ -81,7 +81,10 @@ def test_the_modules_of_the_page_are_those_that_no_role_needs():
     assert re.findall(r"^\| \[(\w+)\]", ASK, re.MULTILINE) == list(ASKED)
 
 
-@pytest.mark.parametrize(("module", "arguments"), re.findall(r"-m stackproof\.provision\.(\w+) \\\n +-a '([^']*)'", ASK))
+COMMAND = re.compile(r"-m stackproof\.provision\.(\w+) \\\n +-a '([^']*)'")
+
+
+@pytest.mark.parametrize(("module", "arguments"), COMMAND.findall(ASK))
 def test_a_command_has_options_that_the_module_has(module, arguments):
     given = [argument.partition("=")[0] for argument in arguments.split()]
     needed = {name for name, option in block_of(module, "DOCUMENTATION")["options"].items() if option.get("required")}
