@@ -112,6 +112,8 @@ def read(params):
         "boot": {name: boot[name] for name in ("request", "client", "server", "outcome", "siblings")},
         "keys": wanted["keys"],
         "named": related.named(lines, keys),
+        "deleted": related.is_deleted(lines, keys),
+        "silent_s": round(bundle_read.silence(bundle, hosts), 3),
         "host": bundle_read.compute_host(hosts),
         "began": wanted["began"],
         "until": wanted["until"],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 
 from breaking import changed, cut_off, frozen, recovered, stopped, undone, unplugged
+from faults import NOTHING, empty_image
 from lab_under_test import GROUPS
 from truths import fault_of
 
@@ -71,6 +72,16 @@ def few_files(lab):
         yield
 
 
+@contextlib.contextmanager
+def deaf_to_dhcp(lab):
+    """The guest's requests end at the bridge, so that ovn-controller has nothing to answer."""
+    flow = "priority=65535,udp,tp_src=68,tp_dst=67"
+    add = f"ovs-ofctl --protocols=OpenFlow15 add-flow br-int {flow},actions=drop"
+    remove = f"ovs-ofctl --protocols=OpenFlow15 --strict del-flows br-int {flow}"
+    with recovered(lab, COMPUTE), undone(lab, COMPUTE, add, remove):
+        yield
+
+
 def wrong_secret(lab):
     edit = f"sed -i 's/^\\(metadata_proxy_shared_secret\\) = .*/\\1 = wrong/' {AGENT_FILE}"
     return changed(lab, COMPUTE, AGENT_FILE, edit, [AGENT])
@@ -114,3 +125,8 @@ fault("metadata-secret-wrong", wrong_secret, "metadata", f"{AGENT} nova-metadata
 fault("chassis-of-another-name", name_of_another, "boot", "ovn-controller", f"{COMPUTE} {OTHER}", "N22", **HERE)
 fault("provider-network-unplugged", lambda lab: unplugged(lab, NETWORK, "eth1"), "metadata",
       "data-network ovn-controller openvswitch", NETWORK, floating_ip=True, tcp_port=80, **ANYWHERE)  # fmt: skip
+# Its flows are those that ovn-controller makes.
+fault("dhcp-unheard", deaf_to_dhcp, "metadata", "ovn-controller openvswitch", COMPUTE, "N27", **HERE)
+# The guest's own trouble
+fault("image-empty", empty_image, "metadata", "guest", f"{COMPUTE} {OTHER}", "N27 52", image_file=str(NOTHING),
+      **ANYWHERE)  # fmt: skip

@@ -88,8 +88,13 @@ class Bundle:
             at = parsed["at"] if parsed and parsed["at"] is not None else at
             yield at, line
 
+    def stop(self, moment):
+        """Have nothing happen after a time of the day; the logs go on, without a word on the boot."""
+        self.cut(moment)
+        self.add("controller1", "nova/nova-api.log", "2026-11-21 14:53:00.000 7 INFO nova [-] a")
+
     def cut(self, moment):
-        """Have nothing happen after a time of the day."""
+        """Have the logs end at a time of the day."""
         last = datetime.fromisoformat(f"2026-11-21T{moment}+00:00").timestamp()
         for (host, name), lines in self.lines.items():
             self.lines[host, name] = [line for at, line in self.times(host, lines) if at is None or at <= last]

@@ -59,7 +59,7 @@ APACHE = re.compile(
 # Request lines inside a message of oslo.log: Nova's and Placement's own, eventlet's, and Cinder's two
 HTTP = [
     re.compile(
-        r'^(?P<client>\S+) "(?P<method>[A-Z]+) (?P<path>\S+)" status: (?P<status>\d{3})'
+        r'^(?P<client>[^ ,]+)(?:,\S*)? "(?P<method>[A-Z]+) (?P<path>\S+)(?: HTTP/[\d.]+)?" status: (?P<status>\d{3})'
         r"(?:.*? time: (?P<seconds>\d+\.\d+))?"
     ),
     re.compile(

@@ -230,7 +230,7 @@ def by_others(bundle, lines, near):
 def by_time(bundle, lines, server):
     """The boot that was asked for right before the first line of the server, if there is only one."""
     first = min(line["at"] for line in lines)
-    boots = related.boots_in(bundle.lines_with([related.ASKED], first))
+    boots = related.boots_in(bundle.lines_with(related.ASKED, first))
     near = [boot for boot in boots if first - SHORTLY <= boot["at"] <= first and not boot["server"]]
     return [{**near[0], "server": server, "by_time": True}] if len(near) == 1 else []
 
@@ -303,6 +303,13 @@ def wanted(keys, lines, looked_for):
         "until": until,
         "errors": True,
     }
+
+
+def silence(bundle, hosts):
+    """For how many seconds the logs go on after the last event that has an id of the boot."""
+    events = [event for read in hosts.values() for event in read["events"]]
+    signs = [event["at"] for event in events if {"request", "server"} & set(event["keys"])]
+    return max(0.0, bundle.last - max(signs)) if signs and bundle.last is not None else 0.0
 
 
 def add_addresses(bundle, hosts, port):

@@ -19,6 +19,8 @@ from .._record.errors import StageError
 from .._record.levels import LEVELS
 from .._record.run import STAGES, new_record
 
+# Nova waits for nothing longer than this (vif_plugging_timeout): a boot that is silent for longer does not go on.
+LONGEST_WAIT = 300
 WHY = "a diagnosis reads logs, and judges the boot alone"
 
 
@@ -42,6 +44,8 @@ def record_of(bundle, flows, run_id):
             "made": now(),
             **{name: bundle[name] for name in ("asked", "boot", "keys", "host", "zones", "doubts")},
             "took_s": took(events),
+            "over": is_over(bundle),
+            "silent_s": bundle["silent_s"],
         },
     )
     record["stages"] = [stage_of(name, record) for name in STAGES]
@@ -65,8 +69,9 @@ def follow(bundle, flows):
         levels=levels_of(bundle, events),
         logs_alone=True,
         caller_known=bool((hosts.get(bundle["host"]) or {}).get("addresses")),
-        # A boot that was built lacks nothing, and without its request not all its lines are found.
-        complete=took(events) is None and bool(bundle["keys"].get("request")),
+        # A boot that was built lacks nothing, without its request not all its lines are found, and what the logs do
+        # not show may have happened after their end.
+        complete=took(events) is None and bool(bundle["keys"].get("request")) and is_over(bundle),
     )
     return as_records(flows, matcher), events
 
@@ -91,6 +96,11 @@ def names_of(bundle):
     if bundle["host"]:
         names["host"] = bundle["host"]
     return names
+
+
+def is_over(bundle):
+    """Whether the logs show how the boot ended, or go on for so long after it that it cannot be under way any more."""
+    return bool(bundle["boot"]["outcome"]) or bundle["deleted"] or bundle["silent_s"] > LONGEST_WAIT
 
 
 def took(events):
@@ -141,7 +151,10 @@ def judge(record):
         reason = f"By the logs, Nova built {thing(about['boot'])}{where} in {about['took_s']:.1f} s."
         return shapes.verdict("pass", None, reason)
     hint = "Look whether the logs of all services and hosts are there."
-    if not about["boot"]["request"]:
+    if not about["over"]:
+        after = f"{about['silent_s']:.0f} s after its last line"
+        hint = f"They end {after}, when it may have been under way: collect them anew."
+    elif not about["boot"]["request"]:
         hint = "Its request is not known: if you know it, give stackproof_request_id instead."
     return shapes.verdict(
         "incomplete", "boot", f"The logs do not tell how the boot of {thing(about['boot'])} ended. {hint}"

@@ -26,7 +26,7 @@ NAMED = [
     ("subnet", rf"\({UUID}/({UUID})/{UUID}\)"),
 ]
 NAMED = [(kind, re.compile(pattern)) for kind, pattern in NAMED]
-# Texts that only lines of a boot have: of its begin and of its two ends
+# Texts that only lines of a boot have: of its begin, of its two ends, and of the server's removal
 MARKS = {
     "begun": [
         "Starting instance...", "Claim successful on node", "Attempting claim", "Selected host: ",
@@ -38,9 +38,11 @@ MARKS = {
         "Failed to schedule instances", "Failed to allocate the network", "Failed to compute_task_build_instances",
         "Failed to provision instance", "Build of instance",
     ],
+    "deleted": ["Terminating instance"],
 }  # fmt: skip
-ASKED = '/servers" status: 202'
-TEXTS = sorted({ASKED, *(text for texts in MARKS.values() for text in texts)})
+# Nova's own line of a request, and eventlet's
+ASKED = ('/servers" status: 202', '/servers HTTP/1.1" status: 202')
+TEXTS = sorted({*ASKED, *(text for texts in MARKS.values() for text in texts)})
 # These services work on a boot under its own request; the calls of others have requests of their own.
 WORKERS = ("nova-conductor", "nova-scheduler", "nova-compute", "nova-api")
 # No boot takes a day: a line further from the others is of a host whose clock is wrong.
@@ -59,6 +61,8 @@ def line_of(parsed, text, host, service):
     http = parsed.get("http") or {}
     if http.get("method") == "POST" and http["path"].partition("?")[0].endswith("/servers") and parsed["requests"]:
         marks.append("asked" if http.get("status") in (None, 202) else "refused")
+    if http.get("method") == "DELETE" and re.search(rf"/servers/{UUID}$", http["path"].partition("?")[0]):
+        marks.append("deleted")
     return {
         "at": parsed["at"],
         "host": host,
@@ -166,6 +170,11 @@ def lines_of_boot(lines, keys):
     # Lines of the server may be of other requests, long after its boot.
     of_request = [line for line in lines if set(line["requests"]) & keys["request"]]
     return of_request or [line for line in lines if set(line["ids"].get("server", [])) & keys["server"]]
+
+
+def is_deleted(lines, keys):
+    """Whether the server was asked to go: then its boot is over, however far it came."""
+    return any("deleted" in line["marks"] and set(line["ids"].get("server", [])) & keys["server"] for line in lines)
 
 
 def near_and_far(lines):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from .._collect.log_formats import QUEUE_UNREACHABLE
 from .._match.components import LEANS_ON, is_beside, writer_of
 from .._record.ids import hosts_by_name
+from .suspects import asked_for_lease, waits_unheard
 
 # The component behind each service of the catalogue
 APIS = {
@@ -205,19 +206,12 @@ def guest(suspects, record, stage):
     details = (stage["details"] or {}).get("guest")
     if details is None:
         return  # nobody could read the console
-    steps = {step["step"] for step in details.get("steps") or []}
     if not details.get("lines"):
         suspects.point("vm-instance", None, 4, "wrote nothing on its console: it may have no kernel")
-    elif "lease" not in steps and "dhcp_start" in steps and waits_unheard(record):
+    elif asked_for_lease(stage) and waits_unheard(record):
         why = "does not carry the guest's DHCP requests: dnsmasq runs, knows the guest and heard nothing of it"
         suspects.point("data network", suspects.host, 5, why)
-    elif "lease" not in steps and "dhcp_start" in steps:
+    elif asked_for_lease(stage):
         suspects.point("data network", suspects.host, 3, "carries no answer to the guest's DHCP requests")
         for component in ("dnsmasq", "ovn-controller"):
             suspects.point(component, None, 2, "did not answer the guest")
-
-
-def waits_unheard(record):
-    """Whether there is a dnsmasq that would have answered, and its log shows nothing of the guest."""
-    ports = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
-    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in ports)

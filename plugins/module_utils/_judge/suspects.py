@@ -27,6 +27,7 @@ class Suspects:
         self.host = host_of(record)
         self.places = places_of(record)
         self.not_here = lacking_with(back_end_of(record))
+        self.did_their_part = did_their_part(record, stage)
         self.suspects = {}
         self.kind = None
         # A step was seen so shortly before the end that what follows may only be slow; None if there was no such step.
@@ -52,8 +53,11 @@ class Suspects:
         """All components that a step needs are near it."""
         # Old records do not say who owed a step: it was the source.
         debtor = step.get("owed_by") or step["source"]
-        weight = OWED + proof if step["status"] == "missing" else OWED
-        self.near(debtor, step, weight * share, "owed what is lacking")
+        if debtor in self.did_their_part:
+            debtor = step["target"]
+        if debtor not in self.did_their_part:
+            weight = OWED + proof if step["status"] == "missing" else OWED
+            self.near(debtor, step, weight * share, "owed what is lacking")
         for component in LEANS_ON.get(debtor, ()):
             self.near(component, step, LEANT_ON * share, f"is needed by {debtor}")
         self.near(step["target"], step, TARGET * share, "was to take what is lacking")
@@ -107,6 +111,26 @@ class Suspects:
             "weight": round(suspect["base"] + sum(heaviest.values()), 2),
             "why": list(dict.fromkeys([*(why for _weight, why, _kind in pointers), suspect["role"]])),
         }
+
+
+def did_their_part(record, stage):
+    """The components that are shown to have done what the first lacking step asks of them."""
+    if not asked_for_lease(stage):
+        return set()
+    return {"vm-instance", "dnsmasq"} if waits_unheard(record) else {"vm-instance"}
+
+
+def asked_for_lease(stage):
+    """Whether the guest has written that it asks for a lease, and never that it got one."""
+    details = (stage.get("details") or {}).get("guest") or {}
+    steps = {step["step"] for step in details.get("steps") or []}
+    return stage["stage"] == "metadata" and "dhcp_start" in steps and "lease" not in steps
+
+
+def waits_unheard(record):
+    """Whether there is a dnsmasq that would have answered, and its log shows nothing of the guest."""
+    ports = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
+    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in ports)
 
 
 def places_of(record):

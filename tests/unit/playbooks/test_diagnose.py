@@ -44,7 +44,7 @@ def diagnose(tmp_path, bundle):
 
 
 def test_a_boot_that_stopped_is_named_with_its_step_service_and_host(diagnose, bundle, tmp_path):
-    bundle.cut("14:43:41.999")
+    bundle.stop("14:43:41.999")
     bundle.write()
     # Of the steps of today's cloud not all lines were recorded.
     flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]

@@ -82,7 +82,7 @@ STOPPED = [
 
 @pytest.mark.parametrize(("moment", "step", "component", "host"), STOPPED, ids=[f"step {stop[1]}" for stop in STOPPED])
 def test_a_boot_that_stops_has_the_first_step_that_was_owed(diagnose, bundle, moment, step, component, host):
-    bundle.cut(moment)
+    bundle.stop(moment)
     record = diagnose()
     verdict = record["verdict"]
     assert (verdict["result"], verdict["stage"]) == ("fail", "boot")
@@ -91,15 +91,44 @@ def test_a_boot_that_stops_has_the_first_step_that_was_owed(diagnose, bundle, mo
     assert problems(record) == []
 
 
+@pytest.mark.parametrize("moment", [stop[0] for stop in STOPPED])
+def test_logs_that_end_while_the_boot_is_under_way_accuse_nobody(diagnose, bundle, moment):
+    """What they do not show may have happened after their end."""
+    bundle.cut(moment)
+    record = diagnose()
+    verdict = record["verdict"]
+    assert (verdict["result"], verdict["component"], verdict["alternatives"]) == ("incomplete", None, [])
+    assert "s after its last line, when it may have been under way" in verdict["reason"]
+    assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
+    assert problems(record) == []
+
+
+def test_a_boot_whose_server_was_deleted_is_over(diagnose, bundle):
+    """A client that waits no longer takes the server away, and the logs end soon after that."""
+    moment, step, component, host = STOPPED[5]
+    bundle.cut(moment)
+    ask = f"2026-11-21 14:43:41.100 7 INFO nova.osapi_compute.wsgi.server [{OF_BOOT.format(LOCAL[:-4] + '0000')}] "
+    path = f"/v2.1/servers/{bundle.boot.server}"
+    line = f'{ask}10.71.16.254 "DELETE {path} HTTP/1.1" status: 204 len: 201 time: 0.41'
+    bundle.add("controller1", "nova/nova-api.log", line)
+    verdict = diagnose()["verdict"]
+    assert (verdict["result"], verdict["step"], verdict["component"], verdict["host"]) == (
+        "fail",
+        step,
+        component,
+        host,
+    )
+
+
 def test_no_rule_of_the_api_owes_anything(diagnose, bundle):
-    bundle.cut("14:43:41.999")
+    bundle.stop("14:43:41.999")
     steps = {step["id"]: step for step in diagnose()["flows"][0]["steps"]}
     assert steps["34"]["reason"] == "it is not in the log of neutron-l2-agent on compute2"
     assert {steps[step]["status"] for step in ("1", "3", "58")} == {"unseen"}
 
 
 def test_a_log_that_is_not_there_leaves_open_who_it_was(diagnose, bundle):
-    bundle.cut("14:43:27.040")
+    bundle.stop("14:43:27.040")
     bundle.without("nova-compute")
     record = diagnose()
     verdict = record["verdict"]
@@ -110,9 +139,9 @@ def test_a_log_that_is_not_there_leaves_open_who_it_was(diagnose, bundle):
 
 
 def test_logs_that_do_not_tell_how_it_ended_are_not_judged(diagnose, bundle):
-    bundle.cut("14:43:27.040")
     bundle.without("nova-compute")
     bundle.lines = {key: [line for line in lines if "req-03b40d4a" in line] for key, lines in bundle.lines.items()}
+    bundle.stop("14:43:27.040")
     record = diagnose()
     assert record["verdict"]["result"] == "incomplete"
     assert record["verdict"]["reason"].endswith(" ended. Look whether the logs of all services and hosts are there.")
@@ -121,7 +150,7 @@ def test_logs_that_do_not_tell_how_it_ended_are_not_judged(diagnose, bundle):
 
 
 def test_a_log_that_begins_too_late_proves_nothing(diagnose, bundle):
-    bundle.cut("14:43:41.999")
+    bundle.stop("14:43:41.999")
     key = ("compute2", "neutron/neutron-openvswitch-agent.log")
     began = 1795272205.0
     bundle.lines[key] = [line for at, line in bundle.times("compute2", bundle.lines[key]) if (at or 0) > began]
@@ -131,7 +160,7 @@ def test_a_log_that_begins_too_late_proves_nothing(diagnose, bundle):
 
 
 def test_a_service_that_logs_less_than_it_would_take_owes_nothing(diagnose, bundle):
-    bundle.cut("14:43:27.600")
+    bundle.stop("14:43:27.600")
     bundle.lines[COMPUTE] = [line for line in bundle.lines[COMPUTE] if " DEBUG " not in line]
     bundle.lines[COMPUTE].insert(0, "2026-11-21 20:00:00.000 7 INFO nova [-] a")
     steps = {step["id"]: step for step in diagnose()["flows"][0]["steps"]}
@@ -147,7 +176,7 @@ UNPLUGGED = "nova.exception.VirtualInterfaceCreateException: Virtual Interface c
 
 
 def test_an_error_that_carries_an_id_of_the_boot_names_who_failed(diagnose, bundle):
-    bundle.cut("14:43:32.900")
+    bundle.stop("14:43:32.900")
     other = error(33.2, BINDING, "neutron.plugins.ml2.managers", hour="14:43", context=OF_BOOT.format("req-a"))
     bundle.add("controller1", "neutron/neutron-api.log", other)
     for seconds in (33.5, 33.501):
@@ -166,14 +195,14 @@ def test_an_error_that_carries_an_id_of_the_boot_names_who_failed(diagnose, bund
 
 
 def test_who_waited_in_vain_did_not_fail_itself(diagnose, bundle):
-    bundle.cut("14:43:42.000")
+    bundle.stop("14:43:42.000")
     bundle.add(*COMPUTE, error(50.0, f"{INSTANCE} {SPAWN.format(UNPLUGGED)}", hour="20:18"))
     verdict = diagnose()["verdict"]
     assert (verdict["step"], verdict["component"], verdict["host"]) == ("34", "neutron-l2-agent", "compute2")
 
 
 def test_a_boot_for_which_there_is_no_host(diagnose, bundle):
-    bundle.cut("14:43:26.100")
+    bundle.stop("14:43:26.100")
     lost = "nova.exception_Remote.NoValidHost_Remote: No valid host was found. There are not enough hosts available."
     warning = error(
         26.6, f"{INSTANCE} Setting instance to ERROR state.: {lost}", "nova.scheduler.utils", "WARNING", "14:43"
@@ -198,6 +227,7 @@ def test_a_server_whose_request_is_not_known_is_not_judged(diagnose, bundle):
     bundle.lines = {("controller1", "nova/nova-api-wsgi.log"): bundle.lines["controller1", "nova/nova-api-wsgi.log"]}
     key = ("controller1", "nova/nova-api-wsgi.log")
     bundle.lines[key] = [line for line in bundle.lines[key] if '"POST /v2.1/servers"' not in line and LOCAL not in line]
+    bundle.add(*key, "2026-11-21 15:13:00.000 7 INFO nova [-] a")
     record = diagnose()
     assert record["verdict"]["result"] == "incomplete"
     assert (
@@ -207,7 +237,7 @@ def test_a_server_whose_request_is_not_known_is_not_judged(diagnose, bundle):
 
 
 def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, call, bundle):
-    bundle.cut("14:43:41.999")
+    bundle.stop("14:43:41.999")
     record = diagnose()
     directory = Path(diagnose.result["directory"])
     assert diagnose.result["changed"] is True

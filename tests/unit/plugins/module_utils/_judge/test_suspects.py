@@ -84,6 +84,26 @@ def test_another_than_the_source_may_owe_a_step():
     assert weighed["neutron-server"] <= suspects_module.LEANT_ON
 
 
+@pytest.mark.parametrize(
+    ("steps", "dnsmasq", "debtor"),
+    [
+        ([], [{"at": 1}], "vm-instance"),
+        (["dhcp_start"], [{"at": 1}], "dnsmasq"),
+        (["dhcp_start", "lease"], [{"at": 1}], "vm-instance"),
+        # dnsmasq listens and heard nothing: both have done their part.
+        (["dhcp_start"], [], None),
+    ],
+)
+def test_the_guest_that_asked_for_a_lease_has_done_its_part(steps, dnsmasq, debtor):
+    first = step("1", "vm-instance", "dnsmasq", "missing", kind="DHCP")
+    stage = {"stage": "metadata", "details": {"guest": {"lines": 9, "steps": [{"step": name} for name in steps]}}}
+    listening = host("n1", dhcp={"p": {"processes": [1], "hosts": [{"mac": "m"}], "log": dnsmasq}})
+    suspects = suspects_module.Suspects({"hosts": [listening]}, stage, [[first]], [first])
+    owing = [suspect["component"] for suspect in suspects.ranked() if suspect["role"] == "owed what is lacking"]
+    assert owing == ([debtor] if debtor else [])
+    assert weights(suspects)["data network"] == suspects_module.CARRIER
+
+
 def test_steps_further_on_and_other_paths_weigh_less():
     first, second = step("1", "a", "x"), step("2", "b", "x", "missing")
     paths = [[first, second], [step("3", "c", "x")]]
