@@ -231,6 +231,11 @@ def http_of(message, logger="x.requestlog"):
             '10.71.16.254 "POST /v2.1/servers" status: 202 len: 403 microversion: 2.87 time: 3.140214',
             ("POST", "/v2.1/servers", 202, "10.71.16.254", 3.140214),
         ),
+        # As wsgi_log_format of Nova and Cinder has it, where eventlet serves them
+        (
+            '10.71.16.12,10.71.16.254 "POST /v2.1/servers HTTP/1.1" status: 500 len: 403 time: 3.1402140',
+            ("POST", "/v2.1/servers", 500, "10.71.16.12", 3.140214),
+        ),
         (
             f'10.71.16.12 "GET /allocations/{SERVER}" status: 200 len: 4141 microversion: 1.36',
             ("GET", f"/allocations/{SERVER}", 200, "10.71.16.12", None),
@@ -253,7 +258,7 @@ def http_of(message, logger="x.requestlog"):
             (None, "/v3/94b64/volumes/1f49c276", 200, None, None),
         ),
     ],
-    ids=["nova", "placement", "eventlet", "eventlet with a status", "cinder asked", "cinder done"],
+    ids=["nova", "nova by eventlet", "placement", "eventlet", "eventlet with a status", "cinder asked", "cinder done"],
 )
 def test_a_request_in_a_message_of_oslo_log(message, expected):
     assert http_of(message) == expected
