@@ -285,16 +285,21 @@ class Scan:
         return {**fields, **read_event(*about)}
 
     def error(self, service, parsed, line):
-        """Add an error with its logger and the class of its exception, which is at the end of a traceback."""
+        """Add an error with its logger, and of its traceback the module of the innermost frame and the exception."""
         if not self.wanted["began"] - 1 <= parsed["at"] <= self.wanted["until"] + 1:
             return
         thread, keys = (service, parsed.get("process")), self.keys_in(line)
         before = self.errors.get(thread)
         if before and parsed["at"] - before["at"] <= ONE_ERROR and parsed["logger"] == before["logger"]:
             before["exception"] = log_formats.exception_in(parsed["text"]) or before["exception"]
+            before["raised_in"] = log_formats.module_in(line) or before["raised_in"]
             before["keys"] = {**before["keys"], **keys}
             return
-        raised = {"logger": parsed["logger"], "exception": log_formats.exception_in(parsed["text"])}
+        raised = {
+            "logger": parsed["logger"],
+            "exception": log_formats.exception_in(parsed["text"]),
+            "raised_in": log_formats.module_in(line),
+        }
         event = read_event(parsed["at"], service, "error", parsed["resolution_s"], keys=keys, **raised)
         self.errors[thread] = event
         self.events.append(event)

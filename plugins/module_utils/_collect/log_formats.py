@@ -92,6 +92,10 @@ RAISED = (
 EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
 # The last line of a traceback: the lines before it are indented, or are words.
 LAST_LINE = re.compile("^" + RAISED)
+# The file of a frame of a traceback, below the folder that Python imports from
+FRAME = re.compile(
+    r'File "[^"]*?/(?:(?:site|dist)-packages|opt/stack/[^/"]+)/(?P<path>[A-Za-z_][\w/]{0,120})\.py", line \d'
+)
 # A line of a traceback names no request.
 TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
 # Nova's conductor logs at WARNING only that it gives up an instance.
@@ -218,6 +222,12 @@ def exception_in(message):
         return QUEUE_UNREACHABLE
     classes = EXCEPTION.findall(message)
     return classes[-1] if classes else None
+
+
+def module_in(line):
+    """The module of the frame that a line of a traceback is about, or None."""
+    frame = FRAME.search(line)
+    return frame["path"].replace("/", ".") if frame else None
 
 
 def rpc(message):

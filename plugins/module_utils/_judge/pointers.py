@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._collect.log_formats import QUEUE_UNREACHABLE
-from .._match.components import LEANS_ON, is_beside, writer_of
+from .._match.components import LEANS_ON, SPEAKS_TO, is_beside, writer_of
 from .._record.ids import hosts_by_name
 from .suspects import asked_for_lease, waits_unheard
 
@@ -69,6 +69,8 @@ NO_ANSWER = 6
 SERVER_ERROR = 3
 KEYED_ERROR = 4
 ERROR = 1
+# The library by which a component asked another one has raised the exception.
+ASKED = 5
 
 
 def answers(suspects, _record, stage):
@@ -145,6 +147,9 @@ def errors(suspects, record, _stage):
             continue
         refused = any(word in kind for word in REFUSED)
         hints = [(other, weight) for word, other, weight in HINTS if word in kind and not refused]
+        asked = SPEAKS_TO.get((error.get("raised_in") or "").partition(".")[0])
+        if asked and asked not in {other for other, _weight in hints}:
+            hints.append((asked, ASKED))
         if not any(word in kind for word in VICTIM):
             # A component that failed at another one is less to blame.
             own = error["keyed"] and all(other == component for other, _weight in hints)

@@ -73,6 +73,20 @@ LEANS_ON = {
     "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
     "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent", "ovn-controller"],
 }  # fmt: skip
+# The component that a Python library speaks to: an exception that it raises is about an answer of that component
+SPEAKS_TO = {
+    "amqp": "rabbitmq",
+    "cinderclient": "cinder-api",
+    "glanceclient": "glance-api",
+    "keystoneclient": "keystone",
+    "ldap": "ldap",
+    "libvirt": "libvirt",
+    "memcache": "memcached",
+    "neutronclient": "neutron-server",
+    "novaclient": "nova-api",
+    "pymemcache": "memcached",
+    "pymysql": "database",
+}
 # Names in flows that stand for other components, or for a process of one of them
 STANDS_FOR = {
     "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent", "neutron-ovn-metadata-agent"],

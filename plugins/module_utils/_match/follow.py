@@ -77,11 +77,11 @@ def errors_of(events):
     errors = {}
     for event in events:
         if event["kind"] == "error":
-            kind = (event["service"], event["host"], event["logger"], event["exception"], bool(own_keys(event)))
-            error = errors.setdefault(kind, {"at": iso_of(event["at"]), "count": 0})
+            what = {name: event.get(name) for name in ("service", "host", "logger", "exception", "raised_in")}
+            what["keyed"] = bool(own_keys(event))
+            error = errors.setdefault(tuple(what.values()), {**what, "at": iso_of(event["at"]), "count": 0})
             error["count"] += 1
-    names = ("service", "host", "logger", "exception", "keyed")
-    return [{**dict(zip(names, kind)), **error} for kind, error in list(errors.items())[:MOST_ERRORS]]
+    return list(errors.values())[:MOST_ERRORS]
 
 
 def accounts(reads):

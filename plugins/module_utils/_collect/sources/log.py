@@ -87,6 +87,7 @@ SOURCE = Source(
         "message",
         "logger",
         "exception",
+        "raised_in",
     ),
     events=events,
     to_see=to_see,

@@ -203,6 +203,22 @@ def test_errors_of_before_and_after_the_run_are_no_matter(moment, count):
     assert len(scan(error("x", stamp=f"2026-11-21 {moment}.000", context="-"))) == count
 
 
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("/usr/lib/python3/dist-packages/neutronclient/v2_0/client.py", "neutronclient.v2_0.client"),
+        ("/usr/lib/python2.7/site-packages/cinderclient/client.py", "cinderclient.client"),
+        ("/opt/stack/nova/nova/network/neutron.py", "nova.network.neutron"),
+        ("/opt/stack/data/venv/lib/python3.13/site-packages/libvirt.py", "libvirt"),
+        # Of another place nothing is told: its name could be anything.
+        ("/home/somebody/secret/thing.py", "nova.compute.manager"),
+    ],
+)
+def test_the_module_of_the_innermost_frame_is_told(path, module):
+    lines = [*TODAY[:3], error(f'  File "{path}", line 42, in _do', f"instance: {SERVER}"), *TODAY[3:]]
+    assert [raised["raised_in"] for raised in filed(*lines)[1]] == [module]
+
+
 def test_the_same_error_is_told_once_with_its_number():
     lines = [error("a.SomeError: x", stamp=f"2026-11-21 12:00:{second:02}.000") for second in range(5)]
     (only,) = filed(*lines)[1]
@@ -211,6 +227,7 @@ def test_the_same_error_is_told_once_with_its_number():
         "host": "compute1",
         "logger": NOVA,
         "exception": "a.SomeError",
+        "raised_in": None,
         "keyed": True,
         "at": "2026-11-21T12:00:00.000000+00:00",
         "count": 5,

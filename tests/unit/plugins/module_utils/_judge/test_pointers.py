@@ -155,8 +155,9 @@ def test_a_ceph_that_hangs(command, kind, number):
     assert len(pointed_by(pointers.ceph, {"hosts": [{**host(), "unread": unread}]})) == number
 
 
-def error(exception, service="nova-compute", keyed=True):
-    return {"service": service, "host": "h1", "logger": "l.m", "exception": exception, "keyed": keyed, "count": 1}
+def error(exception, service="nova-compute", keyed=True, **more):
+    said = {"service": service, "host": "h1", "logger": "l.m", "exception": exception, "keyed": keyed, "count": 1}
+    return {**said, **more}
 
 
 def errors(*logged):
@@ -185,6 +186,13 @@ def errors(*logged):
         (error("oslo_messaging.exceptions.MessagingTimeout"), []),
         (error("keystoneauth1.exceptions.connection.ConnectTimeout"), []),
         (error(log_formats.QUEUE_UNREACHABLE), [("nova-compute", "h1", 3), ("rabbitmq", None, 2)]),
+        # The library that raised it says whom the component had asked.
+        (
+            error("InternalServerError", raised_in="neutronclient.v2_0.client"),
+            [("nova-compute", "h1", 1), ("neutron-server", None, 5)],
+        ),
+        (error("libvirt.libvirtError", raised_in="libvirt"), [("nova-compute", "h1", 1), ("libvirt", "h1", 6)]),
+        (error("TypeError", raised_in="nova.compute.manager"), [("nova-compute", "h1", 4)]),
         (error(None, "slapd"), [("ldap", "h1", 4)]),
         (error(None, "rgw"), [("ceph-rgw", "h1", 4)]),
         (error(None, "somebody"), [("somebody", "h1", 4)]),
