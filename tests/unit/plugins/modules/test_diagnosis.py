@@ -120,6 +120,17 @@ def test_a_boot_whose_server_was_deleted_is_over(diagnose, bundle):
     )
 
 
+def test_a_boot_does_not_go_on_because_somebody_asks_for_its_state(diagnose, bundle):
+    moment, step, component, _host = STOPPED[5]
+    bundle.stop(moment)
+    context = OF_BOOT.format(LOCAL[:-4] + "0000").replace("03b40d4a", "00000000")
+    asks = f'10.71.16.254 "GET /v2.1/servers/{bundle.boot.server}" status: 200 len: 201 microversion: 2.1 time: 0.04'
+    line = f"2026-11-21 14:52:59.100 7 INFO nova.api.openstack.requestlog [{context}] {asks}"
+    bundle.add("controller1", "nova/nova-api.log", line)
+    verdict = diagnose()["verdict"]
+    assert (verdict["result"], verdict["step"], verdict["component"]) == ("fail", step, component)
+
+
 def test_no_rule_of_the_api_owes_anything(diagnose, bundle):
     bundle.stop("14:43:41.999")
     steps = {step["id"]: step for step in diagnose()["flows"][0]["steps"]}
