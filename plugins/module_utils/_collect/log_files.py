@@ -222,11 +222,13 @@ class Scan:
             source["why"] = "it was rotated away while it was read"
         elif first is None:
             source["why"] = "the time of its first line is not known"
-        elif first > self.wanted["until"]:
-            return None
         elif first > self.wanted["began"]:
             source["why"] = "it begins after the run did"
+        before = len(self.events)
         self.take(service, ((None, line) for line in lines), zone)
+        # A file of later times is none of the run, but one that begins with a line of a wrong clock may be.
+        if first is not None and first > self.wanted["until"] and len(self.events) == before:
+            return None
         return {**source, "whole": source["why"] is None}
 
     def journal(self, service, name, entries):

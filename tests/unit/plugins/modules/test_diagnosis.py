@@ -65,6 +65,19 @@ def test_a_boot_that_was_built_passes(diagnose, bundle):
     assert record["started"] == "2026-11-21T14:43:22.610215+00:00"
 
 
+@pytest.mark.parametrize("year", ["0001", "1970", "2100", "9999"])
+@pytest.mark.parametrize("context", [CONTEXT, "-"])
+def test_lines_of_a_far_off_time_change_nothing(diagnose, bundle, year, context):
+    """The clock of a host was wrong at its start, or for a moment."""
+    said = f"7 INFO nova.compute.manager [{context}] {INSTANCE}"
+    first, last = f"{year}-01-01 00:00:00.000 {said} Starting instance...", f"{year}-06-01 00:00:00.000 {said} Took 1.00"
+    for key, lines in bundle.lines.items():
+        bundle.lines[key] = [first, *lines, f"{last} seconds to build instance."]
+    record = diagnose()
+    assert (record["verdict"]["result"], record["diagnosis"]["took_s"]) == ("pass", 18.64)
+    assert problems(record) == []
+
+
 # When the boot is cut off, which step is owed next, by whom and where
 STOPPED = [
     ("14:43:25.900", "9", "nova-scheduler", "controller1"),
