@@ -306,7 +306,7 @@ def wanted(keys, lines, looked_for):
 
 
 def silence(bundle, hosts):
-    """For how many seconds the logs go on after the last event of the boot. That somebody asks for its state is none."""
+    """For how many seconds the logs go on after the last event of the boot. To ask for its state is none."""
     events = [event for read in hosts.values() for event in read["events"] if event.get("method") != "GET"]
     signs = [event["at"] for event in events if {"request", "server"} & set(event["keys"])]
     return max(0.0, bundle.last - max(signs)) if signs and bundle.last is not None else 0.0
