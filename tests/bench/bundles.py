@@ -5,7 +5,7 @@
 """How right diagnoses by logs alone are, on bundles whose fault is known: bundles.py FOLDER [--half SEED:0|1] [--show].
 
 FOLDER has labels.json, a list of: bundle, kind (failing, or anything else for a run that worked), time_zone, ask (what
-is asked by), fault (service); and each bundle as NAME.tar.xz, a tree of HOST/var/log. The seed parts the bundles, so
+is asked by), fault (service); and each bundle as NAME.tar.xz, with NAME/HOST/var/log in it. The seed parts the bundles, so
 that one half can be learned from and the other one measured.
 
 Each run that worked is also read with logs that end in the middle of its boot: there nobody may be named.
@@ -83,11 +83,12 @@ def measured(folder, label):
     with tempfile.TemporaryDirectory() as place:
         with tarfile.open(folder / f"{label['bundle']}.tar.xz") as archive:
             archive.extractall(place, filter="data")
-        record = diagnose(Path(place), label)
+        bundle = Path(place, label["bundle"])
+        record = diagnose(bundle, label)
         rows.append((label["bundle"], label["kind"], *judged(record, label)))
         if label["kind"] != "failing" and record and record["verdict"]["result"] == "pass":
-            cut(Path(place), record, label, random.Random(label["bundle"]))
-            less = diagnose(Path(place), label)
+            cut(bundle, record, label, random.Random(label["bundle"]))
+            less = diagnose(bundle, label)
             rows.append((label["bundle"], "cut off", *judged(less, {**label, "kind": "cut off"})))
     return rows
 
