@@ -5,8 +5,8 @@
 """How right diagnoses by logs alone are, on bundles whose fault is known: bundles.py FOLDER [--half SEED:0|1] [--show].
 
 FOLDER has labels.json, a list of: bundle, kind (failing, or anything else for a run that worked), time_zone, ask (what
-is asked by), fault (service); and each bundle as NAME.tar.xz, with NAME/HOST/var/log in it. The seed parts the bundles, so
-that one half can be learned from and the other one measured.
+is asked by), fault (service); and each bundle as NAME.tar.xz, with NAME/HOST/var/log in it. The seed parts the
+bundles, so that one half can be learned from and the other one measured.
 
 Each run that worked is also read with logs that end in the middle of its boot: there nobody may be named.
 """
