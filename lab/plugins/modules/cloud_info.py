@@ -106,6 +106,23 @@ def alive_workers(connection, types):
     return {(binary, host) for binary, host, heartbeat in reports if is_fresh(heartbeat, now)}
 
 
+def has_room(pool):
+    """Whether a volume can be put there. A back end may not know how much it has left, and says so in a word."""
+    free = pool.capabilities.get("free_capacity_gb", 0)
+    return isinstance(free, str) or free > 0
+
+
+def without_room(connection, alive):
+    """A problem for each back end of volumes in which the scheduler would put none.
+
+    A back end reports itself once a minute, and the first time maybe before Ceph knows how much it has left.
+    """
+    pools = [pool for pool in connection.block_storage.backend_pools() if has_room(pool)]
+    taking = {pool.name.partition("@")[0] for pool in pools}
+    hosts = sorted(host for binary, host in alive if binary == "cinder-volume" and host not in taking)
+    return [f"the scheduler of volumes knows no room on {host}" for host in hosts]
+
+
 def examine(connection, params):
     """The problems, the endpoints, and the number of living workers."""
     problems, endpoints, alive = [], [], set()
@@ -117,7 +134,10 @@ def examine(connection, params):
             # A service's root answers with its versions (200 or 300); the object store asks for a token first.
             if answer.status_code >= 500:
                 problems.append(f"{endpoint['type']} at {root} answers {answer.status_code}")
-        alive = alive_workers(connection, {endpoint["type"] for endpoint in endpoints})
+        types = {endpoint["type"] for endpoint in endpoints}
+        alive = alive_workers(connection, types)
+        if VOLUMES & types:
+            problems += without_room(connection, alive)
         for worker in params["workers"]:
             if (worker["binary"], worker["host"]) not in alive:
                 problems.append(f"{worker['binary']} on {worker['host']} is not alive")

@@ -48,7 +48,7 @@ class Bundle:
         self.services = Services(services)
         self.default, self.zones = zone, zones or {}
         self.first = self.last = None
-        self.unread = []
+        self.ends, self.unread = [], []
         self.places = places_in(directory)
         if not any(place.files for place in self.places):
             hint = "Give a directory with a log of each service, or with a directory of logs for each host."
@@ -89,7 +89,7 @@ class Bundle:
         """All lines with one of the texts, as related has them. Notes the times of all logs, and files without any."""
         either = any_of(texts)
         self.first = self.last = None
-        lines, self.unread = [], []
+        lines, self.ends, self.unread = [], [], []
         for place, path, sifted in self.sifted(either.search):
             if sifted.why and not sifted.lines:
                 self.unread.append(f"{os.path.join(place.name, path)}: {sifted.why}")
@@ -103,13 +103,14 @@ class Bundle:
         return lines
 
     def note_times(self, place, sifted, near):
-        """Widen the interval of all logs to that of a file."""
+        """Widen the interval of all logs to that of a file, and keep when it ends."""
         zone = self.zone_of(place, place.name, near)
         first, last = (first_time(lines, near, zone) for lines in sifted.edges)
         if first is not None:
             self.first = first if self.first is None else min(self.first, first)
         if last is not None:
             self.last = last if self.last is None else max(self.last, last)
+            self.ends.append(last)
 
     def events(self, wanted):
         """(host to what log_info would return of it, service to host to the level at which it logs)"""
@@ -309,7 +310,13 @@ def silence(bundle, hosts):
     """For how many seconds the logs go on after the last event of the boot. To ask for its state is none."""
     events = [event for read in hosts.values() for event in read["events"] if event.get("method") != "GET"]
     signs = [event["at"] for event in events if {"request", "server"} & set(event["keys"])]
-    return max(0.0, bundle.last - max(signs)) if signs and bundle.last is not None else 0.0
+    if not signs:
+        return 0.0
+    last = max(signs)
+    for end in sorted(bundle.ends):
+        # A file that ends more than a day after all others has a line of a wrong clock, and proves nothing.
+        last = max(last, end) if end - last <= related.FAR else last
+    return last - max(signs)
 
 
 def add_addresses(bundle, hosts, port):

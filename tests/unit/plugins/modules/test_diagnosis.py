@@ -117,6 +117,13 @@ def test_logs_that_end_while_the_boot_is_under_way_accuse_nobody(diagnose, bundl
     assert problems(record) == []
 
 
+@pytest.mark.parametrize("year", ["1970", "2100"])
+def test_a_line_of_a_far_off_time_does_not_make_the_logs_longer(diagnose, bundle, year):
+    bundle.cut(STOPPED[5][0])
+    bundle.add("controller1", "nova/nova-api.log", f"{year}-06-01 00:00:00.000 7 INFO nova [-] a")
+    assert diagnose()["verdict"]["result"] == "incomplete"
+
+
 def test_a_boot_whose_server_was_deleted_is_over(diagnose, bundle):
     """A client that waits no longer takes the server away, and the logs end soon after that."""
     moment, step, component, host = STOPPED[5]
