@@ -52,10 +52,14 @@ hosts:
   elements: dict
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import history
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
@@ -91,6 +95,28 @@ def as_record(name, results, platform):
     )
 
 
+# So many earlier runs are looked through for one that passed.
+EARLIER = 20
+
+
+def last_pass(run):
+    """When the last run of this cloud that passed had ended, or None."""
+    earlier = history.earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
+    ended = [record["finished"] for record in earlier if (record["verdict"] or {}).get("result") == "pass"]
+    return seconds_of(max(ended)) if ended else None
+
+
+def examinations(run, reads):
+    """Host to what its examination found, as far as the record keeps it."""
+    found = {name: (results["read"] or {}).get("examination") for name, results in reads.items()}
+    found = {name: examination for name, examination in found.items() if examination}
+    if not found:
+        return {}
+    groups = {name: reads[name]["groups"] for name in found}
+    offsets = {name: (reads[name]["clock"] or {}).get("offset_s") or 0 for name in found}
+    return differences.examined(found, groups, offsets, last_pass(run), seconds_of(now()))
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
@@ -106,8 +132,9 @@ def main():
         hosts = [as_record(name, results, params["platform"]) for name, results in sorted(params["reads"].items())]
         if not module.check_mode:
             run = Run(params["run_dir"])
+            examined = examinations(run, params["reads"])
             with run.alone():
-                run.record["hosts"] = hosts
+                run.record["hosts"] = [{**host, "examination": examined.get(host["host"])} for host in hosts]
                 asked = (run.record["instance"] or {}).get("asked") or now()
                 run.record["evidence"] = {"started": asked, "finished": now()}
                 run.save()

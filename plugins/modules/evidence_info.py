@@ -41,6 +41,12 @@ options:
     description: Seconds by which this host's clock is ahead of the control node's.
     type: float
     default: 0
+  examine:
+    description:
+      - What a second look at the host needs to know, after a stage has failed. Without it there is none.
+      - C(salt), a word by which digests of settings are made; C(since), a time in seconds; C(urls), those of the
+        catalogue.
+    type: dict
   patience:
     description: After how many seconds a command on the host counts as hung, unless it reads logs. By default 15.
     type: int
@@ -74,6 +80,14 @@ logs:
   description: The result of M(stackproof.provision.log_info), if O(wanted) is given.
   returned: success
   type: dict
+examination:
+  description:
+    - With O(examine), C(reach), how each peer of its services answers from here; C(hanging), connections that nobody
+      answers; C(words), what the broker, the database and Open vSwitch say of themselves; C(ground), what is wrong with
+      disks, memory, kernel and programs; C(files), times and modes of settings; C(digests) of their values;
+      C(packages) and their versions.
+  returned: success
+  type: dict
 unread:
   description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success
@@ -82,11 +96,17 @@ unread:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import examine
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 
 
 def read(host, params):
     results = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
+    if params.get("examine"):
+        facts = results["facts"]
+        own = [*facts["names"], *facts["addresses"]]
+        asked = {**params["examine"], "since": params["examine"]["since"] + params["offset_s"]}
+        results["examination"] = examine(host, facts["services"], own, asked)
     return {name: result for name, result in results.items() if result is not None}
 
 
@@ -103,6 +123,7 @@ def main():
             "platform": {"type": "dict", "required": True},
             "wanted": {"type": "dict"},
             "offset_s": {"type": "float", "default": 0},
+            "examine": {"type": "dict"},
             "patience": {"type": "int"},
         },
         read,

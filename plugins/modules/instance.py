@@ -27,6 +27,10 @@ options:
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to learn the hosts by name.
     type: str
+  examine:
+    description: Whether the hosts of a run that has failed are to be examined.
+    type: bool
+    default: false
   timeout:
     description: How long all of it may take, in seconds.
     type: float
@@ -103,9 +107,17 @@ broken:
   returned: success
   type: bool
   sample: false
+examine:
+  description:
+    - What M(stackproof.provision.evidence_info) needs to know to examine a host, C(salt), C(since) and C(urls); none if
+      no stage has failed, or O(examine) is false.
+  returned: success
+  type: dict
+  sample: null
 """
 
 import functools
+import secrets
 from datetime import timedelta
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -116,7 +128,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     MALFORMED,
     StageError,
@@ -186,6 +198,21 @@ def look_at_others(askers, module, run):
     return ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since.isoformat()))
 
 
+def what_to_examine(askers, module, run):
+    """What a host needs to know for a second look; None if there is none."""
+    if not (has_failed(run) and module.params["examine"]):
+        return None
+    urls = ask_or_warn(module, lambda: urls_of(askers.member.session)) if run.stage("auth")["status"] == "ok" else None
+    # By this word the hosts make digests that can be compared in this run, and with nothing else.
+    return {"salt": secrets.token_hex(16), "since": seconds_of(run.record["started"]), "urls": urls or []}
+
+
+def urls_of(session):
+    """The URLs of all services in the catalogue."""
+    catalogue = session.auth.get_access(session).service_catalog.catalog
+    return sorted({endpoint["url"] for service in catalogue for endpoint in service["endpoints"]})
+
+
 def ask_or_warn(module, ask):
     """An answer, or None with a warning: one service that does not answer must not hide what others say."""
     try:
@@ -223,6 +250,7 @@ def main():
             "server": {"type": "str"},
             "run_dir": {"type": "path"},
             "admin_cloud": {"type": "str"},
+            "examine": {"type": "bool", "default": False},
             "timeout": {"type": "float", "default": 60},
         },
         required_one_of=[("server", "run_dir")],
@@ -238,6 +266,7 @@ def main():
         agents = look_at_agents(askers, module, run)
         instance = look_or_file_why_not(askers, module, run)
         others = look_at_others(askers, module, run)
+        examine = what_to_examine(askers, module, run)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance
@@ -245,7 +274,8 @@ def main():
                 run.record["other_boots"] = others
                 run.save()
         broken = has_failed(run)
-    module.exit_json(changed=bool(run), instance=instance, to_read=bool(instance) or broken, broken=broken)
+    to_read = bool(instance) or broken
+    module.exit_json(changed=bool(run), instance=instance, to_read=to_read, broken=broken, examine=examine)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,15 @@ import shlex
 from tree import ROOT
 
 FOLDER = ROOT / "roles/evidence/files/sudoers"
-PARTS = ("logs", "compute", "network", "ceph", "ovn")
+PARTS = ("logs", "compute", "network", "ceph", "ovn", "examination")
 USER = "stackproof"
 UUID = "8585247f-547f-46d6-8c03-334064b2be45"
 LOG, DHCP = "/var/log/nova/nova-compute.log", f"/var/lib/neutron/dhcp/{UUID}"
 VIRSH = "virsh --connect qemu:///system --readonly"
 GREP = "grep --text --with-filename --null --line-number --max-count=20000 --fixed-strings"
+SETTINGS = "grep --text --with-filename --regexp=^[^#;] --"
+FIND = "find /etc/nova /etc/neutron -maxdepth 4 -type f -printf '%T@ %m %u:%g %s %p\\n'"
+VARIABLES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
 # What each of the programs would do for who may say anything to it
 DANGEROUS = [
     *("bash", "sh -c id", "su", "id", "env", "timeout 15 id", "python3 -c pass", "sudoedit /etc/passwd"),
@@ -112,6 +115,50 @@ DANGEROUS = [
     f"rbd --id admin snap purge vms/{UUID}_disk --format json",
     "rbd --id admin info vms/other --format json",
     f"rbd --id admin info vms/{UUID}_disk --format json --keyfile /etc/shadow",
+    f"{SETTINGS} /etc/shadow",
+    f"{SETTINGS} /etc/nova/nova.conf /etc/shadow",
+    f"{SETTINGS} /etc/nova/../shadow.conf",
+    f"{SETTINGS} /etc/nova/x/../../ssl/private/x.conf",
+    f"{SETTINGS} /etc/nova/.../x.conf",
+    f"{SETTINGS} /etc/nova/a/b/c/d/e.conf",
+    f"{SETTINGS} /etc/ceph/ceph.client.admin.keyring",
+    f"{SETTINGS} /etc/keystone/fernet-keys/0",
+    f"{SETTINGS} /etc/rabbitmq/rabbitmq.conf",
+    f"{SETTINGS} etc/nova/nova.conf",
+    "grep --text --with-filename --regexp=^[^#;] --file=/etc/shadow -- /etc/nova/nova.conf",
+    "grep --text --with-filename --regexp=^[^#;] --recursive -- /etc/nova/nova.conf",
+    "grep --text --with-filename --regexp= -- /etc/nova/nova.conf",
+    "grep --text --with-filename --regexp=^[^#;] /etc/nova/nova.conf",
+    FIND,
+    f"{FIND} -exec id ;",
+    f"{FIND} -delete",
+    "find /etc/nova -maxdepth 4 -type f -fprintf /etc/cron.d/x '%T@ %m %u:%g %s %p\\n'",
+    "journalctl --no-pager --quiet --dmesg --output=short-unix",
+    "journalctl --no-pager --quiet --output=short-unix --since=@1",
+    "journalctl --no-pager --quiet --dmesg --output=export --since=@1",
+    "journalctl --no-pager --quiet --dmesg --output=short-unix --since=@1 --file=/x",
+    "ss --no-header --tcp --numeric --processes state syn-sent --kill",
+    "ss --no-header --tcp --numeric --processes state established",
+    "ss --no-header --tcp --numeric --processes --kill state syn-sent",
+    "rabbitmq-diagnostics status",
+    "rabbitmq-diagnostics eval 'os:cmd(\"id\").' --formatter json",
+    "rabbitmq-diagnostics status --formatter json --node rabbit@elsewhere",
+    "rabbitmq-diagnostics erlang_cookie_sources --formatter json",
+    "rabbitmqctl eval 'os:cmd(\"id\").'",
+    "mysql",
+    "mysql --batch --skip-column-names '--execute=DROP DATABASE nova'",
+    "mysql --batch --skip-column-names '--execute=SELECT * FROM mysql.global_priv'",
+    f"mysql --batch --skip-column-names \"--execute={VARIABLES} ('read_only'); system id\"",
+    f"mysql --batch --skip-column-names \"--execute={VARIABLES} ('read_only')\" --host=elsewhere",
+    "mysql --batch --skip-column-names --execute='SELECT LOAD_FILE(\"/etc/shadow\")'",
+    "ovs-vsctl --timeout=4 --format=json --columns=name,error find interface error!=[] -- del-br br-int",
+    "ovs-vsctl --timeout=4 --format=json --columns=name,error set interface eth1 error=x",
+    "ovs-vsctl --timeout=4 --format=json --columns=name,type,external_ids find interface link_state=up",
+    "ovs-vsctl --timeout=4 --format=json --columns=name,type,external_ids,options find interface link_state=down",
+    "ovs-vsctl --timeout=4 --if-exists set open . external-ids:ovn-remote=tcp:10.0.0.1:6642",
+    "ovs-vsctl --timeout=4 --if-exists remove open . external-ids ovn-remote",
+    "ovs-vsctl --timeout=4 --if-exists get open . other_config",
+    "ovs-vsctl --timeout=4 --db=tcp:10.0.0.1:6640 get open . external-ids:ovn-remote",
 ]
 
 
@@ -125,14 +172,14 @@ class Rules:
         name, commands = re.fullmatch(r"Cmnd_Alias (STACKPROOF_[A-Z]+) = (.*)", alias).groups()
         assert others == [f"Defaults!{name} env_reset", f"{USER} ALL=(root) NOPASSWD: NOSETENV: {name}"], others
         for command in re.split(r"\$, +(?=/)", commands.strip()):
-            path, pattern = re.fullmatch(r"(/usr/bin/[a-z-]+) \^(.*?)\$?", command).groups()
+            path, pattern = re.fullmatch(r"(/usr/s?bin/[a-z-]+) \^(.*?)\$?", command).groups()
             assert len(pattern) + 2 <= 1024, "sudo takes no longer one"
             self.commands.append((path, re.compile(pattern)))
 
     def allow(self, words):
         """As sudo does: the program by its path, and all other words as one text with blanks between them."""
         text = " ".join(words[1:])
-        return any(path == f"/usr/bin/{words[0]}" and pattern.fullmatch(text) for path, pattern in self.commands)
+        return any(path.rpartition("/")[2] == words[0] and pattern.fullmatch(text) for path, pattern in self.commands)
 
 
 def rules(part):

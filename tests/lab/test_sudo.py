@@ -15,15 +15,16 @@ from lab_under_test import GROUPS, HOSTS, INVENTORY, NETWORK
 from runs_under_test import verify
 from sudo_rules import USER, UUID, VIRSH
 
-# Who is in these groups gets these rules; those for logs get all.
+# Who is in these groups gets these rules; those for logs and for an examination get all.
 NEEDS = {"compute": "compute", "network": "network", "storage": "ceph"} | (
     {"controller": "ovn"} if NETWORK == "ovn" else {}
 )
+READ = {name for group in ("controller", *NEEDS) for name in GROUPS[group]}
 LEFT_OUT = "external_ids:iface-id="
 
 
 def parts_of(name):
-    return ["logs", *(part for group, part in NEEDS.items() if name in GROUPS[group])]
+    return ["logs", "examination", *(part for group, part in NEEDS.items() if name in GROUPS[group])]
 
 
 def run(host, command):
@@ -106,13 +107,21 @@ def test_nothing_is_unread(inventory, runs):
     record = outcome.record
     assert (outcome.status, record["verdict"]["result"]) == (0, "pass"), outcome.output
     hosts = {host["host"]: host for host in record["hosts"] if host["host"] != "localhost"}
-    read = {name for group in ("controller", *NEEDS) for name in GROUPS[group]}
-    assert {name: (host["status"], host["unread"]) for name, host in hosts.items()} == dict.fromkeys(read, ("read", []))
-    assert {log["host"]: (log["reason"], log["unread"]) for log in record["logs"]} == dict.fromkeys(read, (None, []))
+    assert {name: (host["status"], host["unread"]) for name, host in hosts.items()} == dict.fromkeys(READ, ("read", []))
+    assert {log["host"]: (log["reason"], log["unread"]) for log in record["logs"]} == dict.fromkeys(READ, (None, []))
     assert [source for log in record["logs"] for source in log["sources"] if source["why"] == "it was not read"] == []
     assert all(log["sources"] for log in record["logs"])
     (facts,) = (host["facts"] for host in hosts.values() if (host["facts"].get("domain") or {}).get("process"))
     assert facts["domain"]["process"]["connections"] and facts["domain"]["secrets"]
+
+
+def test_nothing_is_unread_when_hosts_are_examined(inventory, runs):
+    """As they are after a stage has failed, here by a mistake of the user's."""
+    outcome = verify(runs, "-i", str(inventory), flavor="nope", volume="none")
+    assert outcome.stage("boot")["status"] == "failed", outcome.output
+    hosts = {host["host"]: host for host in outcome.record["hosts"] if host["host"] != "localhost"}
+    assert {name: host["unread"] for name, host in hosts.items()} == dict.fromkeys(READ, [])
+    assert all(host["examination"]["reach"] for host in hosts.values())
 
 
 @pytest.mark.soak
@@ -132,6 +141,7 @@ def test_a_real_sudo_refuses_what_would_give_away_more(inventory, lab_hosts):
     """And allows what the rules allow, by which it is known that it was asked for this user at all."""
     good = {
         "logs": "journalctl --no-pager --quiet --field=SYSLOG_IDENTIFIER",
+        "examination": "ss --no-header --tcp --numeric --processes state syn-sent",
         "compute": f"{VIRSH} dumpxml {UUID}",
         "network": f"ls /var/lib/neutron/dhcp/{UUID}",
         "ceph": "ls /etc/ceph",

@@ -12,7 +12,7 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from .._record.shapes import read_event
-from . import journal, log_formats
+from . import failures, journal, log_formats, quotes
 from .host import UnreadError, addresses_of
 from .log_lines import zone_of
 from .phrases import Pattern
@@ -28,10 +28,12 @@ COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 STEPS = ((60, "%H:%M"), (3600, "%H:"), (86400, ""))
 FORMS = ("{0:%Y-%m-%d} {2}", "{0:%Y-%m-%d}T{2}", "{1} {0.day:2d} {2}", "{0:%d}/{1}/{0:%Y}:{2}")
 MOST_MOMENTS = 2000
-# oslo.log writes one of these in each line of an error, also in those of its traceback.
-ERRORS = (" ERROR ", " CRITICAL ")
+# oslo.log writes one of the first in each line of an error, also in those of its traceback; Open vSwitch the others.
+ERRORS = (" ERROR ", " CRITICAL ", "|ERR|", "|EMER|", "|WARN|")
 # Lines of one process within so many seconds are one error.
 ONE_ERROR = 0.1
+# Characters of an error's message that are searched for how it failed
+LONGEST_FAILURE = 4000
 # A file may be rotated away after it was listed: the others are still read, and it counts as not read whole.
 GONE = "No such file"
 
@@ -293,18 +295,30 @@ class Scan:
         thread, keys = (service, parsed.get("process")), self.keys_in(line)
         before = self.errors.get(thread)
         if before and parsed["at"] - before["at"] <= ONE_ERROR and parsed["logger"] == before["logger"]:
-            before["exception"] = log_formats.exception_in(parsed["text"]) or before["exception"]
-            before["raised_in"] = log_formats.module_in(line) or before["raised_in"]
+            told = self.failure(parsed, line)
+            # The last line of a traceback is the exception itself, and says more than the first.
+            before.update({name: value for name, value in told.items() if value and name != "mentions"})
+            before["mentions"] = list(dict.fromkeys([*before["mentions"], *told["mentions"]]))
             before["keys"] = {**before["keys"], **keys}
             return
-        raised = {
-            "logger": parsed["logger"],
-            "exception": log_formats.exception_in(parsed["text"]),
-            "raised_in": log_formats.module_in(line),
-        }
-        event = read_event(parsed["at"], service, "error", parsed["resolution_s"], keys=keys, **raised)
+        told = {"logger": parsed["logger"], **self.failure(parsed, line)}
+        event = read_event(parsed["at"], service, "error", parsed["resolution_s"], keys=keys, **told)
         self.errors[thread] = event
         self.events.append(event)
+
+    def failure(self, parsed, line):
+        """The exception of an error and the module that raised it, how it failed, at whom, and the line to quote."""
+        message = parsed.get("message", parsed["text"])[:LONGEST_FAILURE]
+        peer, address = failures.peer_in(message)
+        return {
+            "exception": log_formats.exception_in(parsed["text"]),
+            "raised_in": log_formats.module_in(line),
+            "how": failures.how_of(message),
+            "peer": peer,
+            "peer_address": address,
+            "mentions": failures.mentioned_in(message),
+            "quote": quotes.quote_of(message, self.keys) if parsed["text"] else None,
+        }
 
     def keys_in(self, line):
         if self.key is None:

@@ -85,7 +85,7 @@ RPC = [
 RAISED = (
     r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
     r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
-    r"|Conflict|NoValidHost|DeadlinePassed|Undeliverable|SERVER_DOWN))"
+    r"|Conflict|NoValidHost|NoValidBackend|DeadlinePassed|Undeliverable|SERVER_DOWN))"
     # An exception that another service has sent back
     r"(?:_Remote)?(?=[:>(.]|$)"
 )
@@ -98,6 +98,9 @@ FRAME = re.compile(
 )
 # A line of a traceback names no request.
 TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
+# Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
+# are warnings there.
+OVS_FAILED = re.compile(r"^\d{5}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|")
 # Nova's conductor logs at WARNING only that it gives up an instance.
 TO_ERROR = "to ERROR state"
 QUEUE_UNREACHABLE = "the queue is unreachable"
@@ -213,6 +216,7 @@ def traceback(line, zone):
         "kind": "line",
         # Source code and values are not needed here.
         "text": raised[1] if raised else "",
+        "message": line[match.end() :] if raised else "",
     }
 
 
@@ -331,7 +335,11 @@ def dated(line, near, zone):
         if at is not None and match.groupdict().get("fraction"):
             at, resolution = at + float(match["fraction"]), 1e-3
     rest = line[match.end() :]
-    return {"at": at, "resolution_s": resolution, "level": "info", "requests": [], "text": rest, "kind": "line"}
+    parsed = {"at": at, "resolution_s": resolution, "level": "info", "requests": [], "text": rest, "kind": "line"}
+    module = OVS_FAILED.match(rest)
+    if module:
+        parsed.update(failed=True, logger=module["logger"], process=module["logger"], message=rest[module.end() :])
+    return parsed
 
 
 def zone_east(seconds):

@@ -19,7 +19,6 @@ from . import status
 from .flow import TOKEN_CACHE, telling
 from .flow import wanted as wanted_in_logs
 from .matcher import Matcher
-from .rivals import own_keys
 
 # More kinds of complaints than this are a flood; the others are left out.
 MOST_ERRORS = 200
@@ -72,14 +71,20 @@ def boots_of(record):
     return seconds_of(answer["asked"]), boots
 
 
+# What tells one kind of complaint from another
+COMPLAINT = ("service", "host", "logger", "exception", "raised_in", "how", "peer", "peer_address")
+
+
 def errors_of(events):
-    """The errors in the logs, each kind once, with its first time and its number."""
+    """The errors in the logs, each kind once, with its first time, its number and the line to be quoted."""
     errors = {}
     for event in events:
         if event["kind"] == "error":
-            what = {name: event.get(name) for name in ("service", "host", "logger", "exception", "raised_in")}
-            what["keyed"] = bool(own_keys(event))
-            error = errors.setdefault(tuple(what.values()), {**what, "at": iso_of(event["at"]), "count": 0})
+            what = {name: event.get(name) for name in COMPLAINT}
+            # A request of any stage is the run's own; a thing that others may use as well is not.
+            what["keyed"] = bool(event["keys"].keys() - {"shared"})
+            first = {**what, "at": iso_of(event["at"]), "count": 0, "mentions": event.get("mentions") or []}
+            error = errors.setdefault(tuple(what.values()), {**first, "quote": event.get("quote")})
             error["count"] += 1
     return list(errors.values())[:MOST_ERRORS]
 

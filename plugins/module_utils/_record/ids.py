@@ -16,8 +16,9 @@ def keys_of(record):
     instance = record.get("instance") or {}
     boot = stage_of(record, "boot")
     calls = [call for stage in record["stages"] for call in stage["calls"]]
-    # A poll needs no key of its own: the server's id finds it.
-    request_ids = [call["request_id"] for call in calls if call["method"] != "GET" and call["request_id"]]
+    # A poll needs no key of its own, as the server's id finds it, unless the service failed at it.
+    told = [call for call in calls if call["method"] != "GET" or (call["status"] or 0) >= 500]
+    request_ids = [call["request_id"] for call in told if call["request_id"]]
     of_boot = {
         call["request_id"] for call in boot["calls"] if call["path"].endswith(("/servers", "/os-volume_attachments"))
     }
@@ -32,13 +33,19 @@ def keys_of(record):
         "tap": [f"tap{port[:11]}" for port in ports],
         # The answers to DHCP name nothing else.
         "mac": [port["mac"] for port in instance.get("ports", [])],
-        "network": networks,
+        "network": [*networks, *made(record, "network")],
         "subnet": [subnet["id"] for network in instance.get("networks", []) for subnet in network["subnets"]],
         "router": routers,
-        "volume": instance.get("volumes", []),
+        "volume": [*instance.get("volumes", []), *made(record, "volume")],
         "image": [(instance.get("image") or {}).get("id")],
     }
     return with_shared({kind: {text for text in ids if text} for kind, ids in keys.items()}, record)
+
+
+def made(record, kind):
+    """The ids of what the run has made of a kind, also if no instance came of it."""
+    resources = [resource for stage in record["stages"] for resource in stage["resources"]]
+    return [resource["id"] for resource in resources if resource["made"] and resource["kind"] == kind]
 
 
 def server_of(record):
@@ -66,6 +73,11 @@ def keys_in(text, keys):
     words = set(re.split(r"[^\w.:-]", text))
     contained = {kind: [text for text in ids if text in words] for kind, ids in keys.items()}
     return {kind: ids for kind, ids in contained.items() if ids}
+
+
+def addresses_of(record):
+    """Address to the host that has it."""
+    return {address: host["host"] for host in record["hosts"] for address in host["facts"].get("addresses") or []}
 
 
 def hosts_by_name(record):

@@ -10,12 +10,14 @@ import io
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 import sudo_rules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from tree import FLOWS
 
@@ -29,6 +31,12 @@ HOSTS = {
     "controller1-ovn": ("ovn", ["ovn"]),
     "compute2-ovn": ("compute", ["compute"]),
 }
+# Which services were on the hosts that were examined
+EXAMINED = {
+    "examined-controller1": ["rabbitmq", "database", "nova-api", "keystone"],
+    "examined-compute1": ["nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "ovn-controller"],
+}
+SINCE = 1795446300.25
 
 
 class LogHost:
@@ -70,16 +78,21 @@ def log_commands(followed, platform):
 
 
 @pytest.fixture
-def asked_of(replay, instance, instance_in_ovn, platform):
-    """Return a function that gives what a recorded host is asked as root."""
+def asked_of(replay):
+    """Return a function that gives what a recorded host is asked as root, while another function reads it."""
 
-    def of(name):
-        host, asked = replay(name), []
+    def of(name, read):
+        host, asked, turn = replay(name), [], threading.Lock()
         answer = host.execute
-        host.execute = lambda words, take: (
-            asked.append(words[2:] if words[0] == "timeout" else words) or answer(words, take)
-        )
-        host_facts.read(host, [HOSTS[name][0]], instance_in_ovn if "ovn" in name else instance, platform())
+
+        def execute(words, take):
+            # An examination asks from several threads.
+            with turn:
+                asked.append(words[2:] if words[0] == "timeout" else words)
+                return answer(words, take)
+
+        host.execute = execute
+        read(name, host)
         assert host.unread == []
         return as_root(asked)
 
@@ -87,10 +100,36 @@ def asked_of(replay, instance, instance_in_ovn, platform):
 
 
 @pytest.fixture
-def asked(asked_of, log_commands):
+def read_facts(instance, instance_in_ovn, platform):
+    """Return a function that reads the facts of a host with a name about an instance."""
+
+    def read(name, host):
+        host_facts.read(host, [HOSTS[name][0]], instance_in_ovn if "ovn" in name else instance, platform())
+
+    return read
+
+
+@pytest.fixture
+def look_again(monkeypatch):
+    """Return a function that examines a host with a name. Its peers are not here, so they are not asked."""
+    monkeypatch.setattr(reach, "probes", lambda _peers: [])
+    asked = {"salt": "x", "since": SINCE, "urls": []}
+
+    def look(name, host):
+        examine.examine(host, [{"component": component} for component in EXAMINED[name]], [], asked)
+
+    return look
+
+
+@pytest.fixture
+def asked(asked_of, read_facts, look_again, log_commands):
     """(rules that a host needs, command) of all that is asked as root."""
     commands = [("logs", words) for words in log_commands]
-    return commands + [(part, words) for name, (_parts, (part,)) in HOSTS.items() for words in asked_of(name)]
+    for name, (_parts, (part,)) in HOSTS.items():
+        commands += [(part, words) for words in asked_of(name, read_facts)]
+    for name in EXAMINED:
+        commands += [("examination", words) for words in asked_of(name, look_again)]
+    return commands
 
 
 def test_all_that_is_asked_as_root_is_allowed(asked):
@@ -107,17 +146,27 @@ def test_every_rule_is_needed(asked):
             assert any(pattern.fullmatch(" ".join(words[1:])) for words in used), f"{part}: {path} {pattern.pattern}"
 
 
+def place_of(path, function):
+    return str(Path(path).relative_to(SOURCES)), function
+
+
 def places_that_ask_as_root():
     """(module, function) of each place in the code that asks a host as root."""
     places = set()
-    for path in SOURCES.glob("*.py"):
+    for path in SOURCES.rglob("*.py"):
         for function in [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]:
             for call in [node for node in ast.walk(function) if isinstance(node, ast.Call)]:
                 asks = isinstance(call.func, ast.Attribute) and call.func.attr == "ask"
                 if asks and getattr(call.func.value, "id", None) == "host":
                     root = next((keyword.value.value for keyword in call.keywords if keyword.arg == "root"), True)
-                    places |= {(path.name, function.name)} if root else set()
+                    places |= {place_of(path, function.name)} if root else set()
     return places
+
+
+def test_places_are_found_in_all_folders():
+    places = places_that_ask_as_root()
+    assert {("ceph.py", "user_of"), ("examination/ground.py", "kernel")} < places
+    assert ("examination/ground.py", "memory") not in places
 
 
 def test_no_place_that_asks_as_root_is_left_out(monkeypatch, request):
@@ -126,7 +175,7 @@ def test_no_place_that_asks_as_root_is_left_out(monkeypatch, request):
     def watched(self, *words, root=True, **more):
         code = sys._getframe(1).f_code
         if root:
-            seen.add((Path(code.co_filename).name, code.co_name))
+            seen.add(place_of(code.co_filename, code.co_name))
         return ask(self, *words, root=root, **more)
 
     monkeypatch.setattr(host_module.Host, "ask", watched)

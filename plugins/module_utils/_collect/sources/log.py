@@ -88,6 +88,8 @@ SOURCE = Source(
         "logger",
         "exception",
         "raised_in",
+        "how",
+        "peer",
     ),
     events=events,
     to_see=to_see,

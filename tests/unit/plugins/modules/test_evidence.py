@@ -31,6 +31,7 @@ RECORD = {
     "clock_error_s": 0.009,
     "health_before": {"status": "HEALTH_OK", "checks": {}},
     "facts": {"names": ["compute2"]},
+    "examination": None,
     "unread": [],
     "checks": [],
 }

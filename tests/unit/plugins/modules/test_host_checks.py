@@ -115,6 +115,7 @@ def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, su
         "clock_error_s": None,
         "health_before": None,
         "facts": {},
+        "examination": None,
         "unread": [],
         "checks": [{"check": "One host runs it", "status": "ok", "reason": None, "seconds": 0.1}],
     }

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Errors in logs: only their logger and the class of their exception leave the host."""
+"""Errors in logs: of each leave the host how it failed, the class of its exception, and a line without secrets."""
 
 from __future__ import annotations
 
@@ -228,6 +228,11 @@ def test_the_same_error_is_told_once_with_its_number():
         "logger": NOVA,
         "exception": "a.SomeError",
         "raised_in": None,
+        "how": None,
+        "peer": None,
+        "peer_address": None,
+        "mentions": [],
+        "quote": "a.SomeError: x",
         "keyed": True,
         "at": "2026-11-21T12:00:00.000000+00:00",
         "count": 5,

@@ -85,10 +85,10 @@ def test_a_network_that_was_there_before_is_shared(followed):
     assert not {"network", "subnet", "image"} & keys.keys()
 
 
-def test_a_run_that_never_came_to_its_boot_has_the_keys_of_its_requests_only(followed):
+def test_a_run_that_never_came_to_its_boot_has_the_keys_of_its_requests_and_of_what_it_made(followed):
     record = {**followed.record, "instance": None}
     record["stages"] = [stage for stage in record["stages"] if stage["stage"] in ("auth", "image", "network")]
-    assert set(ids.keys_of(record)) == {"asked"}
+    assert set(ids.keys_of(record)) == {"asked", "network"}
     assert all(event["kind"] in ("http", "state", "fact") for event in events_of.record(record))
 
 
