@@ -30,6 +30,12 @@ options:
     description: Folder of all diagnoses.
     type: path
     required: true
+  quotes:
+    description:
+      - Whether the record keeps the line of a log that shows best what broke the boot, at most 300 characters of it,
+        without secrets.
+    type: bool
+    default: true
 requirements:
   - python >= 3.11
   - jmespath >= 1.0
@@ -92,7 +98,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 
 def file(params, check_mode):
     flows = [flow.load(path) for path in params["flows"]]
-    record, events = diagnosis.record_of(params["bundle"], flows, new_run_id())
+    record, events = diagnosis.record_of(params["bundle"], flows, new_run_id(), params["quotes"])
     directory = None
     if not check_mode:
         run, _new = begin(params["diagnoses"], record["run_id"], record["cloud"])
@@ -110,6 +116,7 @@ def main():
             "bundle": {"type": "dict", "required": True},
             "flows": {"type": "list", "elements": "path", "required": True},
             "diagnoses": {"type": "path", "required": True},
+            "quotes": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )

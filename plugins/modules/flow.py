@@ -23,6 +23,12 @@ options:
     description: Each source of evidence, with what was read on each host. The collection fills it in, by O(hosts).
     type: dict
     default: {}
+  quotes:
+    description:
+      - Whether the record keeps the line of a log that shows best what broke a run, at most 300 characters of it,
+        without secrets.
+    type: bool
+    default: true
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.flow_info
@@ -59,20 +65,27 @@ def follow_run(run, flows, module):
     if not module.check_mode:
         with run.alone():
             run.record["flows"] = followed
-            run.record["errors"] = follow.errors_of(events)
+            run.record["errors"] = errors = follow.errors_of(events)
+            if not module.params["quotes"]:
+                culprit.keep_only(None, errors)
             run.record.update(follow.accounts(reads))
-            run.save()
             # The verdict comes after everything is removed; the operator need not wait for it.
             finding = culprit.finding(run.record)
-            if finding and finding["sentence"]:
-                run.say(failed_stage(run.record["stages"])["stage"], finding["sentence"])
+            culprit.keep_only(finding and finding["quote"], errors)
+            if finding and finding["headline"]:
+                run.say(failed_stage(run.record["stages"])["stage"], finding["headline"])
+            run.save()
             lines = follow.lines(follow.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
     return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in followed}}
 
 
 def main():
-    options = {"hosts": {"type": "list", "elements": "str", "default": []}, "reads": {"type": "dict", "default": {}}}
+    options = {
+        "hosts": {"type": "list", "elements": "str", "default": []},
+        "reads": {"type": "dict", "default": {}},
+        "quotes": {"type": "bool", "default": True},
+    }
     flow_module.main(options, follow_run)
 
 

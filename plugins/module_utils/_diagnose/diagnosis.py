@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._collect.sources.log import account
-from .._judge import verdict
+from .._judge import culprit, verdict
 from .._match.components import is_beside
 from .._match.follow import as_records, errors_of
 from .._match.matcher import Matcher
@@ -24,7 +24,7 @@ LONGEST_WAIT = 300
 WHY = "a diagnosis reads logs, and judges the boot alone"
 
 
-def record_of(bundle, flows, run_id):
+def record_of(bundle, flows, run_id, quotes=True):
     """(record, events) of the boot that bundle_info has found in logs, finished and judged."""
     followed, events = follow(bundle, flows)
     began, until = iso_of(bundle["began"]), iso_of(bundle["until"])
@@ -48,8 +48,11 @@ def record_of(bundle, flows, run_id):
             "silent_s": bundle["silent_s"],
         },
     )
+    if not quotes:
+        culprit.keep_only(None, record["errors"])
     record["stages"] = [stage_of(name, record) for name in STAGES]
     record["verdict"] = judge(record)
+    culprit.keep_only(record["verdict"]["quote"], record["errors"])
     return record, events
 
 

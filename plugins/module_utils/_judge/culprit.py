@@ -2,24 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds who broke a run that failed: the first step that was owed and did not happen, and the component that owed it.
+"""Finds who broke a run that failed: the likeliest cause of all its symptoms, and the step that was owed.
 
-Evidence points at suspects, each pointer with a weight. A component that is not near the first step that is lacking is
-not a suspect, whatever its logs complain of. Where nothing points at a component, all suspects are listed and none is
-named.
+A cause is named if it is likely enough. Otherwise the likeliest are listed, and none is named.
 """
 
 from __future__ import annotations
 
 from .._match import order
+from .._match.components import CARRIERS, LEANS_ON, STANDS_FOR
 from .._record.run import failed_stage
-from . import pointers
-from .suspects import Suspects
+from . import model, symptoms
 
-# A component of less weight than this has nothing against it but the order of the steps.
-NAMED = 5
-# So many other suspects are listed beside the one that is named.
+# A cause of less probability than this is not named.
+NAMED = 0.6
+# So many other suspects are listed beside the one that is named, and so many if none is.
 OTHERS = 4
+SUSPECTS = 25
+# So many reasons are listed.
+MOST = 10
+LONGEST_HEADLINE = 100
+# Symptoms that name somebody by more than the order of the steps
+TELLING = ("state", "words", "ground", "reach", "answer", "unheard", "failed at", "error", "change", "owed")
 # Helps against slowness
 PATIENCE = (
     "give the stage more time (-e stackproof_boot_timeout=, -e stackproof_metadata_timeout=), and look at the load"
@@ -32,73 +36,228 @@ OWN_ERRORS = (
 
 
 def finding(record):
-    """Step, component, host, sentence, last_seen, evidence, next and alternatives of a run that failed, or None."""
+    """What the verdict says of who broke a run that failed, or None if the run itself asked for something wrong."""
     stage = failed_stage(record["stages"])
     if stage is None or stage["error"]["kind"] in OWN_ERRORS:
         return None
-    steps = steps_of(record)
+    steps = order.judged_steps(record)
     followed = any(order.is_of(step, stage["stage"]) for step in steps)
     paths = order.paths(steps, stage["stage"]) if followed else []
-    suspects = Suspects(record, stage, paths, steps)
-    for pointer in (
-        # Nova's own message may bring more suspects near, so it comes before those that point at them.
-        pointers.faults,
-        pointers.answers,
-        pointers.units,
-        pointers.agents,
-        pointers.ceph,
-        pointers.errors,
-        pointers.guest,
-        pointers.metadata,
-    ):
-        suspects.kind = pointer.__name__
-        pointer(suspects, record, stage)
-    return finding_of(suspects.ranked(), steps, paths, record, suspects.pause)
-
-
-def steps_of(record):
-    """The steps of the flow that runs are judged by, or else of the first."""
-    judged = [flow for flow in record["flows"] if flow["judged"]] or record["flows"][:1]
-    return [step for flow in judged[:1] for step in flow["steps"] if "follows" in step]
-
-
-def finding_of(ranked, steps, paths, record, pause):
-    suspect = ranked[0] if ranked else None
-    culprit = suspect if suspect and suspect["weight"] >= NAMED else None
-    others = ranked[1 : 1 + OTHERS] if culprit else ranked
-    step = (suspect and suspect["step"]) or (paths[0][0] if paths else None)
+    found = symptoms.of_record(record, stage, paths)
+    causes = model.causes(record, found)
+    cause = named(causes)
+    pause = order.pause(stage, steps)
+    step = step_of(cause or (causes[0] if causes else None), paths)
     last = order.last_seen(steps)
+    others = causes[1 : 1 + OTHERS] if cause else causes[:SUSPECTS]
     return {
         "step": step and step["id"],
-        "component": culprit and culprit["component"],
-        "host": culprit and culprit["host"],
-        "sentence": sentence_of(culprit, step, pause),
+        "component": cause and cause["component"],
+        "host": cause and cause["host"],
+        "confidence": cause and cause["confidence"],
+        "headline": headline(cause, step, pause),
+        "owed": owed(step, pause) if step else None,
+        "quote": quote_of(cause),
+        "way": way_of(cause),
         "last_seen": last and {name: last[name] for name in ("id", "message", "at", "host")},
-        "evidence": culprit["why"] if culprit else [],
-        "next": next_of(culprit, record, pause),
-        "alternatives": [{name: other[name] for name in ("component", "host", "weight", "why")} for other in others],
+        "evidence": why(cause) if cause else [],
+        "explains": [about(symptom) for symptom in telling(cause) if not is_of(symptom, cause)] if cause else [],
+        "unexplained": unexplained(cause, found) if cause else [],
+        "next": next_of(cause, record, pause),
+        "alternatives": [alternative(other) for other in others],
     }
 
 
-def sentence_of(culprit, step, pause):
-    lacks = "did not happen" if step and step["status"] == "missing" else "was not seen to happen"
-    owed = f"step {step['id']} ({step['message']}) {lacks}" if step else None
-    if culprit:
-        return accusation(culprit, owed)
-    if owed is None:
+def named(causes):
+    """The cause that is likely enough to be named. Two that are the ends of one way are so together."""
+    if not causes:
         return None
-    if pause is not None:
-        return f"{owed} yet, but another one was seen {pause:.1f} s before the end: it may be slow, not broken"
-    return f"{owed}, and nothing that could be read says why"
+    first = causes[0]
+    if first["confidence"] >= NAMED:
+        return first
+    for other in causes[1 : 1 + OTHERS]:
+        confidence = first["confidence"] + other["confidence"]
+        between = [symptom for symptom in first["symptoms"] if is_between(symptom, first, other)]
+        if between and confidence >= NAMED:
+            return {**first, "confidence": round(confidence, 3), "between": between[0]}
+    return None
 
 
-def accusation(culprit, owed):
-    name = culprit["component"] + (f" on {culprit['host']}" if culprit["host"] else "")
-    sentence = f"{name} {culprit['why'][0]}"
-    if owed is None:
-        return sentence
-    # A role is about the step ("owed what is lacking"), and the step explains it.
-    return f"{sentence}{':' if culprit['why'][0] == culprit['role'] else ';'} {owed}"
+def is_between(symptom, first, other):
+    """Whether a symptom is about the way between two causes."""
+    ends = {(symptom["component"], symptom["host"]), (symptom["peer"], symptom["peer_host"])}
+    return symptom["peer"] is not None and all(
+        any(cause["component"] == name and host in (None, cause["host"]) for name, host in ends)
+        for cause in (first, other)
+    )
+
+
+def step_of(cause, paths):
+    """The first step that is lacking with which a cause has to do: it owes it, is to take it, or carries it."""
+    steps = [step for path in paths for step in path]
+    if not (cause and steps):
+        return steps[0] if steps else None
+    name = cause["component"]
+    for has_to_do in (
+        lambda step: name in names_of(step.get("owed_by") or step["source"]),
+        lambda step: name in names_of(step["target"]) or name in CARRIERS.get(step["kind"], ()),
+        lambda step: name in LEANS_ON.get(step.get("owed_by") or step["source"], ()),
+    ):
+        near = [step for step in steps if has_to_do(step)]
+        if near:
+            return near[0]
+    return steps[0]
+
+
+def names_of(name):
+    """The components that a name in a flow stands for."""
+    return STANDS_FOR.get(name, [name])
+
+
+def telling(cause):
+    """The symptoms that say something of a cause, the weightiest first, each sentence once."""
+    chosen = {}
+    for symptom in cause["symptoms"]:
+        if symptom["kind"] in TELLING and symptom["component"] != "client" and symptom["how"] != "part":
+            chosen.setdefault(about(symptom), symptom)
+    return list(chosen.values())
+
+
+def about(symptom):
+    """A symptom as a sentence without its end: who, where, and what."""
+    return (
+        f"{place_of(symptom['component'], symptom['host'])} {symptom['text']}"
+        if symptom["component"]
+        else symptom["text"]
+    )
+
+
+def place_of(component, host):
+    return f"{component} on {host}" if component and host else component or host
+
+
+def is_of(symptom, cause):
+    return symptom["component"] == cause["component"] and symptom["host"] in (None, cause["host"])
+
+
+def why(cause):
+    """What speaks for a cause: what it shows itself, and what others say of it."""
+    return list(dict.fromkeys(f"it {s['text']}" if is_of(s, cause) else about(s) for s in telling(cause)))[:MOST]
+
+
+def unexplained(cause, found):
+    """What else is wrong, which the cause does not explain. An old change of settings is nothing wrong."""
+    explained = {name for symptom in cause["symptoms"] for name in (about(symptom), line_of(symptom))}
+    way = way_of(cause) or {"from": {"host": None}, "to": {"component": None}}
+    rest = [
+        symptom
+        for symptom in found
+        if symptom["kind"] in HEADLINES
+        and symptom["component"]
+        and not explained & {about(symptom), line_of(symptom)}
+        and not (symptom["kind"] == "change" and symptom["share"] < FRESH)
+        and (symptom["host"], symptom["peer"]) != (way["from"]["host"], way["to"]["component"])
+    ]
+    return list(dict.fromkeys(about(symptom) for symptom in rest))[:MOST]
+
+
+def line_of(symptom):
+    """The line of a log that a symptom is of, which may name several peers; or the sentence of any other symptom."""
+    return (symptom["component"], symptom["host"], symptom["at"], symptom["quote"]) if symptom["at"] else about(symptom)
+
+
+def quote_of(cause):
+    """The line of a log that proves the cause best: a whole one, which says how something failed."""
+    quoted = [symptom for symptom in (cause["symptoms"] if cause else ()) if symptom["quote"]]
+    best = sorted(quoted, key=lambda symptom: (symptom["quote"].endswith("..."), symptom["how"] is None))
+    return best[0]["quote"] if best else None
+
+
+def keep_only(quote, errors):
+    """Drop all quotes but one: no other line of a log is kept."""
+    for error in errors:
+        error["quote"] = error["quote"] if quote is not None and error["quote"] == quote else None
+
+
+def way_of(cause):
+    """The way that is cut, if the cause is one end of it: from, to and how."""
+    for symptom in telling(cause) if cause else ():
+        is_cut = symptom["kind"] == "reach" and symptom["only_from_here"] and symptom["component"]
+        if is_cut or symptom is cause.get("between"):
+            return {
+                "from": {"component": symptom["component"], "host": symptom["host"]},
+                "to": {"component": symptom["peer"], "host": symptom["peer_host"]},
+                "how": symptom["how"],
+            }
+    return None
+
+
+def alternative(cause):
+    about = {name: cause[name] for name in ("component", "host", "confidence")}
+    return {**about, "weight": max(cause["score"], 0), "why": why(cause)}
+
+
+def headline(cause, step, pause):
+    """Who, where and what, in at most 100 characters."""
+    if cause:
+        text = f"{place_of(cause['component'], cause['host'])} {main_reason(cause)}"
+    elif step is None:
+        return None
+    elif pause is not None:
+        text = f"nobody is named: step {step['id']} is late, and may only be slow"
+    else:
+        text = f"nobody is named: step {step['id']} is lacking, and nothing that could be read says why"
+    return text if len(text) <= LONGEST_HEADLINE else f"{text[: LONGEST_HEADLINE - 3].rstrip()}..."
+
+
+# What a component does to another one that failed at it, and what that one meets
+DOES = {
+    "refused": ("refuses connections of", "is refused connections by"),
+    "silent": ("does not answer", "gets no answer from"),
+    "denied": ("denies access to", "is denied access by"),
+    "error": ("answers with errors to", "gets errors from"),
+    "full": ("has no room for", "finds no room at"),
+    "read-only": ("lets nothing be written by", "may not write to"),
+    "broken off": ("breaks off connections with", "loses its connections with"),
+    "missing": ("has not what is asked for by", "does not find what it needs at"),
+    "unreachable": ("cannot be reached by", "cannot reach"),
+    "malformed": ("does not understand", "is not understood by"),
+    None: ("is at fault for", "failed at"),
+}
+# What says most about a cause in a line stands first.
+HEADLINES = ("state", "words", "ground", "reach", "failed at", "error", "unheard", "answer", "change")
+# A change of settings is told beside what it did, if it counts at least this part of one of this moment.
+FRESH = 0.25
+
+
+def main_reason(cause):
+    """What is wrong with a cause in a few words: what it shows itself, or else what others met at it."""
+    shown = [symptom for symptom in telling(cause) if symptom["kind"] in HEADLINES]
+    shown.sort(key=lambda s: (s["kind"] == "change", not is_of(s, cause), HEADLINES.index(s["kind"])))
+    for symptom in shown:
+        does, meets = DOES.get(symptom["how"], DOES[None])
+        if is_of(symptom, cause):
+            text = f"{meets} {symptom['peer']}" if symptom["kind"] == "failed at" else symptom["text"]
+            return text + changed(shown, symptom)
+        if symptom["peer"] == cause["component"]:
+            return f"{does} {place_of(symptom['component'], symptom['host'])}" + changed(shown, symptom)
+    first = (telling(cause) or cause["symptoms"])[0]
+    if is_of(first, cause) or first["component"] is None:
+        return first["text"]
+    return f"is needed by {place_of(first['component'], first['host'])}, which {first['text']}"
+
+
+def changed(shown, main):
+    """That its settings are new, if it is not said already."""
+    new = [symptom for symptom in shown if symptom["kind"] == "change" and symptom["share"] >= FRESH]
+    return "; its settings were changed" if new and main["kind"] not in ("change", "state") else ""
+
+
+def owed(step, pause):
+    """The step that was owed, as a sentence."""
+    lacks = "did not happen" if step["status"] == "missing" else "was not seen to happen"
+    late = "" if pause is None else f", {pause:.1f} s after another one: it may be slow"
+    return f"step {step['id']} ({step['message']}) {lacks}{late}"
 
 
 def next_of(culprit, record, pause):
@@ -110,6 +269,9 @@ def next_of(culprit, record, pause):
 
 def command_for(culprit, record):
     """The command that shows more, and where to run it."""
+    for symptom in telling(culprit):
+        if symptom["kind"] == "reach" and symptom["only_from_here"] and is_of(symptom, culprit):
+            return f"on {symptom['host']}: nc -v -z -w 3 {symptom['address']} {symptom['port']}"
     units = [
         (host["host"], service["unit"])
         for host in record["hosts"]

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from .._record import shapes
-from .._record.clock import seconds_of
 from .._record.errors import sentence
 from .._record.run import STAGES, failed_stage
+from .._report import finding as in_words
 from .culprit import finding
 
 
@@ -54,27 +54,23 @@ def judge(record, broke_off=None):
 def failure(record, stage):
     """The verdict on a stage that failed: its own error, and the finding about who broke it."""
     found = finding(record) or {}
-    about = {name: value for name, value in found.items() if name != "sentence"}
-    return {**shapes.verdict("fail", stage["stage"], reason_of(stage, found, record)), **about}
+    return {**shapes.verdict("fail", stage["stage"], reason_of(stage, found, record)), **found}
 
 
 def reason_of(stage, found, record):
+    """The verdict in a paragraph, for readers that show nothing else of it."""
     error = stage["error"]
-    if found.get("sentence") is None:
+    if found.get("headline") is None:
         return f"{stage['stage']}: {sentence(error)}"
-    where = stage["stage"] + (f", step {found['step']}" if found["step"] else "")
-    parts = [f"{where}: {found['sentence']}."]
+    parts = [f"{stage['stage']}: {found['headline']}."]
+    if found["owed"]:
+        parts.append(f"{found['owed'][0].upper()}{found['owed'][1:]}.")
     if found["last_seen"]:
-        parts.append(last_seen_sentence(found["last_seen"], record))
+        parts.append(f"Last seen: {in_words.last_seen(found['last_seen'], record['started'])}.")
     parts.append(f"The stage said: {error['message'].rstrip('.')}.")
     if found["next"]:
         parts.append(f"Next: {found['next']}.")
     return " ".join(parts)
-
-
-def last_seen_sentence(step, record):
-    after = seconds_of(step["at"]) - seconds_of(record["started"])
-    return f"Last seen: step {step['id']} ({step['message']}), {after:.1f} s after the start."
 
 
 def flaw(record):

@@ -71,6 +71,7 @@ LEANS_ON = {
     "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
     "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
     "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
+    "data network": ["ovsdb", "neutron-l2-agent", "ovn-controller"],
     "vm-instance": ["data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent", "ovn-controller"],
 }  # fmt: skip
 # The component that a Python library speaks to: an exception that it raises is about an answer of that component
@@ -87,6 +88,27 @@ SPEAKS_TO = {
     "pymemcache": "memcached",
     "pymysql": "database",
 }
+# A word in the class of an exception, and the components that such an exception is about
+RAISED_ABOUT = (
+    ("libvirt", ["libvirt"]),
+    ("Hypervisor", ["libvirt"]),
+    ("rados.", ["ceph-mon"]),
+    ("rbd.", ["ceph-mon"]),
+    ("VirtualInterface", ["neutron-server", "neutron-l2-agent", "ovn-controller"]),
+    ("PortBindingFailed", ["neutron-server", "neutron-l2-agent", "ovn-controller"]),
+    ("DBConnection", ["database"]),
+    ("DBError", ["database"]),
+    ("OperationalError", ["database"]),
+    ("ldap.", ["ldap"]),
+    ("SERVER_DOWN", ["ldap"]),
+    ("PlacementAPI", ["placement-api"]),
+)
+# Components that answer calls over the queue, by the project whose services call them
+ANSWERS_CALLS = {
+    "nova": ["nova-conductor", "nova-scheduler"],
+    "neutron": ["neutron-server"],
+    "cinder": ["cinder-volume"],
+}
 # Names in flows that stand for other components, or for a process of one of them
 STANDS_FOR = {
     "neutron-metadata-proxy": ["neutron-metadata-proxy", "neutron-metadata-agent", "neutron-ovn-metadata-agent"],
@@ -101,6 +123,22 @@ WRITERS = {
     "rgw": "ceph-rgw",
     "openvswitch": "ovsdb",
 }
+
+
+# The component that a program is, by the program's name
+PROGRAMS = {
+    "dnsmasq": "dnsmasq", "haproxy": "neutron-metadata-proxy", "mariadbd": "database", "mysqld": "database",
+    "beam.smp": "rabbitmq", "memcached": "memcached", "ceph-osd": "ceph-osd", "ceph-mon": "ceph-mon",
+    "radosgw": "ceph-rgw", "ovs-vswitchd": "ovsdb", "ovsdb-server": "ovsdb", "ovn-controller": "ovn-controller",
+    "ovn-northd": "ovn-northd", "libvirtd": "libvirt", "virtqemud": "libvirt", "slapd": "ldap",
+}  # fmt: skip
+# The name of a project's folders, where it is not the first word of its components
+PROJECTS = {"database": "mysql", "ovsdb": "openvswitch", "data network": "", "vm-instance": ""}
+
+
+def project_of(component):
+    """The project that a component is a part of, by the name of its folders."""
+    return PROJECTS.get(component, component.partition("-")[0])
 
 
 def writer_of(log):

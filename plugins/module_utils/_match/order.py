@@ -16,6 +16,12 @@ NOBODY = "nobody"
 PAUSE = 10
 
 
+def judged_steps(record):
+    """The steps of the flow that runs are judged by, or else of the first."""
+    judged = [flow for flow in record["flows"] if flow["judged"]] or record["flows"][:1]
+    return [step for flow in judged[:1] for step in flow["steps"] if "follows" in step]
+
+
 def follows(steps):
     """Id of each step to the ids of the steps that it follows. A flow that gives no order is one chain."""
     if any(step["follows"] for step in steps):

@@ -101,6 +101,7 @@ class Host(TypedDict):
     clock_error_s: float | None
     health_before: dict[str, Any] | None
     facts: dict[str, Any]
+    examination: dict[str, Any] | None
     unread: list[dict[str, Any]]
     checks: list[Check]
 
@@ -120,6 +121,25 @@ class Stage(TypedDict):
     error: dict[str, Any] | None
 
 
+class Symptom(TypedDict, total=False):
+    """Something about a failed run that is not as it should be: of a component, or of its way to a peer.
+
+    kind: state, words, ground, change, difference, disabled, unheard, error, failed at, reach, answer, owed.
+    how: stopped, refused, silent, denied and others. keyed: whether it has an id of the run.
+    """
+
+    kind: str
+    component: str | None
+    host: str | None
+    peer: str | None
+    peer_host: str | None
+    how: str | None
+    text: str
+    keyed: bool
+    quote: str | None
+    at: str | None
+
+
 class Verdict(TypedDict):
     """The result of a run, and the component that broke it."""
 
@@ -131,6 +151,13 @@ class Verdict(TypedDict):
     reason: str
     last_seen: dict[str, Any] | None
     evidence: list[str]
+    headline: str | None
+    owed: str | None
+    confidence: float | None
+    quote: str | None
+    way: dict[str, Any] | None
+    explains: list[str]
+    unexplained: list[str]
     next: str | None
     alternatives: list[dict[str, Any]]
 
@@ -231,6 +258,7 @@ def host(name, **fields) -> Host:
         "clock_error_s": None,
         "health_before": None,
         "facts": {},
+        "examination": None,
         "unread": [],
         "checks": [],
         **fields,
@@ -253,6 +281,22 @@ def stage(name, status, **fields) -> Stage:
     }
 
 
+def symptom(kind, component, text, **fields) -> Symptom:
+    return {
+        "kind": kind,
+        "component": component,
+        "host": None,
+        "peer": None,
+        "peer_host": None,
+        "how": None,
+        "text": text,
+        "keyed": False,
+        "quote": None,
+        "at": None,
+        **fields,
+    }
+
+
 def verdict(result, where, reason, **fields) -> Verdict:
     """where: the stage that decided the result, or None."""
     return {
@@ -264,6 +308,13 @@ def verdict(result, where, reason, **fields) -> Verdict:
         "reason": reason,
         "last_seen": None,
         "evidence": [],
+        "headline": None,
+        "owed": None,
+        "confidence": None,
+        "quote": None,
+        "way": None,
+        "explains": [],
+        "unexplained": [],
         "next": None,
         "alternatives": [],
         **fields,

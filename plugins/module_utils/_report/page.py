@@ -20,8 +20,8 @@ except ImportError:
 
 from .._record.clock import parse, seconds_between
 from .._record.run import failed_stage
-from . import plot
-from .text import MINUS, STATUSES, alternative, clean, grouped, slowest_calls
+from . import finding, plot
+from .text import MINUS, STATUSES, clean, grouped, slowest_calls
 
 SLOWEST = 10
 RESULTS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
@@ -144,8 +144,10 @@ def verdict_view(record):
         "started_iso": record["started"],
         "duration": duration(record["duration_s"]) or "not finished",
         "evidence": verdict.get("evidence") or [],
-        "next": verdict.get("next"),
-        "alternatives": [alternative(suspect) for suspect in verdict["alternatives"]],
+        "headline": verdict.get("headline"),
+        "finding": finding.parts(record),
+        "unexplained": verdict.get("unexplained") or [],
+        "alternatives": [finding.suspect_in_words(suspect) for suspect in verdict["alternatives"]],
         "error": error_view(failed["error"], verdict["reason"]) if failed and failed["error"] else [],
         "limits": [(limit["ok"], limit["said"]) for limit in record["thresholds"]],
         "account": account(record),

@@ -13,6 +13,7 @@ from operator import itemgetter
 from xml.etree import ElementTree
 
 from .._record.clock import seconds_of
+from . import finding
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -72,12 +73,11 @@ def summary(record, directory):
 
 
 def ending(record, directory):
-    page = os.path.join(directory, PAGE)
+    page, verdict = os.path.join(directory, PAGE), record["verdict"]
     return [
         "",
-        f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
-        *(f"    because it {why}" for why in record["verdict"].get("evidence") or []),
-        *(f"    or {alternative(suspect)}" for suspect in record["verdict"]["alternatives"]),
+        f"  {verdict['result'].upper()}: {verdict.get('headline') or verdict['reason']}",
+        *(f"    {name + ':':<12}{text}" for name, text in finding.parts(record)),
         f"  files: {directory}",
         *([f"  page: {page}"] if os.path.exists(page) else []),
         "",
@@ -104,12 +104,6 @@ def diagnosis_lines(record, directory):
     return [*lines, *ending(record, directory)]
 
 
-def alternative(suspect):
-    """Another suspect, in words."""
-    where = f" on {suspect['host']}" if suspect["host"] else ""
-    return f"{suspect['component']}{where} (weight {suspect['weight']:g}), which {', '.join(suspect['why'])}"
-
-
 def host_lines(record):
     """A line for each host that was read, and one for each of its checks that failed or could not be read."""
     lines = ["", f"  {'host':<16} checks"] if record["hosts"] else []
@@ -131,7 +125,7 @@ def slowest_calls(record, most=SLOWEST):
 
 def junit(record):
     """A test suite with a case for each stage, each limit and each check of a host, and one for leftovers."""
-    cases = [stage_case(stage) for stage in record["stages"]]
+    cases = [stage_case(stage, record) for stage in record["stages"]]
     cases += [
         case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["said"])
         for limit in record["thresholds"]
@@ -161,9 +155,12 @@ def suite_of(name, record, cases):
     return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True).decode() + "\n"
 
 
-def stage_case(stage):
+def stage_case(stage, record):
     error, reason = stage["error"], stage["details"].get("reason", "")
     failure = f"{error['message']}\n{error['hint']}" if error else None
+    parts = finding.parts(record) if stage["stage"] == record["verdict"]["stage"] else []
+    if error and parts:
+        failure = "\n".join([record["verdict"]["headline"], *(f"{name}: {text}" for name, text in parts)])
     skipped = reason if stage["status"] == "skipped" else None
     return case(stage["stage"], stage["duration_s"] or 0, failure, skipped)
 

@@ -15,6 +15,7 @@ import re
 
 import jsonschema
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
@@ -156,12 +157,27 @@ def test_a_run_that_did_not_fail_has_no_finding(frozen):
 
 def test_a_finding_says_what_was_seen_last_and_where_to_look(frozen):
     verdict = verdict_module.judge(frozen)
-    assert re.match(
-        r"boot, step 13: nova-compute on compute1 is frozen: .*; step 13 \(.*\) did not happen\.", verdict["reason"]
-    )
-    assert f"Last seen: step {verdict['last_seen']['id']} (" in verdict["reason"]
+    assert verdict["headline"].startswith("nova-compute on compute1 is frozen")
+    assert re.fullmatch(r"step 13 \(.*\) did not happen", verdict["owed"])
     assert set(verdict["last_seen"]) == {"id", "message", "at", "host"}
     assert verdict["next"].startswith("on compute1: systemctl status nova-compute.service; journalctl ")
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_the_reason_is_the_whole_finding_in_a_paragraph(name):
+    record = run_of(name)
+    verdict = verdict_module.judge(record)
+    said = next(stage for stage in record["stages"] if stage["status"] == "failed")["error"]["message"]
+    parts = [
+        verdict["headline"],
+        verdict["owed"][1:],
+        f"Last seen: step {verdict['last_seen']['id']} (",
+        said.rstrip("."),
+    ]
+    places = [verdict["reason"].find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert verdict["reason"].startswith(f"{verdict['stage']}: {verdict['headline']}. ")
     assert verdict["reason"].endswith(f"Next: {verdict['next']}.")
 
 
@@ -176,7 +192,8 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
     stage["finished"] = last
     verdict = verdict_module.judge(record)
     assert (verdict["component"], verdict["host"]) == (None, None)
-    assert "yet, but another one was seen 0.0 s before the end: it may be slow, not broken" in verdict["reason"]
+    assert verdict["headline"] == f"nobody is named: step {verdict['step']} is late, and may only be slow"
+    assert verdict["owed"].endswith("0.0 s after another one: it may be slow")
     assert "-e stackproof_boot_timeout=" in verdict["next"]
     assert verdict["alternatives"]
 
@@ -213,19 +230,12 @@ def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
     assert verdict["component"] in (None, "billing")
 
 
-def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow(frozen):
+def test_a_finding_without_a_flow_has_no_step(frozen):
+    """Steps as they were recorded before they followed each other are no flow."""
     for step in frozen["flows"][0]["steps"]:
         del step["follows"]
-    assert culprit.steps_of(frozen) == []
-    assert verdict_module.judge(frozen)["step"] is None
-
-
-def test_the_flow_that_says_so_is_taken_or_else_the_first(frozen):
-    steps = frozen["flows"][0]["steps"]
-    flows = [{"judged": False, "steps": steps[:3]}, {"judged": True, "steps": steps[:5]}]
-    assert len(culprit.steps_of({"flows": flows})) == 5
-    assert len(culprit.steps_of({"flows": flows[:1]})) == 3
-    assert culprit.steps_of({"flows": []}) == []
+    verdict = verdict_module.judge(frozen)
+    assert (verdict["step"], verdict["owed"], verdict["last_seen"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("name", FAILED)
@@ -240,7 +250,259 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
     assert verdict_module.judge(record)["stage"] == FAILED[name]["truth"]["stage"]
 
 
-CULPRIT = {"component": "ceph-mon", "host": None, "role": "r", "step": None, "weight": 9, "why": ["w"]}
+# Causes as the model has them, made by hand
+
+
+def cause(component, host, *found):
+    """A cause with its symptoms, the weightiest first."""
+    return {"component": component, "host": host, "score": 9.0, "confidence": 0.9, "symptoms": list(found)}
+
+
+def seen(kind, component="x", host="h", text="is not well", **more):
+    return shapes.symptom(kind, component, text, host=host, **more)
+
+
+def cut(component="nova-compute", host="c1", peer="rabbitmq", peer_host="ctl", only_from_here=True, **more):
+    """A peer that does not answer a host."""
+    about = {"peer": peer, "peer_host": peer_host, "how": "silent", "address": "10.0.0.1", "port": 5672, **more}
+    return seen("reach", component, host, f"gets no connection to {peer}", only_from_here=only_from_here, **about)
+
+
+LONG = "a-component-with-a-name-that-is-far-too-long-for-a-line"
+LONG_HOST = "compute-4711.rack-12.room-3.frankfurt.cloud.example.org"
+STOPPED = f"is stopped since 123456 s ({LONG}@{LONG_HOST}.service)"
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        cause(LONG, LONG_HOST, seen("state", LONG, LONG_HOST, STOPPED)),
+        cause(LONG, None, seen("failed at", "x", LONG_HOST, "failed", peer=LONG, how="missing")),
+        cause("x", "h", seen("failed at", how="silent", peer=LONG * 3)),
+        cause("x", "h", seen("words", text="is not well, as Ceph says: " + "; ".join(["1 osds down"] * 20))),
+    ],
+)
+def test_a_headline_fits_into_a_line(long):
+    headline = culprit.headline(long, None, None)
+    assert len(headline) <= culprit.LONGEST_HEADLINE
+    assert headline.endswith("...")
+    assert headline.startswith(culprit.place_of(long["component"], long["host"])[:90])
+
+
+def test_a_headline_of_nobody_fits_into_a_line():
+    step = shapes.step("N" * 60, "a", "b", "m", "DB")
+    assert all(len(culprit.headline(None, step, pause)) <= culprit.LONGEST_HEADLINE for pause in (None, 2.0))
+
+
+def test_a_headline_that_fits_is_whole():
+    assert culprit.headline(cause("x", "h", seen("state", text="is stopped")), None, None) == "x on h is stopped"
+
+
+@pytest.mark.parametrize("weightiest", [0, 1, 2])
+def test_a_headline_prefers_a_state_to_words_to_errors(weightiest):
+    told = [
+        seen("state", text="is stopped"),
+        seen("words", text="has an alarm"),
+        seen("error", text="logged an error"),
+    ]
+    turned = told[weightiest:] + told[:weightiest]
+    for symptom in told:
+        assert culprit.main_reason(cause("x", "h", *turned)) == symptom["text"]
+        turned.remove(symptom)
+
+
+def test_a_headline_prefers_its_own_symptom_to_those_of_others():
+    others = seen("failed at", "y", "h2", "failed at x", peer="x", how="refused")
+    assert culprit.main_reason(cause("x", "h", others, seen("error", text="logged an error"))) == "logged an error"
+    assert culprit.main_reason(cause("x", "h", others)) == "refuses connections of y on h2"
+
+
+@pytest.mark.parametrize("how", [*failures.HOW, None])
+def test_each_way_of_failing_can_be_said_of_both_ends(how):
+    failed = seen("failed at", "y", "h2", "failed at x", peer="x", how=how)
+    at_peer, at_victim = culprit.main_reason(cause("x", "h", failed)), culprit.main_reason(cause("y", "h2", failed))
+    assert at_peer.endswith(" y on h2")
+    assert at_victim.endswith(" x")
+    assert how in culprit.DOES
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_a_headline_says_that_settings_were_changed_if_they_are_new(new):
+    change = seen("change", text="has other settings", share=1.0 if new else culprit.FRESH / 2)
+    told = culprit.main_reason(cause("x", "h", change, seen("error", text="logged an error")))
+    assert told.startswith("logged an error")
+    assert ("settings were changed" in told) is new
+
+
+def test_a_headline_tells_a_change_of_settings_after_the_harm_that_it_did():
+    change, harm = seen("change", share=1.0), seen("failed at", "y", "h2", "failed", peer="x", how="refused")
+    assert culprit.main_reason(cause("x", "h", change, harm)).startswith("refuses connections of y on h2; ")
+
+
+@pytest.mark.parametrize("share", [1.0, culprit.FRESH / 2])
+def test_an_old_change_of_settings_is_nothing_wrong(share):
+    change = seen("change", text="has other settings", share=share)
+    left = culprit.unexplained(cause("y", "h2"), [change])
+    assert left == (["x on h has other settings"] if share == 1.0 else [])
+
+
+def test_the_client_tells_nothing_of_a_cause():
+    """It is the run itself, which failed at everybody."""
+    told = [seen("failed at", name, None, "failed at x", peer="x") for name in ("client", "nova-api")]
+    assert culprit.telling(cause("x", "h", *told)) == told[1:]
+
+
+def test_the_quote_is_of_the_weightiest_symptom_with_a_quote():
+    silent, first, second = seen("state"), seen("error", quote="first"), seen("failed at", quote="second")
+    assert culprit.quote_of(cause("x", "h", silent, first, second)) == "first"
+    assert culprit.quote_of(cause("x", "h", second, first)) == "second"
+
+
+def test_a_whole_line_that_says_how_it_failed_is_a_better_quote():
+    cut_off, vague = seen("error", quote="it was...", how="denied"), seen("error", quote="it failed")
+    good = seen("error", quote="permission denied", how="denied")
+    assert culprit.quote_of(cause("x", "h", cut_off, vague, good)) == "permission denied"
+    assert culprit.quote_of(cause("x", "h", cut_off, vague)) == "it failed"
+
+
+def test_a_finding_without_a_line_of_a_log_quotes_nothing(frozen):
+    assert culprit.quote_of(None) is None
+    assert culprit.quote_of(cause("x", "h", seen("state"))) is None
+    assert culprit.finding(frozen)["quote"] is None
+
+
+def test_no_line_of_a_log_is_kept_but_the_quoted_one():
+    errors = [{"quote": "a"}, {"quote": None}, {"quote": "b"}]
+    culprit.keep_only("b", errors)
+    assert [error["quote"] for error in errors] == [None, None, "b"]
+    culprit.keep_only(None, errors)
+    assert [error["quote"] for error in errors] == [None, None, None]
+
+
+def test_the_weightiest_reason_comes_first_and_each_once():
+    told = [seen("state", text="is stopped"), seen("error", "y", "h2", "failed"), seen("answer", text="is silent")]
+    assert culprit.why(cause("x", "h", *told, told[2])) == ["it is stopped", "y on h2 failed", "it is silent"]
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
+    record = run_of(name)
+    elsewhere = {"component": "billing", "unit": "billing.service", "state": "stopped", "for_s": 9.0}
+    record["hosts"][0]["facts"].setdefault("services", []).append(elsewhere)
+    complaint = {"service": "accounting", "host": "controller1", "logger": "a.b", "exception": None, "keyed": False}
+    record["errors"] += [{**complaint, "count": 1, "at": None}]
+    found = culprit.finding(record)
+    assert found["component"] in FAILED[name]["truth"]["components"]
+    assert [text.split()[0] for text in found["unexplained"]].count("billing") == 1
+    assert [text.split()[0] for text in found["unexplained"]].count("accounting") == 1
+    assert found["evidence"]
+    assert set(found["explains"]).isdisjoint(found["unexplained"])
+
+
+def test_a_finding_that_names_nobody_explains_nothing(frozen):
+    found = culprit.finding(blind(frozen))
+    assert (found["explains"], found["unexplained"], found["confidence"]) == ([], [], None)
+    assert (found["quote"], found["way"]) == (None, None)
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_each_suspect_has_a_confidence_and_none_more_than_the_named_one(name):
+    for record in (run_of(name), blind(run_of(name))):
+        found = culprit.finding(record)
+        confidences = [other["confidence"] for other in found["alternatives"]]
+        assert all(0 <= confidence <= 1 for confidence in confidences)
+        assert confidences == sorted(confidences, reverse=True)
+        assert confidences[0] <= (found["confidence"] or culprit.NAMED)
+
+
+# The path of the stage itself, and another one beside it
+PATHS = [
+    [
+        shapes.step("1", "nova-api", "nova-conductor", "m", "AMQP cast"),
+        shapes.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", owed_by="placement-api"),
+        shapes.step("3", "nova-compute", "libvirt", "m", "libvirt"),
+    ],
+    [shapes.step("4", "neutron-server", "neutron-l2-agent", "m", "AMQP cast")],
+]
+
+
+@pytest.mark.parametrize(
+    ("component", "step"),
+    [
+        # It owes the step
+        ("nova-api", "1"),
+        ("placement-api", "2"),
+        ("nova-compute", "3"),
+        ("neutron-server", "4"),
+        # or is to take it, or carries it
+        ("nova-conductor", "1"),
+        ("nova-scheduler", "2"),
+        ("libvirt", "3"),
+        ("rabbitmq", "1"),
+        ("neutron-l2-agent", "4"),
+        # or the debtor needs it.
+        ("ceph-mon", "3"),
+        ("database", "1"),
+        # It has to do with none of them.
+        ("billing", "1"),
+    ],
+)
+def test_the_step_is_one_with_which_the_cause_has_to_do(component, step):
+    assert culprit.step_of(cause(component, None), PATHS)["id"] == step
+
+
+def test_the_first_step_is_owed_if_nobody_is_suspected():
+    assert culprit.step_of(None, PATHS)["id"] == "1"
+    assert culprit.step_of(cause("nova-api", None), []) is None
+
+
+WAY = {
+    "from": {"component": "nova-compute", "host": "c1"},
+    "to": {"component": "rabbitmq", "host": "ctl"},
+    "how": "silent",
+}
+
+
+@pytest.mark.parametrize("end", [("nova-compute", "c1"), ("rabbitmq", "ctl")])
+def test_a_way_is_told_from_both_ends(end):
+    assert culprit.way_of(cause(*end, seen("state", *end), cut())) == WAY
+
+
+@pytest.mark.parametrize(
+    "symptom",
+    [
+        # If nobody reaches the peer, the way is well.
+        cut(only_from_here=False),
+        # A way begins at somebody.
+        cut(component=None),
+        seen("failed at", "nova-compute", "c1", peer="rabbitmq", peer_host="ctl", how="silent"),
+    ],
+)
+def test_a_peer_that_is_wrong_itself_is_not_at_the_end_of_a_way(symptom):
+    assert culprit.way_of(cause("rabbitmq", "ctl", symptom)) is None
+    assert culprit.way_of(None) is None
+
+
+def test_a_way_that_is_cut_is_in_the_finding(frozen):
+    """As if nova-compute were well, and its host alone did not reach the queue."""
+    peer = {"component": "rabbitmq", "address": "10.0.0.1", "port": 5672, "named_by": ["neutron", "nova"]}
+    for host in frozen["hosts"]:
+        for service in host["facts"].get("services") or []:
+            service["state"] = "running"
+        host["examination"] = {"reach": [{**peer, "how": "silent" if host["host"] == "compute1" else "open"}]}
+        host["facts"]["addresses"] = ["10.0.0.1"] if host["host"] == "controller1" else []
+    found = culprit.finding(frozen)
+    assert found["way"] == {
+        "from": {"component": "nova-compute", "host": "compute1"},
+        "to": {"component": "rabbitmq", "host": "controller1"},
+        "how": "silent",
+    }
+    assert (found["component"], found["host"]) in [
+        tuple(end.values()) for end in (found["way"]["from"], found["way"]["to"])
+    ]
+    # The same way with another component at its beginning is no other trouble.
+    assert not [text for text in found["unexplained"] if "rabbitmq" in text]
+    assert found["next"] == "on compute1: nc -v -z -w 3 10.0.0.1 5672"
 
 
 @pytest.mark.parametrize(
@@ -254,7 +516,7 @@ CULPRIT = {"component": "ceph-mon", "host": None, "role": "r", "step": None, "we
     ],
 )
 def test_where_to_look_next_for_who_is_no_unit_that_was_read(component, words):
-    command = culprit.command_for({**CULPRIT, "component": component}, {"hosts": []})
+    command = culprit.command_for(cause(component, None, seen("words", component)), {"hosts": []})
     assert command is None if words is None else words in command
 
 

@@ -30,6 +30,21 @@ def chain(*statuses):
     ]
 
 
+def test_the_flow_that_says_so_is_taken_or_else_the_first():
+    first = {"judged": False, "steps": chain("seen", "unseen", "unseen")}
+    judged = {"judged": True, "steps": chain("seen", "seen", "seen", "unseen", "unseen")}
+    assert order.judged_steps({"flows": [first, judged]}) == judged["steps"]
+    assert order.judged_steps({"flows": [first]}) == first["steps"]
+    assert order.judged_steps({"flows": []}) == []
+
+
+def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow():
+    steps = chain("seen", "unseen")
+    for old in steps:
+        del old["follows"]
+    assert order.judged_steps({"flows": [{"judged": True, "steps": steps}]}) == []
+
+
 def test_a_flow_without_steps_has_no_order():
     assert (order.follows([]), order.happened([]), order.paths([]), order.last_seen([])) == ({}, set(), [], None)
 

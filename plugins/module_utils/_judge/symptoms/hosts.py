@@ -1,0 +1,244 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms that hosts show: services that do not run, own words, the ground, ways that are cut, and what is new."""
+
+from __future__ import annotations
+
+import re
+
+from ..._collect.examination.ground import STARTS
+from ..._match.components import LEANS_ON, PROGRAMS, project_of
+from ..._record.ids import addresses_of
+from ..._record.shapes import symptom
+
+STATES = {
+    "stopped": "is stopped",
+    "failed": "has failed, and does not run",
+    "frozen": "is frozen by a signal",
+    "activating": "is starting",
+    "deactivating": "is stopping",
+}
+# Ceph's checks by the daemon that they are about; a word of a check that says that nothing can be written
+CEPH = (("ceph-mon", ("MON",)), ("ceph-osd", ("OSD", "PG", "SLOW", "POOL")))
+SEVERE = re.compile(r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS")
+FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?P<name>[a-z][a-z0-9-]*)(?:/|$)")
+UNIT = re.compile(r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)")
+# A change so many seconds ago counts half of one of this moment.
+FRESH = 300
+# How a peer that was probed did not answer, as symptoms have it
+HOW = {"silent": "silent", "mute": "silent", "refused": "refused", "closed": "broken off"}
+
+
+def services_of(host):
+    return host["facts"].get("services") or []
+
+
+def states(record, _stage):
+    """Services that should run and do not."""
+    symptoms = []
+    for host in record["hosts"]:
+        for service in services_of(host):
+            if service["state"] in STATES:
+                since = f" since {service['for_s']:.0f} s" if service["for_s"] and service["state"] != "frozen" else ""
+                text = f"{STATES[service['state']]}{since} ({service['unit']})"
+                symptoms.append(symptom("state", service["component"], text, host=host["host"], how=service["state"]))
+    return symptoms
+
+
+def words(record, _stage):
+    """The words of shared services about themselves."""
+    return [
+        symptom("words", word["component"], word["text"], host=host["host"], how=word["kind"])
+        for host in record["hosts"]
+        for word in examination_of(host).get("words") or []
+    ]
+
+
+def examination_of(host):
+    return host.get("examination") or {}
+
+
+def ceph(record, _stage):
+    """Ceph's own health, as far as it was better before the run, and its silence."""
+    symptoms = []
+    for host in record["hosts"]:
+        facts = host["facts"].get("ceph") or {}
+        down = sorted(number for number, is_up in (facts.get("osds") or {}).items() if not is_up)
+        if down:
+            symptoms.append(symptom("words", "ceph-osd", f"{', '.join(down)} is down, as Ceph says", how="down"))
+        checks = (facts.get("health") or {}).get("checks") or {}
+        before = (host.get("health_before") or {}).get("checks") or {}
+        for component, prefixes in CEPH:
+            names = sorted(
+                name for name in checks if name.startswith(prefixes) and (name not in before or SEVERE.search(name))
+            )
+            if names:
+                told = "; ".join(checks[name] for name in names)
+                how = "alarm" if SEVERE.search(" ".join(names)) else "warning"
+                symptoms.append(symptom("words", component, f"is not well, as Ceph says: {told}", how=how))
+        for unread in host["unread"]:
+            # The command may begin with sudo, and with the way into a container.
+            if unread["kind"] == "hung" and {"ceph", "rbd"} & set(unread["command"].split()):
+                text = f"does not answer: {unread['command']} hangs"
+                symptoms += [symptom("words", name, text, how="silent") for name in ("ceph-mon", "ceph-osd")]
+    return symptoms
+
+
+def components_of(path, host):
+    """The components on a host that a folder or a unit's settings belong to; all of them for a disk of everybody."""
+    services = services_of(host)
+    unit = UNIT.match(path)
+    if unit:
+        return sorted({service["component"] for service in services if is_of_unit(service["unit"], unit["unit"])})
+    folder = FOLDER.match(path)
+    mine = sorted({s["component"] for s in services if folder is None or project_of(s["component"]) == folder["name"]})
+    # A file such as dhcp_agent.ini says by its name whose it is.
+    words = set(re.split(r"[^a-z0-9]+", path.rpartition("/")[2].partition(".")[0])) - {""}
+    named = {s["component"] for s in services if s["component"] in mine and words <= words_of(s)}
+    return sorted(named) if words and named else mine
+
+
+def is_of_unit(unit, settings):
+    """Whether a unit has the settings of a unit, or of the template that it was made of."""
+    template, at, _suffix = settings.partition("@.")
+    return unit.startswith(f"{template}@") if at else unit == settings
+
+
+def words_of(service):
+    return set(f"{service['component']}-{service['unit'].partition('.')[0]}".split("-"))
+
+
+def ground(record, _stage):
+    """What a host lacks: each service there that may need it."""
+    symptoms = []
+    for host in record["hosts"]:
+        for found in examination_of(host).get("ground") or []:
+            about = {"host": host["host"], "how": found["kind"]}
+            if found["kind"] in ("not executable", "killed"):
+                symptoms += [
+                    symptom("ground", name, found["text"], **about) for name in components_that_run(found, host)
+                ]
+                continue
+            text = f"stands on a host that lacks something: {found['text']}"
+            symptoms += [symptom("ground", name, text, **about) for name in components_of(found["where"], host)]
+    return symptoms
+
+
+def components_that_run(found, host):
+    """The components whose program was killed or cannot be executed: its own, or those that start it."""
+    program = found["where"]
+    if program in PROGRAMS:
+        return [PROGRAMS[program]]
+    own = {s["component"] for s in services_of(host) if s["unit"].partition(".")[0] == program}
+    starting = {s["component"] for s in services_of(host) if program in STARTS.get(s["component"], ())}
+    return sorted(own or starting) or [program]
+
+
+def askers(host, component, named_by):
+    """The components of a host that need a peer, and by whose settings it is known there."""
+    here = {service["component"] for service in services_of(host)}
+    needing = sorted(name for name in here if component in LEANS_ON.get(name, ()))
+    # The settings of the peer itself, such as Ceph's, are those of all its clients.
+    if {"catalogue", project_of(component)} & set(named_by):
+        return needing
+    return [name for name in needing if project_of(name) in named_by]
+
+
+def is_reached_elsewhere(record, here, entry):
+    """Whether a peer, at the same address and port, answers another host."""
+    place = (entry["component"], entry["address"], entry["port"])
+    return any(
+        (other["component"], other["address"], other["port"]) == place and other["how"] == "open"
+        for host in record["hosts"]
+        if host is not here
+        for other in examination_of(host).get("reach") or []
+    )
+
+
+def reach(record, _stage):
+    """Peers that do not answer a host as they should. The peer is to blame if nobody reaches it, else the way."""
+    places, symptoms = addresses_of(record), []
+    for host in record["hosts"]:
+        for entry in examination_of(host).get("reach") or []:
+            component, address = entry["component"], entry["address"]
+            if entry["how"] == "open":
+                continue
+            about = {
+                "host": host["host"],
+                "peer": component,
+                "peer_host": places.get(address),
+                "how": HOW.get(entry["how"], "error"),
+                "address": address,
+                "port": entry["port"],
+                "only_from_here": is_reached_elsewhere(record, host, entry),
+            }
+            text = f"{said_of(entry['how'])} {component} at {address}:{entry['port']}"
+            names = askers(host, component, entry["named_by"])
+            symptoms += [symptom("reach", name, text, **about) for name in names or [None]]
+    return symptoms
+
+
+def said_of(how):
+    return {
+        "silent": "gets no connection to",
+        "mute": "gets no word from",
+        "refused": "is refused by",
+        "closed": "is turned away by",
+    }.get(how, f"gets {how} from")
+
+
+def hanging(record, _stage):
+    """Connections that nobody has answered when the host was examined."""
+    places, symptoms = addresses_of(record), []
+    for host in record["hosts"]:
+        for entry in examination_of(host).get("hanging") or []:
+            component, address = entry["component"], entry["address"]
+            if component is None:
+                continue
+            about = {
+                "host": host["host"],
+                "peer": component,
+                "peer_host": places.get(address),
+                "how": "silent",
+                "address": address,
+                "port": entry["port"],
+                "only_from_here": is_reached_elsewhere(record, host, entry),
+            }
+            text = f"waits for a connection to {component} at {address}:{entry['port']}"
+            names = askers(host, component, ["catalogue"])
+            symptoms += [symptom("reach", name, text, **about) for name in names]
+    return symptoms
+
+
+def changes(record, _stage):
+    """Settings that have changed since the last run that passed."""
+    symptoms = []
+    for host in record["hosts"]:
+        for change in examination_of(host).get("changed") or []:
+            text = f"has other settings: {change['path']} was changed {change['ago_s']:.0f} s ago"
+            symptoms += [
+                symptom("change", component, text, host=host["host"], share=1 / (1 + change["ago_s"] / FRESH))
+                for component in (components_of(change["path"], host) if is_settings(change["path"]) else ())
+            ]
+    return symptoms
+
+
+def is_settings(path):
+    """Whether a path says whose settings it has."""
+    return bool(FOLDER.match(path) or UNIT.match(path))
+
+
+def differences(record, _stage):
+    """What a host has otherwise than the others of its kind."""
+    symptoms = []
+    for host in record["hosts"]:
+        for difference in examination_of(host).get("differs") or []:
+            path = difference["what"].partition(" ")[0]
+            text = f"differs from the other hosts of its kind in {difference['what']}"
+            components = components_of(path, host) if is_settings(path) else []
+            symptoms += [
+                symptom("difference", name, text, host=host["host"], how=difference["kind"]) for name in components
+            ]
+    return symptoms

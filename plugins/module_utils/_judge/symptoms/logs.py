@@ -1,0 +1,72 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms in the logs: errors, each with the component that failed, and that at which it failed."""
+
+from __future__ import annotations
+
+from ..._collect.failures import mentioned_in
+from ..._collect.log_formats import QUEUE_UNREACHABLE
+from ..._match.components import ANSWERS_CALLS, RAISED_ABOUT, SPEAKS_TO, project_of, writer_of
+from ..._record.ids import addresses_of
+from ..._record.shapes import symptom
+
+# A call over the queue had no answer: of the service behind it, or of the queue.
+WAITED = "MessagingTimeout"
+# These say only that something else had failed before.
+AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException", "NoValid")
+# The error that came first is nearer to the cause than the others, which may follow from it.
+LATER = 0.7
+
+
+def errors(record, _stage):
+    """Errors in the logs: of this run, or of anybody while it ran."""
+    told = [error for error in record.get("errors") or [] if not any(word in kind_of(error) for word in AFTERWARDS)]
+    dated = [error for error in told if error.get("at")]
+    times = sorted(error["at"] for error in [error for error in dated if error["keyed"]] or dated)
+    places = addresses_of(record)
+    return [symptom for error in told for symptom in symptoms_of(error, times[0] if times else None, places)]
+
+
+def kind_of(error):
+    return error["exception"] or ""
+
+
+def symptoms_of(error, first, places):
+    """The symptoms in an error: one for each component at which it may have failed, or one of its own."""
+    component = writer_of(error["service"])
+    peers = peers_of(error, component)
+    named = f": {kind_of(error)}" if kind_of(error) else ""
+    about = {name: error.get(name) for name in ("host", "how", "keyed", "quote", "at")}
+    about["share"] = 1.0 if error.get("at") == first else LATER
+    about["peer_host"] = places.get(error.get("peer_address"))
+    if not peers:
+        return [symptom("error", component, f"logged an error of {error['logger']}{named}", **about)]
+    sure = len(peers) == 1
+    return [
+        symptom("failed at", component, f"failed at {peer}{named}", peer=peer, sure=sure, **about) for peer in peers
+    ]
+
+
+def peers_of(error, component):
+    """The components at which another one failed: by an address, a library, an exception's name, or a word."""
+    kind, module = error["exception"] or "", error.get("raised_in") or ""
+    if kind == QUEUE_UNREACHABLE:
+        return ["rabbitmq"]
+    if error.get("peer"):
+        return [error["peer"]] if error["peer"] != component else []
+    if WAITED in kind:
+        return [peer for peer in [*ANSWERS_CALLS.get(project_of(component), ()), "rabbitmq"] if peer != component]
+    library = SPEAKS_TO.get(module.partition(".")[0])
+    if library and library != component:
+        return [library]
+    about = [peer for word, peers in RAISED_ABOUT for peer in peers if word in kind and peer != component]
+    if about:
+        return list(dict.fromkeys(about))
+    mine = project_of(component)
+    # Its own code went wrong, whatever the line speaks of.
+    if module.partition(".")[0] == mine and error.get("how") is None:
+        return []
+    named = dict.fromkeys([*(error.get("mentions") or []), *mentioned_in(error["logger"])])
+    return [peer for peer in named if project_of(peer) != mine]

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The verdict on a failure in the order in which it is read at night: proof, step, how sure, and what to do."""
+
+from __future__ import annotations
+
+from .._record.clock import seconds_between
+from .._record.run import failed_stage
+
+# So many other suspects are told beside the one that is named.
+OTHERS = 3
+UNLIKELY = 0.005
+
+
+def place_of(suspect):
+    return suspect["component"] + (f" on {suspect['host']}" if suspect["host"] else "")
+
+
+def share(confidence):
+    """A probability as a reader says it. Nothing is certain."""
+    percent = round(100 * confidence)
+    return f"{min(percent, 99)} %" if percent else "below 1 %"
+
+
+def suspect_in_words(suspect):
+    """A suspect with its probability; a record of 0.1.0 has a weight instead."""
+    confidence = suspect.get("confidence")
+    sure = f"weight {suspect['weight']:g}" if confidence is None else share(confidence)
+    return f"{place_of(suspect)} ({sure})"
+
+
+def parts(record):
+    """(name, text) of all that stands below the headline, or an empty list without one."""
+    verdict, stage = record["verdict"], failed_stage(record["stages"])
+    if not (verdict.get("headline") or verdict["alternatives"]):
+        return []
+    headline = verdict.get("headline") or verdict["reason"]
+    said = stage and stage["error"]["message"]
+    lines = [
+        ("log", verdict.get("quote")),
+        ("owed", verdict.get("owed")),
+        ("last seen", last_seen(verdict["last_seen"], record["started"])),
+        ("stage said", None if said in headline else said),
+        ("sure", sure(verdict)),
+        *(("because", why) for why in verdict["evidence"][:OTHERS] if why.removeprefix("it ") not in headline),
+        ("next", verdict["next"]),
+    ]
+    return [(name, text) for name, text in lines if text]
+
+
+def last_seen(step, started):
+    if step is None:
+        return None
+    return f"step {step['id']} ({step['message']}), {seconds_between(started, step['at']):.1f} s after the start"
+
+
+def sure(verdict):
+    """How sure the verdict is, and the likeliest others."""
+    likely = [suspect for suspect in verdict["alternatives"] if suspect.get("confidence", 1) >= UNLIKELY]
+    others = [suspect_in_words(suspect) for suspect in likely[:OTHERS]]
+    if verdict.get("confidence") is None:
+        return f"of nobody; the likeliest: {', '.join(others)}" if others else None
+    return f"{share(verdict['confidence'])}; or {', '.join(others)}" if others else share(verdict["confidence"])

@@ -1,0 +1,123 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Symptoms that the guest shows: what it wrote on its console, and how it was answered."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import guest as guest_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+
+HERE = shapes.host("c1", facts={"domain": {"uuid": "x"}})
+# The components that may have lost a request for a lease, if nothing else is known
+LOST = ["data network", "dnsmasq", "ovn-controller"]
+
+
+def guest(*steps, **more):
+    said = {"lines": 3, "steps": [{"step": step} for step in steps], **more}
+    return {"stage": "metadata", "details": {"guest": said}}
+
+
+def dhcp(**more):
+    """A host with a dnsmasq that runs, knows the guest, and has heard nothing of it."""
+    port = {"processes": [1], "hosts": [{"mac": "m"}], "log": [], **more}
+    return shapes.host("n1", facts={"dhcp": {"port": port}})
+
+
+def accused(symptoms):
+    return [symptom["peer"] or symptom["component"] for symptom in symptoms]
+
+
+@pytest.mark.parametrize(
+    ("stage", "components"),
+    [
+        ({"stage": "boot", "details": {}}, []),
+        ({"stage": "metadata", "details": None}, []),
+        # The console was not read.
+        ({"stage": "metadata", "details": {}}, []),
+        (guest(lines=0), ["vm-instance"]),
+        # A guest that has not begun yet has written nothing by right.
+        ({**guest(lines=0), "stage": "boot"}, []),
+        (guest(), []),
+        (guest("dhcp_start"), LOST),
+        (guest("dhcp_start", "lease"), []),
+    ],
+)
+def test_the_console_tells_how_far_the_guest_came(stage, components):
+    assert accused(guest_module.console({"hosts": []}, stage)) == components
+
+
+@pytest.mark.parametrize("stage", [guest(lines=0), guest("dhcp_start")])
+def test_a_guest_is_on_the_host_of_the_instance(stage):
+    found = guest_module.console({"hosts": [shapes.host("c0"), HERE]}, stage)
+    assert {symptom["host"] for symptom in found} == {"c1"}
+
+
+@pytest.mark.parametrize(
+    ("server", "components"),
+    [
+        # dnsmasq runs, knows the guest, and heard nothing: the requests are lost on their way.
+        (dhcp(), ["data network"]),
+        (dhcp(log=[{"at": 1}]), LOST),
+        (dhcp(hosts=[]), LOST),
+        (dhcp(processes=[], hosts=None, log=None), LOST),
+        (dhcp(processes=None, hosts=None, log=None), LOST),
+        # Its log could not be read.
+        (dhcp(log=None), LOST),
+    ],
+)
+def test_a_guest_that_got_no_lease_points_at_the_network_if_the_server_waits(server, components):
+    record = {"hosts": [server, shapes.host("n2", facts={"dhcp": None}), HERE]}
+    assert accused(guest_module.console(record, guest("dhcp_start"))) == components
+
+
+def test_a_request_that_is_lost_anywhere_counts_less_than_one_that_is_lost_in_the_network():
+    anywhere = guest_module.console({"hosts": [HERE]}, guest("dhcp_start"))
+    in_network = guest_module.console({"hosts": [dhcp(), HERE]}, guest("dhcp_start"))
+    assert model.strength(anywhere[0]) < model.strength(in_network[0])
+
+
+def answered(*statuses):
+    steps = [{"step": "no_metadata", "http_status": status} for status in statuses]
+    return {"stage": "metadata", "details": {"guest": {"steps": steps}}}
+
+
+@pytest.mark.parametrize("status", guest_module.METADATA)
+def test_an_answer_to_the_guest_points_at_its_sender(status):
+    components, how, _why = guest_module.METADATA[status]
+    found = guest_module.metadata({"hosts": []}, answered(200, status))
+    assert [(symptom["kind"], symptom["component"], symptom["how"]) for symptom in found] == [
+        ("answer", component, how) for component in components
+    ]
+    assert all(symptom["keyed"] and str(status) in symptom["text"] for symptom in found)
+
+
+def test_the_proxys_answers_say_the_same_and_count_once():
+    requests = [{"status": 200}, {"status": 404}, {"status": 404}, {"status": 418}]
+    proxies = shapes.host("n1", facts={"metadata": {"port": [{"requests": requests}, {"requests": None}]}})
+    found = guest_module.metadata({"hosts": [proxies]}, {"stage": "metadata", "details": {}})
+    assert accused(found) == list(guest_module.METADATA_AGENTS)
+    assert guest_module.metadata({"hosts": [proxies]}, answered(404)) == found
+
+
+@pytest.mark.parametrize("stage", [{**answered(403), "stage": "boot"}, answered(200), answered()])
+def test_other_answers_say_nothing(stage):
+    assert guest_module.metadata({"hosts": []}, stage) == []
+
+
+@pytest.mark.parametrize(
+    ("hosts", "stage", "components"),
+    [
+        ([], guest(), set()),
+        ([], guest("dhcp_start"), {"vm-instance"}),
+        ([], guest("dhcp_start", "lease"), set()),
+        ([dhcp(log=[{"at": 1}])], guest("dhcp_start"), {"vm-instance"}),
+        # A server that waits unheard has done its part as well.
+        ([dhcp()], guest("dhcp_start"), {"vm-instance", "dnsmasq"}),
+        ([dhcp()], {**guest("dhcp_start"), "stage": "boot"}, set()),
+    ],
+)
+def test_a_guest_that_asked_for_a_lease_has_done_its_part(hosts, stage, components):
+    assert guest_module.did_their_part({"hosts": hosts}, stage) == components

@@ -1,0 +1,413 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Symptoms that hosts show: services, words of their own, the ground, ways that are cut, and what is new."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import hosts
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+
+READERS = (
+    hosts.states, hosts.words, hosts.ceph, hosts.ground, hosts.reach, hosts.hanging, hosts.changes, hosts.differences,
+)  # fmt: skip
+
+
+def service(component, unit=None, state="running", for_s=12.3):
+    return {"component": component, "unit": unit or f"{component}.service", "state": state, "for_s": for_s}
+
+
+def host(name, *services, facts=None, health_before=None, unread=(), **examination):
+    """A host with services, and with what its examination found."""
+    running = [service(entry) if isinstance(entry, str) else entry for entry in services]
+    return shapes.host(
+        name,
+        facts={"services": running, **(facts or {})},
+        health_before=health_before,
+        unread=list(unread),
+        examination=examination or None,
+    )
+
+
+def told(reader, *hosts):
+    return reader({"hosts": list(hosts)}, None)
+
+
+def components(symptoms):
+    return [symptom["component"] for symptom in symptoms]
+
+
+UNREAD = {
+    "no facts": shapes.host("h1"),
+    "no services": shapes.host("h1", facts={"services": None, "ceph": None, "names": None, "addresses": None}),
+    "an empty examination": shapes.host("h1", examination={}),
+    "parts that could not be read": shapes.host(
+        "h1", examination=dict.fromkeys(("reach", "hanging", "words", "ground", "differs", "changed"))
+    ),
+    # Records of 0.1.0 know of no examination.
+    "an old record": {"host": "h1", "facts": {}, "unread": []},
+}
+
+
+@pytest.mark.parametrize("unread", UNREAD)
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_a_host_of_which_nothing_is_known_shows_nothing(reader, unread):
+    assert told(reader) == told(reader, UNREAD[unread]) == []
+
+
+# Services
+
+
+@pytest.mark.parametrize("state", hosts.STATES)
+def test_a_service_that_does_not_run_is_told_with_its_state_and_unit(state):
+    (symptom,) = told(hosts.states, host("h1", service("x", "y.service", state)))
+    assert (symptom["kind"], symptom["component"], symptom["host"], symptom["how"]) == ("state", "x", "h1", state)
+    assert hosts.STATES[state] in symptom["text"]
+    assert "y.service" in symptom["text"]
+    # A process that is stopped by a signal leaves the unit as it was: its time says nothing.
+    assert ("12 s" in symptom["text"]) is (state != "frozen")
+
+
+def test_a_service_that_runs_shows_nothing():
+    assert told(hosts.states, host("h1", "x")) == []
+
+
+def test_a_service_may_have_stopped_nobody_knows_when():
+    (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", for_s=None)))
+    assert "since" not in symptom["text"]
+
+
+@pytest.mark.parametrize(
+    ("component", "kind", "text"),
+    [
+        ("rabbitmq", "alarm", "has an alarm: memory_alarm"),
+        ("database", "read-only", "is read-only"),
+        ("ovsdb", "error", "cannot make the interface tap1"),
+    ],
+)
+def test_shared_services_speak_for_themselves(component, kind, text):
+    word = {"component": component, "kind": kind, "text": text}
+    assert told(hosts.words, host("h1"), host("h2", words=[word])) == [
+        shapes.symptom("words", component, text, host="h2", how=kind)
+    ]
+
+
+# Ceph
+
+
+def ceph(checks, before=None, osds=None):
+    facts = {"ceph": {"osds": osds, "health": {"status": "HEALTH_WARN", "checks": checks}}}
+    return told(hosts.ceph, host("h1", facts=facts, health_before=before and {"checks": before}))
+
+
+def ceph_words(*told):
+    return [(symptom["component"], symptom["how"]) for symptom in ceph(*told)]
+
+
+def test_an_osd_that_is_down_is_named_by_its_number():
+    (symptom,) = ceph({}, osds={"0": False, "1": True, "2": False})
+    assert (symptom["component"], symptom["how"], symptom["text"]) == ("ceph-osd", "down", "0, 2 is down, as Ceph says")
+
+
+def test_the_words_of_ceph_are_of_its_monitors_or_of_its_osds():
+    checks = {"OSD_DOWN": "1 osds down", "MON_DOWN": "1/3 mons down", "PG_AVAILABILITY": "stale", "RECENT_CRASH": "x"}
+    texts = {symptom["component"]: symptom["text"] for symptom in ceph(checks)}
+    assert set(texts) == {"ceph-mon", "ceph-osd"}
+    assert "1/3 mons down" in texts["ceph-mon"]
+    assert "1 osds down; stale" in texts["ceph-osd"]
+
+
+def test_a_ceph_that_is_well_shows_nothing():
+    assert ceph({}, osds={"0": True}) == []
+
+
+@pytest.mark.parametrize(
+    ("check", "how"), [("OSD_NEARFULL", "alarm"), ("PG_DEGRADED", "warning"), ("MON_CLOCK_SKEW", "warning")]
+)
+def test_a_check_of_ceph_is_an_alarm_if_nothing_can_be_written(check, how):
+    assert [said for _component, said in ceph_words({check: "x"})] == [how]
+
+
+def test_an_alarm_of_ceph_counts_more_than_its_warning():
+    (alarm,), (warning,) = ceph({"OSD_FULL": "x"}), ceph({"PG_DEGRADED": "x"})
+    assert model.strength(alarm) > model.strength(warning)
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (None, ["warning"]),
+        ({}, ["warning"]),
+        ({"OSD_SLOW_PING": "x"}, ["warning"]),
+        # It was no better when instances could still be made.
+        ({"PG_DEGRADED": "less of it"}, []),
+    ],
+)
+def test_a_warning_of_ceph_counts_if_it_is_new(before, told):
+    assert [how for _component, how in ceph_words({"PG_DEGRADED": "x"}, before)] == told
+
+
+@pytest.mark.parametrize("check", ["OSD_DOWN", "POOL_FULL", "PG_UNAVAILABLE", "OSDMAP_FLAGS", "SLOW_OPS"])
+def test_a_severe_check_of_ceph_counts_even_if_it_is_old(check):
+    assert ceph_words({check: "x"}, {check: "x"}) == [("ceph-osd", "alarm")]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "silent"),
+    [
+        ("ceph --id admin health", "hung", ["ceph-mon", "ceph-osd"]),
+        ("sudo -n rbd --id admin info vms/x", "hung", ["ceph-mon", "ceph-osd"]),
+        ("sudo -n docker exec ceph_mon ceph --id admin health", "hung", ["ceph-mon", "ceph-osd"]),
+        ("ceph --id admin health", "failed", []),
+        ("sudo -n ls /etc/ceph", "hung", []),
+        ("sudo -n virsh dumpxml ceph.xml", "hung", []),
+    ],
+)
+def test_a_ceph_that_hangs_is_silent(command, kind, silent):
+    found = told(hosts.ceph, host("h1", unread=[{"what": "x", "kind": kind, "command": command, "why": "w"}]))
+    assert components(found) == silent
+    assert {symptom["how"] for symptom in found} <= {"silent"}
+
+
+# The ground
+
+CONTROLLER = (
+    "nova-api", "nova-conductor", "neutron-server", service("database", "mariadb.service"), "rabbitmq",
+    service("libvirt", "libvirtd.service"), service("neutron-l2-agent", "neutron-openvswitch-agent.service"),
+    "neutron-dhcp-agent",
+)  # fmt: skip
+EVERYBODY = sorted(entry if isinstance(entry, str) else entry["component"] for entry in CONTROLLER)
+NOVA = ["nova-api", "nova-conductor"]
+NEUTRON = ["neutron-dhcp-agent", "neutron-l2-agent", "neutron-server"]
+
+
+def lacking(kind, where):
+    finding = {"kind": kind, "where": where, "text": f"about {where}"}
+    return told(hosts.ground, host("h0", *CONTROLLER), host("h1", *CONTROLLER, ground=[finding]))
+
+
+@pytest.mark.parametrize(
+    ("where", "stand_there"),
+    [
+        ("/var/lib/nova", NOVA),
+        ("/var/log/neutron", NEUTRON),
+        ("/var/lib/mysql", ["database"]),
+        ("/var/lib/rabbitmq/mnesia", ["rabbitmq"]),
+        ("/var/lib/somebody", []),
+        ("/", EVERYBODY),
+        ("/var", EVERYBODY),
+        ("/var/log", EVERYBODY),
+        ("memory", EVERYBODY),
+        ("disk", EVERYBODY),
+    ],
+)
+def test_a_ground_is_that_of_the_services_which_stand_on_it(where, stand_there):
+    found = lacking("no space", where)
+    assert components(found) == stand_there
+    for symptom in found:
+        assert (symptom["kind"], symptom["host"], symptom["how"]) == ("ground", "h1", "no space")
+        assert f"about {where}" in symptom["text"]
+
+
+@pytest.mark.parametrize("kind", ["killed", "not executable"])
+@pytest.mark.parametrize(
+    ("where", "component"),
+    [
+        ("nova-conductor", "nova-conductor"),
+        # The process is known by the unit of its service.
+        ("mariadb", "database"),
+        ("libvirtd", "libvirt"),
+        # A program that is no service here
+        ("dnsmasq", "dnsmasq"),
+    ],
+)
+def test_a_program_is_that_of_its_service(kind, where, component):
+    (symptom,) = lacking(kind, where)
+    assert (symptom["component"], symptom["host"], symptom["how"]) == (component, "h1", kind)
+    assert symptom["text"] == f"about {where}"
+
+
+# Ways to peers
+
+COMPUTE = ("nova-compute", "neutron-l2-agent", "libvirt")
+HOME = {"addresses": ["10.0.0.1", "fd00::1"]}
+
+
+def peer(component, how, named_by=("nova",), address="10.0.0.1", port=5672):
+    return {"component": component, "address": address, "port": port, "how": how, "named_by": list(named_by)}
+
+
+def reached(*entries, services=COMPUTE, name="c1"):
+    return host(name, *services, reach=list(entries))
+
+
+CONTROL = host("ctl", "rabbitmq", "keystone", facts=HOME)
+
+
+def test_a_peer_that_answers_shows_nothing():
+    assert told(hosts.reach, CONTROL, reached(peer("rabbitmq", "open"))) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "meant"),
+    [
+        ("silent", "silent"),
+        ("mute", "silent"),
+        ("refused", "refused"),
+        ("closed", "broken off"),
+        ("error 1040", "error"),
+        ("status 503", "error"),
+        ("no such name", "error"),
+    ],
+)
+def test_a_peer_that_does_not_answer_is_told_with_its_place(how, meant):
+    (symptom,) = told(hosts.reach, CONTROL, reached(peer("rabbitmq", how)))
+    assert {name: symptom[name] for name in ("kind", "component", "host", "peer", "peer_host", "how")} == {
+        "kind": "reach",
+        "component": "nova-compute",
+        "host": "c1",
+        "peer": "rabbitmq",
+        "peer_host": "ctl",
+        "how": meant,
+    }
+    assert "rabbitmq at 10.0.0.1:5672" in symptom["text"]
+
+
+def test_a_peer_at_an_address_that_no_host_has_is_nobody_knows_where():
+    (symptom,) = told(hosts.reach, CONTROL, reached(peer("rabbitmq", "silent", address="192.0.2.1")))
+    assert symptom["peer_host"] is None
+
+
+@pytest.mark.parametrize(
+    ("component", "named_by", "asking"),
+    [
+        # Only those which need it, and whose settings name it
+        ("rabbitmq", ["nova"], ["nova-compute"]),
+        ("rabbitmq", ["neutron"], ["neutron-l2-agent"]),
+        ("rabbitmq", ["neutron", "nova"], ["neutron-l2-agent", "nova-compute"]),
+        ("rabbitmq", ["catalogue"], ["neutron-l2-agent", "nova-compute"]),
+        ("glance-api", ["catalogue"], ["nova-compute"]),
+        # The settings of Ceph are those of its clients.
+        ("ceph-mon", ["ceph"], ["libvirt", "nova-compute"]),
+        # Nobody on this host needs it, but it does not answer all the same.
+        ("ldap", ["keystone"], [None]),
+        ("rabbitmq", ["cinder"], [None]),
+    ],
+)
+def test_a_peer_is_asked_by_those_who_need_it_and_whose_settings_name_it(component, named_by, asking):
+    found = told(hosts.reach, CONTROL, reached(peer(component, "silent", named_by)))
+    assert components(found) == asking
+    assert {symptom["peer"] for symptom in found} == {component}
+
+
+@pytest.mark.parametrize(
+    ("others", "only_from_here"),
+    [
+        ([], False),
+        (["silent"], False),
+        (["refused", "mute"], False),
+        (["open"], True),
+        (["silent", "open"], True),
+    ],
+)
+def test_a_way_is_cut_if_another_host_reaches_the_peer(others, only_from_here):
+    more = [reached(peer("rabbitmq", how), name=f"c{number}") for number, how in enumerate(others, 2)]
+    found = told(hosts.reach, CONTROL, reached(peer("rabbitmq", "silent")), *more)
+    assert [symptom["only_from_here"] for symptom in found if symptom["host"] == "c1"] == [only_from_here]
+
+
+def test_a_peer_elsewhere_is_another_peer():
+    other = reached(peer("rabbitmq", "open", address="10.0.0.2"), name="c2")
+    (symptom,) = told(hosts.reach, CONTROL, reached(peer("rabbitmq", "silent")), other)
+    assert not symptom["only_from_here"]
+
+
+def waits(component="rabbitmq", address="10.0.0.1", port=5672):
+    return {"program": "nova-compute", "address": address, "port": port, "component": component}
+
+
+def test_a_connection_that_nobody_answers_is_of_those_who_need_the_peer():
+    found = told(hosts.hanging, CONTROL, host("c1", *COMPUTE, "ovsdb", hanging=[waits()]))
+    assert components(found) == ["neutron-l2-agent", "nova-compute"]
+    for symptom in found:
+        assert (symptom["kind"], symptom["how"], symptom["host"]) == ("reach", "silent", "c1")
+        assert (symptom["peer"], symptom["peer_host"]) == ("rabbitmq", "ctl")
+
+
+def test_a_connection_to_a_port_that_nobody_knows_shows_nothing():
+    assert told(hosts.hanging, host("c1", *COMPUTE, hanging=[waits(None, port=12345)])) == []
+
+
+@pytest.mark.parametrize("how", ["open", "silent"])
+def test_a_connection_hangs_only_here_if_another_host_reaches_the_peer(how):
+    """Else the peer would be blamed for a way that is cut."""
+    other = reached(peer("rabbitmq", how), name="c2")
+    found = told(hosts.hanging, CONTROL, host("c1", "nova-compute", hanging=[waits()]), other)
+    assert [symptom["only_from_here"] for symptom in found] == [how == "open"]
+
+
+# Settings
+
+
+def changed(path, ago_s=60.0):
+    return told(
+        hosts.changes, host("h0", *CONTROLLER), host("h1", *CONTROLLER, changed=[{"path": path, "ago_s": ago_s}])
+    )
+
+
+OF_FILES = [
+    ("/etc/neutron/dhcp_agent.ini", ["neutron-dhcp-agent"]),
+    # Its unit has another name than the component.
+    ("/etc/neutron/plugins/ml2/openvswitch_agent.ini", ["neutron-l2-agent"]),
+    ("/etc/neutron/plugins/ml2/ml2_conf.ini", NEUTRON),
+    ("/etc/neutron/neutron.conf", NEUTRON),
+    ("/etc/nova/nova.conf", NOVA),
+    ("/etc/mysql/my.cnf", ["database"]),
+    ("/etc/systemd/system/nova-api.service", ["nova-api"]),
+    ("/etc/systemd/system/mariadb.service.d/override.conf", ["database"]),
+    ("/run/systemd/system/nova-conductor.service.d/50-limit.conf", ["nova-conductor"]),
+    # Settings of nobody here
+    ("/etc/systemd/system/somebody.service.d/x.conf", []),
+    ("/etc/systemd/system/nightly.timer", []),
+    ("/etc/default/grub", []),
+    ("/etc/cinder/cinder.conf", []),
+]
+
+
+@pytest.mark.parametrize(("path", "owners"), OF_FILES)
+def test_a_change_is_of_those_whose_settings_they_are(path, owners):
+    found = changed(path)
+    assert components(found) == owners
+    for symptom in found:
+        assert (symptom["kind"], symptom["host"]) == ("change", "h1")
+        assert path in symptom["text"]
+        assert "60 s ago" in symptom["text"]
+
+
+def test_an_older_change_counts_less():
+    strengths = [model.strength(changed("/etc/nova/nova.conf", ago_s)[0]) for ago_s in (0, 60, 600, 3600)]
+    assert strengths == sorted(strengths, reverse=True)
+    assert len(set(strengths)) == len(strengths)
+
+
+def differs(kind, text):
+    return told(
+        hosts.differences, host("h0", *CONTROLLER), host("h1", *CONTROLLER, differs=[{"kind": kind, "what": text}])
+    )
+
+
+@pytest.mark.parametrize(("path", "owners"), OF_FILES)
+@pytest.mark.parametrize("kind", ["option", "mode"])
+def test_a_difference_is_of_those_whose_settings_they_are(kind, path, owners):
+    text = f"{path} [DEFAULT] debug" if kind == "option" else path
+    found = differs(kind, text)
+    assert components(found) == owners
+    for symptom in found:
+        assert (symptom["kind"], symptom["host"], symptom["how"]) == ("difference", "h1", kind)
+        assert text in symptom["text"]
+
+
+def test_a_package_of_another_version_is_nobodys():
+    assert differs("package", "libvirt-daemon") == []

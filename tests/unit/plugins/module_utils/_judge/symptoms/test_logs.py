@@ -1,0 +1,193 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Symptoms in logs: the component that failed, and the one at which it failed."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures, log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import logs
+from ansible_collections.stackproof.provision.plugins.module_utils._match.components import RAISED_ABOUT
+
+OWN = [None]
+TIMEOUT = "oslo_messaging.exceptions.MessagingTimeout"
+
+
+def error(exception=None, service="nova-compute", keyed=True, logger="l.m", **more):
+    said = {"service": service, "host": "h1", "logger": logger, "exception": exception, "keyed": keyed, "count": 1}
+    return {**said, "at": "2026-11-21T12:00:05.000000+00:00", **more}
+
+
+def told(*errors):
+    return logs.errors({"hosts": [], "errors": list(errors)}, None)
+
+
+def peers(*errors):
+    return [symptom["peer"] for symptom in told(*errors)]
+
+
+def test_a_record_without_errors_shows_nothing():
+    assert logs.errors({"hosts": []}, None) == logs.errors({"hosts": [], "errors": None}, None) == told() == []
+
+
+@pytest.mark.parametrize(
+    ("logged", "expected"),
+    [
+        (error(), OWN),
+        (error("a.SomeError"), OWN),
+        # The class of the exception
+        (error("libvirt.libvirtError"), ["libvirt"]),
+        (error("nova.exception.HypervisorUnavailable"), ["libvirt"]),
+        (error("rbd.ImageNotFound"), ["ceph-mon"]),
+        (error("rbd.PermissionError"), ["ceph-mon"]),
+        (error("oslo_db.exception.DBConnectionError"), ["database"]),
+        (error("ldap.SERVER_DOWN", "keystone"), ["ldap"]),
+        (error("nova.exception.PortBindingFailed"), ["neutron-server", "neutron-l2-agent", "ovn-controller"]),
+        (error(log_formats.QUEUE_UNREACHABLE), ["rabbitmq"]),
+        # The library that raised it is that of the component that was asked.
+        (error("InternalServerError", raised_in="neutronclient.v2_0.client"), ["neutron-server"]),
+        (error("HTTPInternalServerError", raised_in="glanceclient.common.http"), ["glance-api"]),
+        (error("OSError", raised_in="pymysql.connections"), ["database"]),
+        (error("libvirt.libvirtError", raised_in="libvirt"), ["libvirt"]),
+        # The address in the line says more than a library or a class.
+        (error(peer="glance-api"), ["glance-api"]),
+        (error("oslo_db.exception.DBError", peer="rabbitmq", raised_in="pymysql.connections"), ["rabbitmq"]),
+        # A word in the line, or the logger
+        (error(mentions=["cinder-api"]), ["cinder-api"]),
+        (error(mentions=["cinder-api", "database"]), ["cinder-api", "database"]),
+        (error(logger="nova.virt.libvirt.driver"), ["libvirt"]),
+        (error(logger="nova.network.neutron", mentions=["neutron-server"]), ["neutron-server"]),
+        (error(logger="keystonemiddleware.auth_token", service="glance-api"), ["keystone"]),
+        # A line speaks of its own project all the time.
+        (error(mentions=["nova-conductor", "nova-api"]), OWN),
+        (error(logger="neutron.agent.dhcp.agent", service="neutron-dhcp-agent"), OWN),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_peer_at_which_it_failed(logged, expected):
+    found = told(logged)
+    assert [symptom["peer"] for symptom in found] == expected
+    assert {symptom["kind"] for symptom in found} == {"error" if expected == OWN else "failed at"}
+
+
+@pytest.mark.parametrize(
+    ("log", "component"),
+    [("slapd", "ldap"), ("rgw", "ceph-rgw"), ("nova-metadata", "nova-api-metadata"), ("somebody", "somebody")],
+)
+def test_an_error_is_of_the_component_that_writes_the_log(log, component):
+    assert [(symptom["component"], symptom["host"]) for symptom in told(error(service=log))] == [(component, "h1")]
+
+
+@pytest.mark.parametrize(
+    "logged",
+    [
+        error("libvirt.libvirtError", "libvirt"),
+        error("oslo_db.exception.DBError", "database"),
+        error(service="glance-api", peer="glance-api"),
+        error("x", "neutron-server", raised_in="neutronclient.v2_0.client"),
+        error("ldap.SERVER_DOWN", "slapd"),
+    ],
+)
+def test_a_component_does_not_fail_at_itself(logged):
+    assert peers(logged) == OWN
+
+
+@pytest.mark.parametrize("logger", ["nova.compute.manager", "nova.virt.libvirt.driver", "nova.network.neutron"])
+def test_a_programming_error_in_its_own_code_is_its_own_fault(logger):
+    assert peers(error("TypeError", logger=logger, raised_in="nova.compute.manager", mentions=["database"])) == OWN
+
+
+def test_its_own_code_that_says_how_it_failed_speaks_of_another():
+    raised = error("nova.exception.X", raised_in="nova.volume.cinder", how="refused", mentions=["cinder-api"])
+    assert peers(raised) == ["cinder-api"]
+
+
+@pytest.mark.parametrize(
+    ("service", "expected"),
+    [
+        ("nova-compute", ["nova-conductor", "nova-scheduler", "rabbitmq"]),
+        ("nova-conductor", ["nova-scheduler", "rabbitmq"]),
+        ("neutron-l2-agent", ["neutron-server", "rabbitmq"]),
+        ("cinder-scheduler", ["cinder-volume", "rabbitmq"]),
+        ("glance-api", ["rabbitmq"]),
+    ],
+)
+@pytest.mark.parametrize("exception", [TIMEOUT, "MessagingTimeout"])
+def test_a_call_without_an_answer_points_at_those_who_answer_calls_and_at_the_queue(exception, service, expected):
+    assert peers(error(exception, service)) == expected
+
+
+def test_an_error_that_may_be_of_several_counts_less_for_each():
+    (sure,), unsure = told(error("rbd.ImageNotFound")), told(error("nova.exception.PortBindingFailed"))
+    assert all(model.strength(symptom) < model.strength(sure) for symptom in unsure)
+
+
+@pytest.mark.parametrize(
+    "exception",
+    [
+        "nova.exception.MaxRetriesExceeded",
+        "nova.exception.BuildAbortException",
+        "nova.exception.RescheduledException",
+        "nova.exception.NoValidHost",
+        "nova.exception_Remote.NoValidHost",
+    ],
+)
+def test_an_error_that_only_says_that_something_had_failed_before_is_no_symptom(exception):
+    assert told(error(exception, peer="placement-api")) == []
+
+
+def test_the_first_error_counts_more_than_later_ones():
+    first, later = (error("a.SomeError", at=f"2026-11-21T12:00:0{second}+00:00") for second in (1, 2))
+    for order in ([first, later], [later, first]):
+        strengths = {symptom["at"]: model.strength(symptom) for symptom in told(*order)}
+        assert strengths[first["at"]] > strengths[later["at"]]
+
+
+def test_an_error_of_others_is_not_the_first():
+    theirs = error("a.SomeError", at="2026-11-21T12:00:01+00:00", keyed=False)
+    afterwards = error("nova.exception.NoValidHost", at="2026-11-21T12:00:02+00:00")
+    mine = error("a.SomeError", at="2026-11-21T12:00:03+00:00")
+    alone = told(mine)
+    assert told(theirs, afterwards, mine)[-1] == alone[0]
+
+
+def test_a_symptom_keeps_the_line_its_time_and_how_it_failed():
+    logged = error("rbd.PermissionError", how="denied", quote="rbd.PermissionError: [errno 1]")
+    (symptom,) = told(logged)
+    assert {name: symptom[name] for name in ("host", "how", "keyed", "quote", "at")} == {
+        "host": "h1",
+        "how": "denied",
+        "keyed": True,
+        "quote": logged["quote"],
+        "at": logged["at"],
+    }
+    assert "rbd.PermissionError" in symptom["text"]
+
+
+def test_an_error_without_an_exception_is_told_by_its_logger():
+    assert "nova.compute.manager" in told(error(logger="nova.compute.manager"))[0]["text"]
+
+
+def test_an_error_of_an_old_record_has_neither_a_line_nor_a_way_of_failing():
+    (symptom,) = told(error("a.SomeError"))
+    assert (symptom["how"], symptom["quote"]) == (None, None)
+
+
+@pytest.mark.parametrize("word", [*(word for word, _peers in RAISED_ABOUT), *logs.AFTERWARDS, logs.WAITED])
+def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
+    """A word that is in no class would never be found."""
+    classes = ["libvirt.libvirtError", "nova.exception.HypervisorUnavailable", "rados.ObjectNotFound",
+               "rbd.ImageNotFound", "nova.exception.VirtualInterfaceCreateException", "neutron.PortBindingFailed",
+               "oslo_db.exception.DBConnectionError", "oslo_db.exception.DBError", "sqlalchemy.exc.OperationalError",
+               "ldap.SERVER_DOWN", "nova.exception.PlacementAPIConnectFailure", "nova.exception.MaxRetriesExceeded",
+               "nova.exception.RescheduledException", "nova.exception.BuildAbortException",
+               "nova.exception.NoValidHost", TIMEOUT]  # fmt: skip
+    assert any(word in (log_formats.exception_in(f"x: {name}: y") or "") for name in classes)
+
+
+@pytest.mark.parametrize("how", [*failures.HOW, None])
+def test_each_way_of_failing_can_be_judged(how):
+    """The model knows it, also where a component failed at another one."""
+    for logged in (error(how=how), error("rbd.ImageNotFound", how=how)):
+        assert model.causes({"hosts": [], "logs": []}, told(logged))
