@@ -1,7 +1,7 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak bench recordings check oldest lab lab-status lab-stop lab-destroy devstack \
+.PHONY: help demo test molecule soak faults bench recordings check oldest lab lab-status lab-stop lab-destroy devstack \
   devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
   lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
@@ -142,7 +142,17 @@ molecule: lab ## The scenarios of Molecule, on the lab
 
 soak: lab ## Tests that take long or are repeated often: many runs at once, many killed, pairs against a bare script
 	$(ON_LAB) -m soak --capture=no
+	$(MAKE) --no-print-directory faults
 	$(MAKE) --no-print-directory bench
+
+# A slice of one half of the catalogue, in the order that a seed gives it
+export FAULTS ?= 1:0-10
+export HALF ?= open
+RECORDS = $(CURDIR)/.cache/catalogue/$(LAB_NAME)-$(HALF)
+CATALOGUE := env PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests:tests/lab python -W ignore
+faults: lab ## A slice of the catalogue of faults (FAULTS=seed:from-to HALF=open), where it was broken off, and its table
+	$(CATALOGUE) tests/lab/catalogue_runs.py $(RECORDS) $(HALF) $(FAULTS)
+	$(CATALOGUE) tests/lab/catalogue_table.py $(RECORDS)
 
 bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 bench: lab ## How much longer verify takes than a bare script, and what log lines, recording the queue and sweeps cost

@@ -85,7 +85,7 @@ class Lab:
                 yield f"ceph: {health.strip() or 'no answer'}"
         try:
             reports = self.reports()
-        except (SDKException, KeyError, ValueError) as error:
+        except (SDKException, OSError, KeyError, ValueError) as error:
             yield f"the cloud does not say who is up: {error}"
             return
         yield from (f"{binary} of {host} is not up" for (binary, host), (up, _at) in reports.items() if not up)
