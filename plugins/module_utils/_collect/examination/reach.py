@@ -133,7 +133,8 @@ def probe(address, port, spoken):
         return "no such name"
     except ConnectionRefusedError:
         return "refused"
-    except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError):
+    # Python 3.11 calls the end of a connection either, by the moment.
+    except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
         return "closed"
     except OSError as exc:
         return (exc.strerror or type(exc).__name__).lower()

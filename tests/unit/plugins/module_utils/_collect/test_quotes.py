@@ -138,7 +138,7 @@ def test_a_random_key_that_nobody_names_is_hidden_almost_always():
         "small letters": lambda: "".join(shuffle.choices(string.ascii_lowercase + string.digits, k=32)),
     }
     shown = {
-        name: sum(key in quote_of(f"with {key}") for key in (make() for _ in range(1000)))
+        name: sum(key in quote_of(f"with {key}") for key in (make() for _number in range(1000)))
         for name, make in makers.items()
     }
     assert {name: number for name, number in shown.items() if number > 10} == {}

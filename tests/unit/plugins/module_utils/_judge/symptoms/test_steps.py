@@ -24,9 +24,9 @@ def record(*flow, hosts=("h1",), **more):
     return {"hosts": [shapes.host(name) for name in hosts], "flows": flows, **more}
 
 
-def owed(*paths, stage=NO_STAGE, record=None):
+def owed(*paths, stage=None, record=None):
     given = record or {"hosts": [shapes.host("h1")], "flows": []}
-    return steps.owed(given, stage, [list(path) for path in paths])
+    return steps.owed(given, stage or NO_STAGE, [list(path) for path in paths])
 
 
 def test_the_debtor_owes_a_step_and_its_target_was_to_take_it():
