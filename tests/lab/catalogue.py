@@ -18,6 +18,7 @@ from functools import partial
 
 from breaking import REPORTING, cut_off, frozen, recovered, stopped, undone, unplugged
 from catalogue_parts import (
+    APIS,
     COMPUTE,
     CONTROLLER,
     DATABASE,
@@ -27,6 +28,7 @@ from catalogue_parts import (
     PARTS,
     QUEUE,
     STORAGE,
+    WORKERS,
     Part,
     Peer,
 )
@@ -38,9 +40,6 @@ ASKED = '"stage": "boot", "text": "waiting for the server'
 BEFORE, DURING = "before", "during"
 # The half to build with, and the half that is not looked at
 OPEN, KEPT = 0, 1
-# What hangs on the accounts and the databases, and keeps tokens and connections that are void
-APIS = ("nova-api", "nova-api-metadata", "neutron-api", "cinder-api", "glance-api", "placement-api")
-WORKERS = ("keystone", "nova-conductor", "nova-scheduler", "neutron-rpc-server", "cinder-scheduler", "cinder-volume")
 # The services of a project share their account and their rights.
 PROJECTS = ("nova-", "neutron-", "cinder-", "glance-", "placement-", "keystone")
 # Parts without a service of their own that a limit of files would keep from starting
@@ -82,6 +81,16 @@ def drop_in(unit, text):
         make,
         f"rm {folder}/zz.conf; systemctl daemon-reload; systemctl reset-failed {unit}; systemctl restart {unit}",
     )
+
+
+@contextlib.contextmanager
+def with_clients_anew(lab, part, fault):
+    """A fault after which the clients of a part are started anew: they would fail once each, in later runs."""
+    with recovered(lab, part.host):
+        with fault(lab):
+            yield
+        if part.clients:
+            lab.run(part.host, f"systemctl restart {' '.join(part.clients)}")
 
 
 @contextlib.contextmanager
@@ -250,9 +259,13 @@ def shared():
 def of_part(part):
     """(name, make, the ends of the way that is broken, moments) of all that a part allows."""
     both = (BEFORE, DURING)
-    yield "stopped", lambda lab: stopped(lab, part.host, *part.units, *part.ended_with), [part], both
-    yield "frozen", lambda lab: frozen(lab, part.host, *part.services), [part], both
-    yield "crashing", partial(crashing, part=part), [part], both
+    away = {
+        "stopped": lambda lab: stopped(lab, part.host, *part.units, *part.ended_with),
+        "frozen": lambda lab: frozen(lab, part.host, *part.services),
+        "crashing": partial(crashing, part=part),
+    }
+    for kind, fault in away.items():
+        yield kind, partial(with_clients_anew, part=part, fault=fault), [part], both
     if part.settings:
         yield "settings-malformed", partial(malformed, part=part), [part], (BEFORE,)
     if part.user:

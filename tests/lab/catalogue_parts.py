@@ -37,6 +37,8 @@ class Part:
     programs: tuple = ()
     # Units that systemd ends together with it, and does not start again
     ended_with: tuple = ()
+    # Units that keep connections to it, which are void after it was away
+    clients: tuple = ()
 
     @property
     def services(self):
@@ -64,8 +66,12 @@ NOVA, NEUTRON = "/etc/nova/nova.conf", "/etc/neutron/neutron.conf"
 L2_AGENT = "/etc/neutron/plugins/ml2/openvswitch_agent.ini"
 LIBVIRT = ("libvirtd.socket", "libvirtd-ro.socket", "libvirtd-admin.socket", "libvirtd")
 
+# What hangs on the accounts and the databases, and keeps tokens and connections that are void
+APIS = ("nova-api", "nova-api-metadata", "neutron-api", "cinder-api", "glance-api", "placement-api")
+WORKERS = ("keystone", "nova-conductor", "nova-scheduler", "neutron-rpc-server", "cinder-scheduler", "cinder-volume")
+
 PARTS = [
-    Part("database", CONTROLLER, ("mariadb",)),
+    Part("database", CONTROLLER, ("mariadb",), clients=(*APIS, *WORKERS)),
     Part("rabbitmq", CONTROLLER, ("rabbitmq-server",)),
     Part("memcached", CONTROLLER, ("memcached",)),
     Part("keystone", CONTROLLER, ("keystone",), "keystone", settings="/etc/keystone/keystone.conf"),
