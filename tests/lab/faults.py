@@ -185,12 +185,12 @@ fault(
     **HERE,
 )
 both("mon", STORAGE, "ceph-mon@a", "boot", "ceph-mon ceph", STORAGE, "13 19 21 22 26c", **NO_VOLUME, **HERE)
-# Nova looks whether the disk is there before it asks for the image.
+# Nova looks whether the disk is there before it asks for the image. The monitors keep what a key may do.
 fault(
     "rbd-key-poor",
     poor_key,
     "boot",
-    "ceph ceph-osd nova-compute",
+    "ceph ceph-mon ceph-osd nova-compute",
     f"{STORAGE} {COMPUTE}",
     "19 24 43",
     **NO_VOLUME,
