@@ -44,6 +44,7 @@ PARTS = {
     "broken off": (0.7, 0.2), "missing": (0.5, 0.4), "read-only": (0.9, 0.2), "unreachable": (0.8, 0.4),
     "malformed": (0.4, 0.7), None: (0.6, 0.4),
 }  # fmt: skip
+ANSWERED = ("missing", "malformed", None)
 # A component explains what is wrong with those that need it, less surely than what is wrong with itself.
 LEANT_ON = 0.4
 # An error that says nothing of another component seldom comes from one.
@@ -181,7 +182,8 @@ def shares(symptom, world):
         give(own, symptom["host"], own_part)
         give(peer, symptom["peer_host"], peers_part)
     elif kind == "failed at":
-        peers_part, own_part = PARTS[how]
+        # What the library of a peer raises is an answer of the peer, unless it says more.
+        peers_part, own_part = PARTS["error" if symptom.get("answered") and how in ANSWERED else how]
         give(own, symptom["host"], own_part)
         give(peer, beside(peer, symptom), peers_part)
         give_those_behind(peer, LEANT_ON * peers_part)

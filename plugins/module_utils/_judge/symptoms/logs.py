@@ -41,12 +41,19 @@ def symptoms_of(error, first, places):
     about = {name: error.get(name) for name in ("host", "how", "keyed", "quote", "at")}
     about["share"] = 1.0 if error.get("at") == first else LATER
     about["peer_host"] = places.get(error.get("peer_address"))
+    about["answered"] = library_of(error) in peers
     if not peers:
         return [symptom("error", component, f"logged an error of {error['logger']}{named}", **about)]
     sure = len(peers) == 1
     return [
         symptom("failed at", component, f"failed at {peer}{named}", peer=peer, sure=sure, **about) for peer in peers
     ]
+
+
+def library_of(error):
+    """The component to which the library speaks that raised an error, or whose class it has."""
+    modules = [(error.get(name) or "").partition(".")[0] for name in ("raised_in", "exception")]
+    return next((SPEAKS_TO[module] for module in modules if module in SPEAKS_TO), None)
 
 
 def peers_of(error, component):
@@ -58,7 +65,7 @@ def peers_of(error, component):
         return [error["peer"]] if error["peer"] != component else []
     if WAITED in kind:
         return [peer for peer in [*ANSWERS_CALLS.get(project_of(component), ()), "rabbitmq"] if peer != component]
-    library = SPEAKS_TO.get(module.partition(".")[0])
+    library = library_of(error)
     if library and library != component:
         return [library]
     about = [peer for word, peers in RAISED_ABOUT for peer in peers if word in kind and peer != component]
