@@ -18,11 +18,8 @@ import traceback
 from pathlib import Path
 
 import pytest
-import testinfra
-from breaking import Lab
 from catalogue import KEPT, OPEN, drawn
-from fault_runs import run_with
-from lab_under_test import HOSTS, INVENTORY
+from fault_runs import end, lab_as_root, run_with
 
 SLICE = re.compile(r"(\w+):(\d+)-(\d+)")
 HALVES = {"open": OPEN, "kept": KEPT}
@@ -43,18 +40,12 @@ def filed(lab, fault, folder):
     return told[0]
 
 
-def end(*_signal):
-    """End early, with a lab without the fault all the same: a second signal does not end what is undone."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit("ended from outside")
-
-
 def main():
     signal.signal(signal.SIGTERM, end)
     folder, half = Path(sys.argv[1]), HALVES[sys.argv[2]]
     seed, first, last = SLICE.fullmatch(sys.argv[3]).groups()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lab = Lab({name: testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo=True") for name in HOSTS})
+    lab = lab_as_root()
     failed = []
     for fault in drawn(seed, half)[int(first) : int(last)]:
         if (folder / f"{fault.name}.json").exists():

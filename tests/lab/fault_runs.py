@@ -161,12 +161,23 @@ def file_run(lab, fault, folder):
         return run_with(lab, fault, Path(runs), afterwards)._replace(directory=place)
 
 
+def end(*_signal):
+    """End early, with a lab without the fault all the same: a second signal does not end what is undone."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit("ended from outside")
+
+
+def lab_as_root():
+    return Lab(
+        {name: testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo=True") for name in HOSTS}
+    )
+
+
 def main():
-    # Whoever ends this early gets a lab without the fault all the same.
-    signal.signal(signal.SIGTERM, lambda *_signal: sys.exit("ended from outside"))
+    signal.signal(signal.SIGTERM, end)
     folder = Path(sys.argv[1])
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lab = Lab({name: testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo=True") for name in HOSTS})
+    lab = lab_as_root()
     failed = []
     for name in sys.argv[2:]:
         try:

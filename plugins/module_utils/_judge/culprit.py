@@ -12,6 +12,7 @@ from __future__ import annotations
 from .._match import order
 from .._match.components import CARRIERS, LEANS_ON, STANDS_FOR
 from .._record.run import failed_stage
+from .._report.finding import place_of
 from . import model, symptoms
 
 # A cause of less probability than this is not named.
@@ -22,8 +23,11 @@ SUSPECTS = 25
 # So many reasons are listed.
 MOST = 10
 LONGEST_HEADLINE = 100
-# Symptoms that name somebody by more than the order of the steps
-TELLING = ("state", "words", "ground", "reach", "answer", "unheard", "failed at", "error", "change", "owed")
+# What says most about a cause in a line stands first.
+HEADLINES = ("state", "words", "ground", "reach", "failed at", "error", "unheard", "answer", "change")
+TELLING = (*HEADLINES, "owed")
+# A change of settings is told beside what it did, if it counts at least this part of one of this moment.
+FRESH = 0.25
 # Helps against slowness
 PATIENCE = (
     "give the stage more time (-e stackproof_boot_timeout=, -e stackproof_metadata_timeout=), and look at the load"
@@ -132,10 +136,6 @@ def about(symptom):
     )
 
 
-def place_of(component, host):
-    return f"{component} on {host}" if component and host else component or host
-
-
 def is_of(symptom, cause):
     return symptom["component"] == cause["component"] and symptom["host"] in (None, cause["host"])
 
@@ -224,10 +224,6 @@ DOES = {
     "malformed": ("does not understand", "is not understood by"),
     None: ("is at fault for", "failed at"),
 }
-# What says most about a cause in a line stands first.
-HEADLINES = ("state", "words", "ground", "reach", "failed at", "error", "unheard", "answer", "change")
-# A change of settings is told beside what it did, if it counts at least this part of one of this moment.
-FRESH = 0.25
 
 
 def main_reason(cause):

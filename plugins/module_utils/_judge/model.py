@@ -44,6 +44,7 @@ PARTS = {
     "broken off": (0.7, 0.2), "missing": (0.5, 0.4), "read-only": (0.9, 0.2), "unreachable": (0.8, 0.4),
     "malformed": (0.4, 0.7), None: (0.6, 0.4),
 }  # fmt: skip
+# Ways of failing that an answer has as well: who says that something is missing was reached, and did not find it
 ANSWERED = ("missing", "malformed", None)
 # A component explains what is wrong with those that need it, less surely than what is wrong with itself.
 LEANT_ON = 0.4
@@ -125,7 +126,8 @@ def causes(record, symptoms):
         hypothesis(node, parts, node[0] in near and not world.is_elsewhere(*node))
         for node, parts in with_hosts(explained).items()
     ]
-    return with_confidence(sorted(hypotheses, key=lambda one: (-one["score"], one["component"], one["host"] or "")))
+    by_score = sorted(hypotheses, key=lambda cause: (-cause["score"], cause["component"], cause["host"] or ""))
+    return with_confidence(by_score)
 
 
 def with_hosts(explained):
@@ -229,7 +231,7 @@ def with_confidence(hypotheses):
     """The hypotheses with their probabilities, beside that of an unknown cause."""
     if not hypotheses:
         return []
-    weights = [math.exp(one["score"] / TEMPERATURE) for one in hypotheses]
+    weights = [math.exp(cause["score"] / TEMPERATURE) for cause in hypotheses]
     total = sum(weights) + math.exp(UNKNOWN / TEMPERATURE)
     # Cut and not rounded, so that they are never more than all.
-    return [{**one, "confidence": int(1000 * weight / total) / 1000} for one, weight in zip(hypotheses, weights)]
+    return [{**cause, "confidence": int(1000 * weight / total) / 1000} for cause, weight in zip(hypotheses, weights)]

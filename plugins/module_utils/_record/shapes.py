@@ -125,7 +125,8 @@ class Symptom(TypedDict, total=False):
     """Something about a failed run that is not as it should be: of a component, or of its way to a peer.
 
     kind: state, words, ground, change, difference, disabled, unheard, error, failed at, reach, answer, owed.
-    how: stopped, refused, silent, denied and others. keyed: whether it has an id of the run.
+    how: stopped, refused, silent, denied and others. keyed: whether it has an id of the run. share: how much of its
+    strength it has; sure: whether it is about one peer alone; answered: whether the peer's own library raised it.
     """
 
     kind: str
@@ -138,6 +139,13 @@ class Symptom(TypedDict, total=False):
     keyed: bool
     quote: str | None
     at: str | None
+    share: float
+    sure: bool
+    answered: bool
+    carriers: list[str]
+    address: str
+    port: int
+    only_from_here: bool
 
 
 class Verdict(TypedDict):

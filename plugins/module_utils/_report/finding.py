@@ -14,8 +14,8 @@ OTHERS = 3
 UNLIKELY = 0.005
 
 
-def place_of(suspect):
-    return suspect["component"] + (f" on {suspect['host']}" if suspect["host"] else "")
+def place_of(component, host):
+    return f"{component} on {host}" if component and host else component or host
 
 
 def share(confidence):
@@ -28,7 +28,7 @@ def suspect_in_words(suspect):
     """A suspect with its probability; a record of 0.1.0 has a weight instead."""
     confidence = suspect.get("confidence")
     sure = f"weight {suspect['weight']:g}" if confidence is None else share(confidence)
-    return f"{place_of(suspect)} ({sure})"
+    return f"{place_of(suspect['component'], suspect['host'])} ({sure})"
 
 
 def parts(record):

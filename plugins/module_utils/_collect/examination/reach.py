@@ -150,7 +150,7 @@ def first_word(link, address, spoken):
             return "open"
         link.sendall(GREETINGS[spoken])
         return meaning(link.recv(1024), spoken)
-    except socket.timeout:  # noqa: UP041
+    except socket.timeout:  # noqa: UP041  as in probe; the connection stood, so the peer is told as mute
         return "mute"
 
 

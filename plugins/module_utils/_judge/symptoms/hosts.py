@@ -159,25 +159,29 @@ def is_reached_elsewhere(record, here, entry):
 
 def reach(record, _stage):
     """Peers that do not answer a host as they should. The peer is to blame if nobody reaches it, else the way."""
-    places, symptoms = addresses_of(record), []
+    symptoms = []
     for host in record["hosts"]:
         for entry in examination_of(host).get("reach") or []:
-            component, address = entry["component"], entry["address"]
-            if entry["how"] == "open":
-                continue
-            about = {
-                "host": host["host"],
-                "peer": component,
-                "peer_host": places.get(address),
-                "how": HOW.get(entry["how"], "error"),
-                "address": address,
-                "port": entry["port"],
-                "only_from_here": is_reached_elsewhere(record, host, entry),
-            }
-            text = f"{said_of(entry['how'])} {component} at {address}:{entry['port']}"
-            names = askers(host, component, entry["named_by"])
-            symptoms += [symptom("reach", name, text, **about) for name in names or [None]]
+            if entry["how"] != "open":
+                names = askers(host, entry["component"], entry["named_by"]) or [None]
+                how = HOW.get(entry["how"], "error")
+                symptoms += of_way(record, host, entry, names, how, said_of(entry["how"]))
     return symptoms
+
+
+def of_way(record, host, entry, names, how, said):
+    """The symptoms of components of a host that fail at a peer: at its address, and there alone or everywhere."""
+    component, address, port = entry["component"], entry["address"], entry["port"]
+    about = {
+        "host": host["host"],
+        "peer": component,
+        "peer_host": addresses_of(record).get(address),
+        "how": how,
+        "address": address,
+        "port": port,
+        "only_from_here": is_reached_elsewhere(record, host, entry),
+    }
+    return [symptom("reach", name, f"{said} {component} at {address}:{port}", **about) for name in names]
 
 
 def said_of(how):
@@ -191,24 +195,12 @@ def said_of(how):
 
 def hanging(record, _stage):
     """Connections that nobody has answered when the host was examined."""
-    places, symptoms = addresses_of(record), []
+    symptoms = []
     for host in record["hosts"]:
         for entry in examination_of(host).get("hanging") or []:
-            component, address = entry["component"], entry["address"]
-            if component is None:
-                continue
-            about = {
-                "host": host["host"],
-                "peer": component,
-                "peer_host": places.get(address),
-                "how": "silent",
-                "address": address,
-                "port": entry["port"],
-                "only_from_here": is_reached_elsewhere(record, host, entry),
-            }
-            text = f"waits for a connection to {component} at {address}:{entry['port']}"
-            names = askers(host, component, ["catalogue"])
-            symptoms += [symptom("reach", name, text, **about) for name in names]
+            if entry["component"] is not None:
+                names = askers(host, entry["component"], ["catalogue"])
+                symptoms += of_way(record, host, entry, names, "silent", "waits for a connection to")
     return symptoms
 
 
@@ -220,14 +212,14 @@ def changes(record, _stage):
             text = f"has other settings: {change['path']} was changed {change['ago_s']:.0f} s ago"
             symptoms += [
                 symptom("change", component, text, host=host["host"], share=1 / (1 + change["ago_s"] / FRESH))
-                for component in (components_of(change["path"], host) if is_settings(change["path"]) else ())
+                for component in owners_of(change["path"], host)
             ]
     return symptoms
 
 
-def is_settings(path):
-    """Whether a path says whose settings it has."""
-    return bool(FOLDER.match(path) or UNIT.match(path))
+def owners_of(path, host):
+    """The components on a host whose settings a file has; none if its path does not say it."""
+    return components_of(path, host) if FOLDER.match(path) or UNIT.match(path) else []
 
 
 def differences(record, _stage):
@@ -237,8 +229,6 @@ def differences(record, _stage):
         for difference in examination_of(host).get("differs") or []:
             path = difference["what"].partition(" ")[0]
             text = f"differs from the other hosts of its kind in {difference['what']}"
-            components = components_of(path, host) if is_settings(path) else []
-            symptoms += [
-                symptom("difference", name, text, host=host["host"], how=difference["kind"]) for name in components
-            ]
+            about = {"host": host["host"], "how": difference["kind"]}
+            symptoms += [symptom("difference", name, text, **about) for name in owners_of(path, host)]
     return symptoms
