@@ -1,8 +1,8 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak faults bench recordings check oldest lab lab-status lab-stop lab-destroy devstack \
-  devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
+.PHONY: help demo test molecule soak faults faults-ovn faults-devstack bench recordings check oldest lab lab-status \
+  lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
   lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
@@ -45,7 +45,7 @@ define alone
 endef
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/ready: pyproject.toml tools/make-venv
 	tools/make-venv $(VENV) newest test lint
@@ -77,7 +77,7 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
-OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack soak-devstack
+OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack soak-devstack faults-devstack
 $(OF_DEVSTACK): export LAB_NAME := devstack
 $(OF_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
 # A devstack that is there keeps its variant.
@@ -109,7 +109,7 @@ test-beside: ## The tests on a lab with OVN and on a devstack, which are removed
 	  $(MAKE) --no-print-directory devstack-destroy; else \
 	  echo "The tests on a devstack were left out: DEVSTACK_SOURCES names no folder of its repositories."; fi
 
-OF_OVN := test-ovn soak-ovn ovn-destroy
+OF_OVN := test-ovn soak-ovn faults-ovn ovn-destroy
 $(OF_OVN): export LAB_NETWORK := ovn
 $(OF_OVN): export LAB_DIRECTORY := $(CURDIR)/.lab-ovn
 $(OF_OVN): export LAB_NAME := $(LAB_NAME)ovn
@@ -117,9 +117,10 @@ test-ovn: ## The tests of what differs with OVN, on a lab of their own that is b
 	$(MAKE) --no-print-directory lab
 	$(ON_OVN) -m "not soak"
 
-soak-ovn: ## Ten runs in a row on a lab with OVN, and the faults of OVN's parts
+soak-ovn: ## Ten runs in a row on a lab with OVN, the faults of OVN's parts, and a slice of the catalogue
 	$(MAKE) --no-print-directory lab
 	$(call pytest-on,ovn,tests/lab/test_ovn.py tests/lab/test_ovn_faults.py) -m soak --capture=no
+	$(run-faults)
 
 ovn-destroy: ## Remove the lab with OVN that test-ovn and soak-ovn leave
 	$(MAKE) --no-print-directory lab-destroy
@@ -131,6 +132,7 @@ test-devstack: devstack ## The tests on a devstack, which is built first and sta
 soak-devstack: ## Each variant of the devstack built, tested and removed; ten runs in a row and the faults on the first
 	$(MAKE) test-devstack
 	$(ON_DEVSTACK) -m soak --capture=no
+	$(MAKE) faults-devstack
 	$(MAKE) devstack-destroy
 	$(MAKE) test-devstack DEVSTACK_VARIANT=ceph
 	$(MAKE) devstack-destroy
@@ -149,10 +151,21 @@ soak: lab ## Tests that take long or are repeated often: many runs at once, many
 export FAULTS ?= 1:0-10
 export HALF ?= open
 RECORDS = $(CURDIR)/.cache/catalogue/$(LAB_NAME)-$(HALF)
-CATALOGUE := env PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests:tests/lab python -W ignore
+CATALOGUE := env PATH="$(BIN):$$PATH" \
+  PYTHONPATH=$(VENV)/collections:tests:tests/lab:tests/devstack:tests/catalogue python -W ignore
+define run-faults
+	$(CATALOGUE) tests/catalogue/catalogue_runs.py $(RECORDS) $(HALF) $(FAULTS)
+	$(CATALOGUE) tests/catalogue/catalogue_table.py $(RECORDS)
+endef
 faults: lab ## A slice of the catalogue of faults (FAULTS=seed:from-to HALF=open), where it was broken off, and its table
-	$(CATALOGUE) tests/lab/catalogue_runs.py $(RECORDS) $(HALF) $(FAULTS)
-	$(CATALOGUE) tests/lab/catalogue_table.py $(RECORDS)
+	$(run-faults)
+
+faults-ovn: ## The same on a lab with OVN, which is built first and stays
+	$(MAKE) --no-print-directory lab
+	$(run-faults)
+
+faults-devstack: devstack ## The same on a devstack, which is built first and stays
+	$(run-faults)
 
 bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 bench: lab ## How much longer verify takes than a bare script, and what log lines, recording the queue and sweeps cost

@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import time
 
-from devstack_under_test import HOST
+from breaking import PATIENCE, frozen, stopped
+from devstack_under_test import HOST, OPERATOR
+from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 from truths import fault_of
+from ways_to_break import commanded
 
 RECOVERY = 240
 CONDUCTOR, SCHEDULER, COMPUTE = "devstack@n-cond-cell1", "devstack@n-sch", "devstack@n-cpu"
@@ -19,22 +22,28 @@ OVN_AGENT = "devstack@q-ovn-agent"
 LIBVIRT = ("libvirtd.socket", "libvirtd-ro.socket", "libvirtd-admin.socket", "libvirtd")
 DATABASES = "ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd"
 METADATA = "neutron-ovn-metadata-agent"
+# The database's client, as the user of all services
+MYSQL = "mysql --defaults-file=$(getent passwd stack | cut -d: -f6)/.my.cnf"
 
 
 class Devstack:
-    """The host with root's rights, and the cloud as its administrator sees it."""
+    """The host with root's rights, and the cloud as its administrator sees it: a lab of one host."""
+
+    storage = None
+    # A boot takes some 20 s there.
+    given = {**OPERATOR, "boot_timeout": 90, "metadata_timeout": 40, "cleanup_timeout": 30, "checks_timeout": 60}
 
     def __init__(self, host, admin):
         self.host, self.admin = host, admin
-        self.admin.session.timeout = 20
+        self.admin.session.timeout = PATIENCE
 
-    def run(self, command):
+    def run(self, _host, command):
         done = self.host.run(command)
         assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
         return done.stdout
 
     def ill(self):
-        units = self.run("systemctl list-units --all --plain --no-legend 'devstack@*' 'ovn-*' libvirtd.service")
+        units = self.run(HOST, "systemctl list-units --all --plain --no-legend 'devstack@*' 'ovn-*' libvirtd.service")
         for line in units.splitlines():
             unit, _load, active, *_rest = line.split()
             # stack.sh leaves some of Debian's own units stopped.
@@ -47,47 +56,41 @@ class Devstack:
             for agent in self.admin.network.get("/agents").json()["agents"]:
                 if not agent["alive"]:
                     yield f"{agent['binary']} is not alive"
-        except (SDKException, KeyError, ValueError) as error:
+            if self.admin.image.get("/images?limit=1").status_code != 200:
+                yield "glance-api does not answer"
+            if self.admin.placement.get("/resource_providers").status_code != 200:
+                yield "placement-api does not answer"
+        except (SDKException, ClientException, KeyError, ValueError) as error:
             yield f"the cloud does not answer: {error}"
 
-    def wait_until_well(self):
+    def wait_until_well(self, _fresh=(), _since=None):
         deadline = time.monotonic() + RECOVERY
         while ill := list(self.ill()):
             assert time.monotonic() < deadline, f"not well after {RECOVERY} s: {'; '.join(ill)}"
             time.sleep(2)
 
 
-@contextlib.contextmanager
-def undone(devstack, command, back):
-    """What a command does, until another one undoes it and all is well again."""
-    try:
-        devstack.run(command)
-        yield
-    finally:
-        devstack.run(back)
-        devstack.wait_until_well()
+def by(make):
+    """A fault on the only host there is."""
+    return lambda devstack: make(devstack, HOST)
 
 
-def stopped(*units):
-    names = " ".join(units)
-    return lambda devstack: undone(devstack, f"systemctl stop {names}", f"systemctl start {names}")
+def stopping(*units):
+    return by(lambda devstack, host: stopped(devstack, host, *units))
 
 
-def frozen(*units):
-    names = " ".join(units)
-    return lambda devstack: undone(
-        devstack, f"systemctl kill --signal=STOP {names}", f"systemctl kill --signal=CONT {names}"
-    )
+def freezing(*units):
+    return by(lambda devstack, host: frozen(devstack, host, *units))
 
 
 def done(command, back):
-    return lambda devstack: undone(devstack, command, back)
+    return by(lambda devstack, host: commanded(devstack, host, command, back))
 
 
 def limited(unit, limit):
     """A unit that may open only so many files."""
     place = f"/run/systemd/system/{unit}.service.d"
-    text = f"[Service]\nLimitNOFILE={limit}\n"
+    text = f"[Service]\\nLimitNOFILE={limit}\\n"
     anew = f"systemctl daemon-reload && systemctl restart {unit}"
     make = f"mkdir -p {place} && printf '{text}' > {place}/limit.conf && {anew}"
     return done(make, f"rm -r {place} && {anew}")
@@ -103,19 +106,19 @@ def configured(path, edit, unit):
 @contextlib.contextmanager
 def forbidden_to_insert(devstack):
     """The user of all services may insert nothing. Another user gives that right back."""
-    client = "mysql --defaults-file=$(getent passwd stack | cut -d: -f6)/.my.cnf --skip-column-names --execute"
+    client = f"{MYSQL} --skip-column-names --execute"
     keeper = "mysql --user=keeper --password=keeper --host=127.0.0.1 --execute"
-    user = devstack.run(f"{client} 'SELECT CURRENT_USER()'").strip().replace("@", "'@'")
+    user = devstack.run(HOST, f"{client} 'SELECT CURRENT_USER()'").strip().replace("@", "'@'")
     anew = "systemctl restart 'devstack@n-*'"
     give = "GRANT ALL ON *.* TO 'keeper'@'%' IDENTIFIED BY 'keeper' WITH GRANT OPTION"
     make = f"{keeper} \"REVOKE INSERT ON *.* FROM '{user}'\" && {anew}"
     back = f"{keeper} \"GRANT INSERT ON *.* TO '{user}'\" && {anew}"
-    devstack.run(f'{client} "{give}; {give.replace("%", "localhost")}"')
+    devstack.run(HOST, f'{client} "{give}; {give.replace("%", "localhost")}"')
     try:
-        with undone(devstack, make, back):
+        with commanded(devstack, HOST, make, back):
             yield
     finally:
-        devstack.run(f"{client} \"DROP USER 'keeper'@'%', 'keeper'@'localhost'\"")
+        devstack.run(HOST, f"{client} \"DROP USER 'keeper'@'%', 'keeper'@'localhost'\"")
 
 
 FAULTS = {}
@@ -125,15 +128,15 @@ def fault(name, make, stage, components, steps="", **variables):
     FAULTS[name] = fault_of(name, make, stage, components, HOST if components else "", steps, **variables)
 
 
-fault("ovn-controller-stopped", stopped("ovn-controller"), "boot", "ovn-controller", "N22")
-fault("ovn-northd-frozen", frozen("ovn-northd"), "boot", "ovn-northd", "N21 N22")
+fault("ovn-controller-stopped", stopping("ovn-controller"), "boot", "ovn-controller", "N22")
+fault("ovn-northd-frozen", freezing("ovn-northd"), "boot", "ovn-northd", "N21 N22")
 fault(
     "ovn-databases-stopped",
     done(f"systemctl stop {DATABASES}", f"systemctl start {DATABASES}"),
     "network",
     "ovn-nb-db ovn-sb-db",
 )
-fault("ovn-agent-stopped", stopped(OVN_AGENT), "metadata", METADATA, "N26 52 53 53a")
+fault("ovn-agent-stopped", stopping(OVN_AGENT), "metadata", METADATA, "N26 52 53 53a")
 fault(
     "ovn-agent-few-files",
     limited(OVN_AGENT, 1024),
@@ -141,12 +144,12 @@ fault(
     METADATA,
     "N26 52 53 53a",
 )
-fault("cell-conductor-frozen", frozen(CONDUCTOR), "boot", "nova-conductor", "13 17 N8")
-fault("scheduler-stopped", stopped(SCHEDULER), "boot", "nova-scheduler", "8 9 N5")
-fault("compute-frozen", frozen(COMPUTE), "boot", "nova-compute", "13")
+fault("cell-conductor-frozen", freezing(CONDUCTOR), "boot", "nova-conductor", "13 17 N8")
+fault("scheduler-stopped", stopping(SCHEDULER), "boot", "nova-scheduler", "8 9 N5")
+fault("compute-frozen", freezing(COMPUTE), "boot", "nova-compute", "13")
 fault(
     "libvirtd-stopped",
-    stopped(*LIBVIRT),
+    stopping(*LIBVIRT),
     "boot",
     "libvirt",
     "46 47",

@@ -10,15 +10,14 @@ import json
 
 import pytest
 from devstack_faults import FAULTS, Devstack
-from devstack_under_test import HAS_OVN, OPERATOR, WHOLE
-from runs_under_test import directories, left_of, play, verify
+from devstack_under_test import HAS_OVN
+from fault_runs import run_with
+from runs_under_test import directories, left_of
 from test_verify import assert_sound
 from tree import ROOT
 from truths import as_markdown, compare, note
 
 CONFUSION = ROOT / ".cache/devstack-confusion.json"
-# A boot takes some 20 s there.
-SHORT = {"boot_timeout": 90, "metadata_timeout": 40, "cleanup_timeout": 30, "checks_timeout": 60}
 
 # Most of them break a part of OVN. make soak-devstack runs them once, as each takes more than a minute.
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(not HAS_OVN, reason="these faults are of a devstack with OVN")]
@@ -33,13 +32,8 @@ def broken(devstack, admin):
 def test_a_fault_is_noted(fault, broken, admin, tmp_path):
     runs = tmp_path / "runs"
     runs.mkdir()
-    with fault.make(broken):
-        outcome = verify(runs, *WHOLE, **{**OPERATOR, **SHORT, **fault.variables})
-    record = outcome.record
-    if left_of(directories(runs), admin, None):
-        status, output = play("cleanup", runs=runs)
-        assert status == 0, output
-    note(CONFUSION, compare(fault, record))
+    outcome = run_with(broken, fault, runs)
+    note(CONFUSION, compare(fault, outcome.record))
     assert_sound(outcome)
     assert left_of(directories(runs), admin, None) == []
 

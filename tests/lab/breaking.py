@@ -37,6 +37,20 @@ REPORTING = {
 }
 
 
+# A boot takes some 15 s on the lab, and the guest then 7 s until it has its metadata. One that hangs need not be waited
+# for; one that goes through may take longer at times.
+SHORT = {
+    "auth_timeout": 15,
+    "image_timeout": 30,
+    "network_timeout": 20,
+    "volume_timeout": 20,
+    "boot_timeout": 60,
+    "metadata_timeout": 25,
+    "cleanup_timeout": 15,
+    "checks_timeout": 60,
+}
+
+
 def units_of(host):
     """The services that the lab promises on a host."""
     groups = {group for group, members in GROUPS.items() if host in members}
@@ -47,8 +61,12 @@ def units_of(host):
 class Lab:
     """The hosts by name, with root's rights, and the cloud as its administrator sees it."""
 
+    # The variables of a run on it
+    given = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "volume_type": "ceph", **SHORT}
+
     def __init__(self, hosts):
         self.hosts = hosts
+        self.storage = next(host for name, host in hosts.items() if "ceph-mon@a" in units_of(name))
         self.admin = connect("lab-admin")
         self.admin.session.timeout = PATIENCE
 

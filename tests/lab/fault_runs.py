@@ -2,52 +2,29 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of verify with a fault, what the hosts knew while it was on, and how the verdict compares with the truth.
-
-As a program it files such runs, for whoever judges them:
-PYTHONPATH=.venv/collections python tests/lab/fault_runs.py FOLDER FAULT...
-"""
+"""Runs of verify with a fault, what the hosts knew while it was on, and how the verdict compares with the truth."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
-import pytest
 import testinfra
 from breaking import PATIENCE, Lab, units_of
-from faults import FAULTS
 from lab_under_test import HOSTS, INVENTORY, until
 from runs_under_test import LIMIT, Outcome, directories, ids_made, left_of, play, start, verify, wait_for_text
 
 LOOK = Path(__file__).with_name("look_at_units.py")
 WHOLE = ("-i", str(INVENTORY))
-# A boot takes some 15 s on the lab, and the guest then 7 s until it has its metadata. One that hangs need not be waited
-# for; one that goes through may take longer at times.
-SHORT = {
-    "auth_timeout": 15,
-    "image_timeout": 30,
-    "network_timeout": 20,
-    "volume_timeout": 20,
-    "boot_timeout": 60,
-    "metadata_timeout": 25,
-    "cleanup_timeout": 15,
-    "checks_timeout": 60,
-}
 
 
 def run_with(lab, fault, runs, afterwards=lambda _outcome: None):
     """One run with a fault, which is gone at the end, as is all that the run could not remove because of it."""
-    given = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "volume_type": "ceph", **SHORT}
-    given |= ({"boot_timeout": 30} if fault.stage == "boot" else {}) | fault.variables
+    given = lab.given | ({"boot_timeout": 30} if fault.stage == "boot" and lab.storage else {}) | fault.variables
     if "image_file" in given:
         del given["image"]
     try:
@@ -78,9 +55,8 @@ def run_broken_on_its_way(lab, fault, runs, given, afterwards):
 
 def clean_up(lab, runs, cloud):
     """What a fault kept a run from removing goes once the fault is gone."""
-    storage = next(host for name, host in lab.hosts.items() if "ceph-mon@a" in units_of(name))
     run_directories = directories(runs)
-    if not left_of(run_directories, lab.admin, storage):
+    if not left_of(run_directories, lab.admin, lab.storage):
         return
     kept = {directory: (directory / "run.json").read_text() for directory in run_directories}
     status, output = play("cleanup", cloud=cloud, runs=runs)
@@ -88,7 +64,7 @@ def clean_up(lab, runs, cloud):
         (directory / "run.json").write_text(text)  # the record of the run itself is what is judged
     assert status == 0, output
     drop_orphans(lab, run_directories)
-    until("nothing to be left", lambda: not left_of(run_directories, lab.admin, storage), 60, 2)
+    until("nothing to be left", lambda: not left_of(run_directories, lab.admin, lab.storage), 60, 2)
 
 
 def drop_orphans(lab, run_directories):
@@ -136,61 +112,18 @@ def hosts_now(lab, record):
     return {"hosts": looks, "cloud": cloud}, logs
 
 
-# Filing
-
-
-def file_run(lab, fault, folder):
-    """Leave a run with a fault in a folder, together with the truth and what the hosts knew."""
-    place = folder / fault.name
-    if place.exists():
-        shutil.rmtree(place)
-
-    def afterwards(outcome):
-        shutil.copytree(outcome.directory, place, ignore=shutil.ignore_patterns("watched"))
-        (place / "output.txt").write_text(outcome.output)
-        (place / "truth.json").write_text(json.dumps(fault.truth | {"variables": fault.variables}, indent=1))
-        services, logs = hosts_now(lab, outcome.record)
-        (place / "services.json").write_text(json.dumps(services, indent=1))
-        for host, files in logs.items():
-            for path, lines in files.items():
-                target = place / "logs" / host / path.removeprefix("/var/log/").replace("/", "-")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text("".join(lines))
-
-    with tempfile.TemporaryDirectory() as runs:
-        return run_with(lab, fault, Path(runs), afterwards)._replace(directory=place)
-
-
 def end(*_signal):
     """End early, with a lab without the fault all the same: a second signal does not end what is undone."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit("ended from outside")
 
 
+def has_ended():
+    """Whether it was ended from outside, which an error while a fault was undone may hide."""
+    return signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+
+
 def lab_as_root():
     return Lab(
         {name: testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo=True") for name in HOSTS}
     )
-
-
-def main():
-    signal.signal(signal.SIGTERM, end)
-    folder = Path(sys.argv[1])
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lab = lab_as_root()
-    failed = []
-    for name in sys.argv[2:]:
-        try:
-            outcome = file_run(lab, FAULTS[name], folder)
-            verdict = outcome.record["verdict"]
-            print(f"{name}: {outcome.record['duration_s']} s, {verdict['stage']}: {verdict['reason']}", flush=True)
-        except (Exception, pytest.fail.Exception):  # what was waited for in vain is no Exception
-            failed.append(name)
-            traceback.print_exc()
-            with contextlib.suppress(OSError):
-                (folder / f"{name}.failed").write_text(traceback.format_exc())
-    sys.exit(bool(failed))
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from breaking import REPORTING, Lab, recovered, undone
-from fault_runs import run_with
+from fault_runs import clean_up, run_with
 from faults import COMPUTE, CONTROLLER, FAULTS, HERE, NETWORK, STORAGE
 from lab_under_test import INVENTORY
 from runs_under_test import verify
@@ -113,6 +113,21 @@ def test_a_service_that_was_restarted_a_moment_ago_is_well(lab, runs):
         lab.wait_until_well([(unit, host)] if unit in REPORTING else [], since)
 
     assert not false_alarms(lab, runs, "right after a restart of a service", restart, **HERE)
+
+
+@pytest.mark.soak
+def test_nobody_is_blamed_for_connections_that_a_restart_of_the_database_has_ended(lab, runs):
+    """Each service fails once over each old connection, and so may a run. It is over then."""
+    named, failed = [], 0
+    for _number in range(HEALTHY // 3):
+        lab.run(CONTROLLER, "systemctl restart mariadb")
+        verdict = verify(runs, "-i", str(INVENTORY), **PLAIN, **HERE).record["verdict"]
+        failed += verdict["result"] != "pass"
+        named += [verdict] if verdict["component"] or verdict["host"] else []
+        lab.wait_until_well()
+        clean_up(lab, runs, "lab")
+    print(f"\n{HEALTHY // 3} runs right after a restart of the database: {failed} failed, {len(named)} named somebody")
+    assert not named
 
 
 @pytest.mark.soak

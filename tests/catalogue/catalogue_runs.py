@@ -18,8 +18,12 @@ import traceback
 from pathlib import Path
 
 import pytest
+import testinfra
 from catalogue import KEPT, OPEN, drawn
-from fault_runs import end, lab_as_root, run_with
+from devstack_faults import Devstack
+from devstack_under_test import HOST
+from fault_runs import end, has_ended, lab_as_root, run_with
+from lab_under_test import INVENTORY, NETWORK, connect
 
 SLICE = re.compile(r"(\w+):(\d+)-(\d+)")
 HALVES = {"open": OPEN, "kept": KEPT}
@@ -40,12 +44,17 @@ def filed(lab, fault, folder):
     return told[0]
 
 
+def devstack_as_root():
+    host = testinfra.get_host(f"ansible://{HOST}?ansible_inventory={INVENTORY}&sudo=True")
+    return Devstack(host, connect("devstack-admin"))
+
+
 def main():
     signal.signal(signal.SIGTERM, end)
     folder, half = Path(sys.argv[1]), HALVES[sys.argv[2]]
     seed, first, last = SLICE.fullmatch(sys.argv[3]).groups()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lab = lab_as_root()
+    lab = lab_as_root() if NETWORK else devstack_as_root()
     failed = []
     for fault in drawn(seed, half)[int(first) : int(last)]:
         if (folder / f"{fault.name}.json").exists():
@@ -57,6 +66,8 @@ def main():
             failed.append(fault.name)
             print(f"{fault.name}: failed", flush=True)
             traceback.print_exc()
+            if has_ended():
+                break
     sys.exit(bool(failed))
 
 

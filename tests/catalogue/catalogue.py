@@ -1,0 +1,168 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A catalogue of faults as data: kind x component x host x moment. A seed puts it in order, and halves it for ever.
+
+One half may be looked at while the judge is built. The other half is run to see how right the judge is about faults
+that nobody had told it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from breaking import frozen, stopped
+from catalogue_parts import Part, Peer
+from lab_under_test import NETWORK
+from truths import with_other_names
+from ways_to_break import (
+    at_wrong_port,
+    crashing,
+    cut,
+    few_files,
+    malformed,
+    turned_away,
+    unexecutable,
+    with_clients_anew,
+    without_account,
+    without_database_rights,
+)
+
+# A devstack has no file that says its back end.
+if NETWORK:
+    from lab_parts import CLOUD
+else:
+    from devstack_parts import CLOUD
+
+# The text in a run's progress once the cloud has answered the request for the server
+ASKED = '"stage": "boot", "text": "waiting for the server'
+BEFORE, DURING = "before", "during"
+# The half to build with, and the half that is not looked at. When that one has been run, the word that draws the halves
+# changes.
+OPEN, KEPT = 0, 1
+DRAWN_BY = "second"
+# Faults whose verdicts have been looked at while the judge was built: they are of the open half, whatever is drawn.
+LOOKED_AT = set(Path(__file__).with_name("looked_at.txt").read_text().split())
+# The services of a project share their account and their rights.
+PROJECTS = ("nova-", "neutron-", "cinder-", "glance-", "placement-", "keystone")
+IDENTITY, DATABASE, QUEUE = "keystone", "database", "rabbitmq"
+# Workers that a limit of files lets start. Others do not start with it, or have too little to do.
+LIMITED = (
+    "nova-compute", "neutron-l2-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "neutron-ovn-metadata-agent",
+    "ovn-controller", "ceph-rgw",
+)  # fmt: skip
+# Components that a run meets only if it makes a volume, or brings its own image
+VOLUMES = {"cinder-volume", "cinder-api", "cinder-scheduler"}
+IMAGES = {"ceph-rgw", "glance-api"}
+
+
+@dataclass(frozen=True)
+class CatalogueFault:
+    """One fault: how it is made, when, and the components and hosts of which a verdict may name any."""
+
+    name: str
+    make: Callable
+    components: frozenset
+    hosts: frozenset
+    moment: str
+    variables: dict = field(default_factory=dict)
+    # The stage for which fault_runs has a short limit
+    stage: str = "boot"
+
+    @property
+    def half(self):
+        return OPEN if self.name in LOOKED_AT else hashlib.sha256(f"{DRAWN_BY} {self.name}".encode()).digest()[0] % 2
+
+    @property
+    def during(self):
+        return ASKED if self.moment == DURING else ""
+
+
+def of_part(part):
+    """(kind, how it is made, the ends of the way that is broken, moments) of all that a part allows."""
+    both = (BEFORE, DURING)
+    away = {
+        "stopped": lambda lab: stopped(lab, part.host, *part.units, *part.ended_with),
+        "frozen": lambda lab: frozen(lab, part.host, *part.services),
+        "crashing": partial(crashing, part=part),
+    }
+    for kind, fault in away.items():
+        yield kind, partial(with_clients_anew, part=part, fault=fault), [part], both
+    if part.settings:
+        yield "settings-malformed", partial(malformed, part=part), [part], (BEFORE,)
+    if part.rights:
+        broken = partial(without_database_rights, part=part, anew=(*CLOUD.apis, *CLOUD.workers))
+        yield "no-database-rights", broken, [part, Peer(DATABASE, CLOUD.controller)], both
+    if part.account and part.account != IDENTITY:
+        broken = partial(without_account, part=part, anew=CLOUD.apis)
+        yield "account-disabled", broken, [part, Peer(IDENTITY, CLOUD.controller)], (BEFORE,)
+    for peer in part.peers:
+        if peer.host != part.host:
+            ends = [*parts_that_ask(part.host, peer), peer]
+            yield f"cut-from-{peer.component}", partial(cut, part=part, peer=peer), ends, both
+            yield f"turned-away-from-{peer.component}", partial(turned_away, part=part, peer=peer), ends, both
+        if part.component == "nova-compute" and peer.component in (QUEUE, IDENTITY):
+            wrong = partial(at_wrong_port, part=part, peer=peer)
+            yield f"wrong-port-of-{peer.component}", wrong, [part, peer], (BEFORE,)
+    for path in part.programs:
+        program = path.rpartition("/")[2]
+        make = partial(unexecutable, part=part, program=path)
+        yield f"cannot-execute-{program}", make, [part, Peer(program, part.host)], (BEFORE,)
+    if part.component in LIMITED:
+        yield "few-files", partial(few_files, part=part), [part], (BEFORE,)
+
+
+def parts_that_ask(host, peer):
+    """The parts of a host that a cut between it and the port of a peer hits."""
+    return [part for part in CLOUD.parts if part.host == host and peer in part.peers]
+
+
+def truth_of(ends, is_of_project):
+    """(components, hosts) of which a verdict may name any: both ends of a way, and all who share an account."""
+    components, hosts = {end.component for end in ends}, {end.host for end in ends}
+    if is_of_project:
+        projects = {name.partition("-")[0] for name in components if name.startswith(PROJECTS)}
+        sharing = [part for part in CLOUD.parts if part.component.partition("-")[0] in projects]
+        components |= {part.component for part in sharing}
+        hosts |= {part.host for part in sharing}
+    return frozenset(components), frozenset(hosts)
+
+
+def variables_of(components):
+    """A run that meets the fault: on the host where it is, with a volume or a new image if it is about these."""
+    variables = dict(CLOUD.variables)
+    if VOLUMES & components:
+        del variables["volume"]
+    return {**variables, **CLOUD.images} if IMAGES & components else variables
+
+
+def catalogue():
+    """All faults by their names."""
+    faults = [
+        (f"{CLOUD.name_of(part)}-{kind}", make, *truth_of(ends, kind in ("no-database-rights", "account-disabled")),
+         moments, variables_of({end.component for end in ends if isinstance(end, Part)}))
+        for part in CLOUD.parts
+        for kind, make, ends, moments in of_part(part)
+    ]  # fmt: skip
+    faults += [
+        (name, special.make, frozenset(special.components.split()), frozenset(special.hosts.split()), (BEFORE, DURING),
+         variables_of(set(special.components.split())))
+        for name, special in CLOUD.specials.items()
+    ]  # fmt: skip
+    table = {}
+    for name, make, components, hosts, moments, variables in faults:
+        for moment in moments:
+            key = name if moment == BEFORE else f"{name}-{moment}"
+            table[key] = CatalogueFault(key, make, with_other_names(components), hosts, moment, variables)
+    return table
+
+
+def drawn(seed, half):
+    """The faults of a half in the order of a seed."""
+    faults = [fault for fault in catalogue().values() if fault.half == half]
+    return sorted(faults, key=lambda fault: hashlib.sha256(f"{seed} {fault.name}".encode()).digest())
