@@ -18,10 +18,13 @@ PROPERTIES = (
     "ExecMainStatus",
     "NRestarts",
     "StateChangeTimestampMonotonic",
+    "TriggeredBy",
 )
 # A stopped unit in one of these states was not meant to run here.
 NOT_MEANT = ("", "disabled", "masked", "indirect", "bad")
 WELL = "running"
+# It has ended because nobody needed it, and a socket starts it again.
+ON_DEMAND = "on demand"
 
 
 def read(host, services):
@@ -30,15 +33,16 @@ def read(host, services):
     if not names:
         return []
     # Without --all a pattern does not match stopped units.
-    output = host.ask(
-        None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False
-    )
+    units = parsed(shown(host, names))
+    triggers = sorted({name for unit in units if unit.get("ActiveState") == "inactive" for name in triggers_of(unit)})
+    active = {unit["Id"] for unit in parsed(shown(host, triggers)) if unit.get("ActiveState") == "active"}
     states = process_states(host)
     up = float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0])
     entries = {}
-    for unit in parsed(output):
+    for unit in units:
         component = component_of(unit["Id"], services)
-        state = state_of(unit, states.get(unit["Id"], ()))
+        waits = bool(active.intersection(triggers_of(unit)))
+        state = state_of(unit, states.get(unit["Id"], ()), waits)
         if component and state:
             changed = int(unit.get("StateChangeTimestampMonotonic") or 0) / 1e6
             entries[unit["Id"]] = {
@@ -49,6 +53,17 @@ def read(host, services):
                 "restarts": int(unit.get("NRestarts") or 0),
             }
     return [entries[name] for name in sorted(entries)]
+
+
+def shown(host, names):
+    if not names:
+        return ""
+    return host.ask(None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
+
+
+def triggers_of(unit):
+    """The sockets and others that start a unit when it is needed."""
+    return unit.get("TriggeredBy", "").split()
 
 
 def parsed(output):
@@ -73,11 +88,13 @@ def process_states(host):
     return states
 
 
-def state_of(unit, states):
-    """None for a unit that is not on this host, or not meant to run here."""
+def state_of(unit, states, waits=False):
+    """None for a unit that is not on this host, or not meant to run here. waits: a socket would start it."""
     if unit.get("LoadState") in ("not-found", "masked", "error", None):
         return None
     active = unit.get("ActiveState")
+    if active == "inactive" and waits:
+        return ON_DEMAND
     if active == "inactive":
         return "stopped" if was_meant(unit) else None
     if active == "failed":

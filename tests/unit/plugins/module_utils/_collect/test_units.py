@@ -144,6 +144,82 @@ def test_the_state_of_a_unit(read, more, state):
     assert [service["state"] for service in read(block(**more))] == ([state] if state else [])
 
 
+# Units that sockets start when they are needed
+
+SOCKETS = "nova-compute-ro.socket nova-compute.socket"
+INACTIVE = {"ActiveState": "inactive", "SubState": "dead", "TriggeredBy": SOCKETS}
+
+
+@pytest.fixture
+def read_with_sockets(replay):
+    """Return a function that reads the services of a host, and the commands, by a unit and how its sockets are."""
+
+    def of(unit, *states):
+        sockets = "\n".join(block(Id=name, ActiveState=state) for name, state in zip(SOCKETS.split(), states))
+        host = replay(None, {".socket": sockets, "systemctl": block(**unit), "ps": "", "uptime": "50786.75 1.0"})
+        return units.read(host, NOVA), host.execute.asked
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("sockets", "more", "state"),
+    [
+        (["inactive", "active"], {}, units.ON_DEMAND),
+        (["active", "active"], {}, units.ON_DEMAND),
+        # The socket alone is enabled.
+        (["inactive", "active"], {"UnitFileState": "disabled"}, units.ON_DEMAND),
+        (["inactive", "active"], {"UnitFileState": "static", "StateChangeTimestampMonotonic": "0"}, units.ON_DEMAND),
+        # Somebody has stopped the sockets, too.
+        (["inactive", "inactive"], {}, "stopped"),
+        (["failed", "inactive"], {}, "stopped"),
+        ([], {}, "stopped"),
+        (["inactive", "inactive"], {"UnitFileState": "disabled"}, None),
+        (["active", "active"], {"LoadState": "masked"}, None),
+    ],
+)
+def test_a_unit_that_is_inactive_waits_for_its_sockets_if_one_of_them_is_active(
+    read_with_sockets, sockets, more, state
+):
+    services, _asked = read_with_sockets({**INACTIVE, **more}, *sockets)
+    assert [service["state"] for service in services] == ([state] if state else [])
+
+
+@pytest.mark.parametrize(
+    ("more", "state"),
+    [
+        ({}, "running"),
+        ({"ActiveState": "failed", "SubState": "failed"}, "failed"),
+        ({"ActiveState": "activating", "SubState": "start"}, "activating"),
+        ({"FreezerState": "frozen"}, "frozen"),
+    ],
+)
+def test_a_unit_that_is_not_inactive_waits_for_no_socket(read_with_sockets, more, state):
+    (service,), asked = read_with_sockets({"TriggeredBy": SOCKETS, **more}, "active", "active")
+    assert service["state"] == state
+    assert not [command for command in asked if ".socket" in command]
+
+
+@pytest.mark.parametrize(("triggers", "questions"), [(SOCKETS, 2), ("", 1)])
+def test_systemd_is_asked_for_sockets_once_and_only_if_there_are_some(read_with_sockets, triggers, questions):
+    _services, asked = read_with_sockets({**INACTIVE, "TriggeredBy": triggers}, "active", "active")
+    shown = [command for command in asked if command.startswith("systemctl show ")]
+    assert len(shown) == questions
+    assert shown[-1].endswith(f" -- {triggers or ' '.join(NOVA[0]['units'])}")
+
+
+def test_a_socket_starts_its_own_unit_and_none_that_has_failed(replay):
+    shown = [
+        block(Id="ceph-osd@0.service", **{**INACTIVE, "TriggeredBy": "a.socket"}),
+        block(Id="ceph-osd@1.service", **{**INACTIVE, "TriggeredBy": "b.socket"}),
+        block(Id="ceph-osd@2.service", ActiveState="failed", SubState="failed", TriggeredBy="a.socket"),
+    ]
+    sockets = [block(Id="a.socket"), block(Id="b.socket", ActiveState="inactive")]
+    answers = {".socket": "\n".join(sockets), "systemctl": "\n".join(shown), "ps": "", "uptime": "50786.75 1.0"}
+    states = [service["state"] for service in units.read(replay(None, answers), OSD)]
+    assert states == [units.ON_DEMAND, "stopped", "failed"]
+
+
 def test_a_unit_of_which_nothing_is_known_is_no_service():
     assert units.state_of({}, []) is None
 
