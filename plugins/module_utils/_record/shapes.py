@@ -124,7 +124,7 @@ class Stage(TypedDict):
 class Symptom(TypedDict, total=False):
     """Something about a failed run that is not as it should be: of a component, or of its way to a peer.
 
-    kind: state, words, ground, change, difference, disabled, unheard, error, failed at, reach, answer, owed.
+    kind: state, restart, words, ground, change, difference, disabled, unheard, error, failed at, reach, answer, owed.
     how: stopped, refused, silent, denied and others. keyed: whether it has an id of the run. share: how much of its
     strength it has; sure: whether it is about one peer alone; answered: whether the peer's own library raised it.
     """
@@ -146,6 +146,8 @@ class Symptom(TypedDict, total=False):
     address: str
     port: int
     only_from_here: bool
+    ago_s: float
+    path: str
 
 
 class Verdict(TypedDict):
@@ -163,9 +165,11 @@ class Verdict(TypedDict):
     owed: str | None
     confidence: float | None
     quote: str | None
+    quoted: dict[str, Any] | None
     way: dict[str, Any] | None
     explains: list[str]
     unexplained: list[str]
+    leaning: list[dict[str, Any]]
     next: str | None
     alternatives: list[dict[str, Any]]
 
@@ -320,9 +324,11 @@ def verdict(result, where, reason, **fields) -> Verdict:
         "owed": None,
         "confidence": None,
         "quote": None,
+        "quoted": None,
         "way": None,
         "explains": [],
         "unexplained": [],
+        "leaning": [],
         "next": None,
         "alternatives": [],
         **fields,

@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
+import re
+
 from .._record.clock import seconds_between
 from .._record.run import failed_stage
 
 # So many other suspects are told beside the one that is named.
 OTHERS = 3
-UNLIKELY = 0.005
+# A suspect of less probability than this is not told.
+UNLIKELY = 0.02
+# A unit at the end of a sentence, which the next command names
+UNIT = re.compile(r" \([\w@.-]+\.service\)$")
 
 
 def place_of(component, host):
@@ -39,12 +44,12 @@ def parts(record):
     headline = verdict.get("headline") or verdict["reason"]
     said = stage and stage["error"]["message"]
     lines = [
-        ("log", verdict.get("quote")),
+        ("log", log_of(verdict)),
         ("owed", verdict.get("owed")),
         ("last seen", last_seen(verdict["last_seen"], record["started"])),
-        ("stage said", None if said in headline else said),
+        ("stage said", None if said in headline else " ".join(said.split())),
         ("sure", sure(verdict)),
-        *(("because", why) for why in verdict["evidence"][:OTHERS] if why.removeprefix("it ") not in headline),
+        *(("because", why) for why in verdict["evidence"][:OTHERS] if UNIT.sub("", why) not in headline),
         ("next", verdict["next"]),
     ]
     return [(name, text) for name, text in lines if text]
@@ -62,4 +67,10 @@ def sure(verdict):
     others = [suspect_in_words(suspect) for suspect in likely[:OTHERS]]
     if verdict.get("confidence") is None:
         return f"of nobody; the likeliest: {', '.join(others)}" if others else None
-    return f"{share(verdict['confidence'])}; or {', '.join(others)}" if others else share(verdict["confidence"])
+    return "; or ".join([suspect_in_words(verdict), ", ".join(others)]) if others else suspect_in_words(verdict)
+
+
+def log_of(verdict):
+    """The line of a log, and whose it is."""
+    quote, quoted = verdict.get("quote"), verdict.get("quoted")
+    return f"{place_of(quoted['component'], quoted['host'])}: {quote}" if quoted else quote

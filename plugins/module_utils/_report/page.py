@@ -20,7 +20,7 @@ except ImportError:
 
 from .._record.clock import parse, seconds_between
 from .._record.run import failed_stage
-from . import finding, plot
+from . import finding, leaning, plot
 from .text import MINUS, STATUSES, clean, grouped, slowest_calls
 
 SLOWEST = 10
@@ -147,6 +147,7 @@ def verdict_view(record):
         "headline": verdict.get("headline"),
         "finding": finding.parts(record),
         "unexplained": verdict.get("unexplained") or [],
+        "leaning": leaning.drawing(verdict),
         "alternatives": [finding.suspect_in_words(suspect) for suspect in verdict["alternatives"]],
         "error": error_view(failed["error"], verdict["reason"]) if failed and failed["error"] else [],
         "limits": [(limit["ok"], limit["said"]) for limit in record["thresholds"]],

@@ -10,6 +10,7 @@ import statistics
 from xml.etree import ElementTree
 
 from .._record.run import STAGES
+from .svg import add
 
 WIDTH, HEIGHT = 240, 96
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 16
@@ -121,9 +122,3 @@ def place(at, points):
 
 def level(value, top):
     return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / top, 1)
-
-
-def add(parent, tag, text=None, **attributes):
-    element = ElementTree.SubElement(parent, tag, {name: str(value) for name, value in attributes.items()})
-    element.text = text
-    return element

@@ -382,6 +382,35 @@ def test_the_diagram_is_inlined_without_what_begins_a_file(followed):
     assert 'href="#diagram"' not in rendered(followed)
 
 
+def with_leaning(record, host):
+    """The record of a failed run, in which a component of this host leans on the cause."""
+    culprit = {"component": "rabbitmq", "host": "controller1"}
+    edge = {"from": {"component": "nova-compute", "host": host}, "to": culprit, "how": "silent"}
+    return {**record, "verdict": {**record["verdict"], **culprit, "leaning": [edge]}}
+
+
+def test_who_leans_on_the_cause_is_drawn(refused):
+    page = check_sound(rendered(with_leaning(refused, "compute1")))
+    assert [svg["class"] for svg in page.all("svg") if svg.get("class") == "leaning"] == ["leaning"]
+    assert "Who leans on whom" in page.text
+    assert "nova-compute on compute1 leans on rabbitmq on controller1" in page.text
+
+
+def test_without_anybody_who_leans_on_the_cause_nothing_is_drawn(refused, followed):
+    assert "leaning" not in refused["verdict"]
+    for record in (refused, followed):
+        text = rendered(record)
+        assert "Who leans on whom" not in text
+        assert 'class="leaning"' not in text
+
+
+def test_hostile_words_in_the_drawing_do_nothing(refused):
+    text = rendered(with_leaning(refused, HOSTILE))
+    text.encode()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text)
+    assert "<script>alert(1)</script>" in check_sound(text).text
+
+
 def poisoned(value):
     """A record in which every text that a cloud, a host or a user could choose is hostile."""
     kept = {"status", "result", "stage", "at", "until", "started", "finished", "grade", "source", "level", "proves"}
