@@ -54,9 +54,14 @@ coverage:
   type: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
+import os
+
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, history
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage, write_whole
+
+# The errors of so many earlier runs are compared with those of this one.
+EARLIER = 20
 
 
 def follow_run(run, flows, module):
@@ -66,6 +71,11 @@ def follow_run(run, flows, module):
         with run.alone():
             run.record["flows"] = followed
             run.record["errors"] = errors = follow.errors_of(events)
+            if failed_stage(run.record["stages"]):
+                earlier = history.earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
+                usual = history.usual_errors(earlier)
+                for error in errors:
+                    error["usual"] = usual.get((error["service"], error["logger"], error["exception"]))
             if not module.params["quotes"]:
                 culprit.keep_only(None, errors)
             run.record.update(follow.accounts(reads))

@@ -37,7 +37,8 @@ def message_of(exc):
         texts = (body.get(key) for key in ("message", "detail", "faultstring"))
         message = next((text for text in texts if isinstance(text, str)), None)
         if message:
-            return message
+            # Some services write their messages for a page of a browser.
+            return " ".join(re.sub(r"<br ?/?>", " ", message).split())
         body = next((value for value in body.values() if isinstance(value, (dict, list))), None)
         body = body[0] if isinstance(body, list) and body else body
     if text:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 LONGEST = 300
+# Stands for what was cut out of the middle of a line
+CUT = " [...] "
 # Characters that are looked at: the search for secrets takes the square of a line's length.
 MOST = 1000
 HIDDEN = "***"
@@ -73,7 +75,9 @@ def quote_of(text, ids=()):
         text = pattern.sub(without_value, text)
     for pattern in (HEX, WORD):
         text = pattern.sub(lambda match: match[0] if match[0] in ids or is_harmless(match[0]) else HIDDEN, text)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    # What a command said stands behind the command, which may be long.
+    half = (LONGEST - len(CUT)) // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}{CUT}{text[-half:]}"
 
 
 def without_value(match):

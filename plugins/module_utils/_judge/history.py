@@ -10,12 +10,14 @@ import math
 import os
 import re
 import statistics
+from collections import Counter
 
 from .._record.errors import StageError
 from .._record.run import STAGES, read_record, run_directories
 
 # A record says among its first characters when the run began.
 HEAD = 2000
+WORD = (str, type(None))
 STARTED = re.compile(r'"started": "([^"]+)"')
 
 
@@ -43,6 +45,24 @@ def began(directory):
     except OSError:
         match = None
     return match[1] if match else ""
+
+
+def usual_errors(records):
+    """(service, logger, exception) of errors to the share of the runs that passed which logged such a one as well.
+
+    Only runs count whose logs were read.
+    """
+    read = [record for record in records if isinstance(record.get("errors"), list)]
+    passed = [record for record in read if (record.get("verdict") or {}).get("result") == "pass"]
+    counts = Counter(kind for record in passed for kind in kinds_of(record["errors"]))
+    return {kind: round(count / len(passed), 3) for kind, count in counts.items()}
+
+
+def kinds_of(errors):
+    """Another version may have written them, or anybody else."""
+    listed = [error for error in errors if isinstance(error, dict)]
+    kinds = [tuple(error.get(name) for name in ("service", "logger", "exception")) for error in listed]
+    return {kind for kind in kinds if all(isinstance(word, str) for word in kind[:2]) and isinstance(kind[2], WORD)}
 
 
 def percentile(values, share):

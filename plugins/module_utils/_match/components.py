@@ -33,7 +33,7 @@ WORKERS = {
     "boot": ["nova-api", "rabbitmq", "keystone", "memcached", "database"],
     "metadata": [
         "neutron-metadata-agent", "neutron-ovn-metadata-agent", "nova-api-metadata", "neutron-dhcp-agent",
-        "ovn-controller", "ovn-sb-db", "rabbitmq", "memcached", "database",
+        "neutron-l2-agent", "ovsdb", "ovn-controller", "ovn-sb-db", "rabbitmq", "memcached", "database",
     ],
 }  # fmt: skip
 # The components that carry a message of each kind
@@ -68,6 +68,7 @@ LEANS_ON = {
     "neutron-ovn-metadata-agent": ["nova-api-metadata", "ovn-controller", "ovn-sb-db", "ovsdb"],
     "nova-api-metadata": ["database", "neutron-server", "nova-conductor", "memcached"],
     "cinder-api": ["cinder-volume", "database", "rabbitmq", "keystone", "memcached"],
+    "cinder-scheduler": ["cinder-volume", "database", "rabbitmq"],
     "cinder-volume": ["ceph-mon", "ceph-osd", "database", "rabbitmq"],
     "ceph-rgw": ["ceph-mon", "ceph-osd", "keystone"],
     "libvirt": ["ceph-mon", "ceph-osd", "ovsdb"],
@@ -123,6 +124,9 @@ WRITERS = {
     "rgw": "ceph-rgw",
     "openvswitch": "ovsdb",
 }
+# Errors that a cloud logs when all goes well, too: component, logger, exception, and the share of healthy runs on the
+# labs that had one. Open vSwitch still asks for the tap of a guest that has gone.
+LOGGED_WHEN_WELL = {("ovsdb", "netdev_linux", None): 0.5, ("ovsdb", "dpif_netdev", None): 0.5}
 
 
 # The component that a program is, by the program's name

@@ -84,7 +84,7 @@ def errors_of(events):
             # A request of any stage is the run's own; a thing that others may use as well is not.
             what["keyed"] = bool(event["keys"].keys() - {"shared"})
             first = {**what, "at": iso_of(event["at"]), "count": 0, "mentions": event.get("mentions") or []}
-            error = errors.setdefault(tuple(what.values()), {**first, "quote": event.get("quote")})
+            error = errors.setdefault(tuple(what.values()), {**first, "quote": event.get("quote"), "usual": None})
             error["count"] += 1
     return list(errors.values())[:MOST_ERRORS]
 

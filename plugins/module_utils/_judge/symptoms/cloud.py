@@ -25,8 +25,9 @@ APIS = {
 }
 
 
-# An API that does not answer may wait for another component. Without a look at its host nobody knows.
-UNSEEN_WAITING = 0.4
+# An API that does not answer may wait for another component, and one that answers with an error may have failed at
+# another one. Without a look at its host or at logs nobody knows.
+UNSEEN_WAITING, UNSEEN_FAILURE = 0.4, 0.6
 
 
 def answers(record, stage):
@@ -34,6 +35,7 @@ def answers(record, stage):
     last = {call["service"]: call for call in stage["calls"]}
     error = stage["error"] or {}
     symptoms = []
+    is_blind = not (record["hosts"] or record.get("diagnosis"))
     for call in last.values():
         component, status = APIS.get(call["service"]), call["status"]
         if component is None or (status is not None and status < 500):
@@ -41,22 +43,23 @@ def answers(record, stage):
         request = f"{call['method']} {call['path']}"
         if status is not None:
             text = f"answered {status} to {request}"
-            symptoms.append(symptom("answer", component, text, how="error", keyed=True))
+            share = UNSEEN_FAILURE if is_blind else 1.0
+            symptoms.append(symptom("answer", component, text, how="error", keyed=True, share=share))
             # The words are those of one answer.
             if call is stage["calls"][-1]:
-                symptoms += passed_on(component, error.get("said") or "")
+                symptoms += passed_on(component, error.get("said") or "", share)
             continue
         how = how_of(error.get("message") or "") or "silent"
-        share = UNSEEN_WAITING if how == "silent" and not record["hosts"] else 1.0
+        share = UNSEEN_WAITING if how == "silent" and is_blind else 1.0
         text = f"did not answer {request}"
         symptoms.append(symptom("answer", component, text, how=how, keyed=True, share=share))
     return symptoms
 
 
-def passed_on(component, said):
+def passed_on(component, said, share=1.0):
     """The components that an API names in its own words as those at which it failed itself."""
     peers = [peer for peer in mentioned_in(said) if project_of(peer) != project_of(component)]
-    about = {"how": how_of(said), "keyed": True, "sure": len(peers) == 1}
+    about = {"how": how_of(said), "keyed": True, "sure": len(peers) == 1, "share": share}
     return [symptom("failed at", component, f"says that it failed at {peer}", peer=peer, **about) for peer in peers]
 
 

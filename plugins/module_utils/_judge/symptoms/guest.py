@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from ..._match.components import project_of
 from ..._normalise.places import host_of
 from ..._record.shapes import symptom
 
@@ -19,7 +20,7 @@ METADATA = {
     404: (METADATA_AGENTS, "missing", "knows no instance with the guest's address"),
     500: (["nova-api-metadata"], "error", "failed at the guest's request"),
     502: (METADATA_AGENTS, "refused", "is not there for its proxy"),
-    503: (METADATA_AGENTS, "refused", "is not there for its proxy"),
+    503: ((*METADATA_AGENTS, "nova-api-metadata"), "refused", "was not there for the guest's request"),
     504: (["nova-api-metadata"], "silent", "let the guest's request wait in vain"),
 }
 
@@ -59,7 +60,8 @@ def metadata(record, stage):
     symptoms = []
     for status in dict.fromkeys(statuses):
         components, how, why = METADATA.get(status, ((), None, None))
-        symptoms += [symptom("answer", component, f"{why} ({status})", how=how, keyed=True) for component in components]
+        about = {"how": how, "keyed": True, "sure": len({project_of(component) for component in components}) == 1}
+        symptoms += [symptom("answer", component, f"{why} ({status})", **about) for component in components]
     return symptoms
 
 

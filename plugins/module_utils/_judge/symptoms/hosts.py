@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 
 from ..._collect.examination.ground import STARTS
+from ..._collect.units import WELL
 from ..._match.components import LEANS_ON, PROGRAMS, project_of
+from ..._record.clock import seconds_between
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom
 
 STATES = {
-    "stopped": "is stopped",
-    "failed": "has failed, and does not run",
+    "stopped": "has been stopped{for_s}",
+    "failed": "has failed, and has not run{for_s}",
     "frozen": "is frozen by a signal",
-    "activating": "is starting",
-    "deactivating": "is stopping",
+    "activating": "has been starting{for_s}",
+    "deactivating": "has been stopping{for_s}",
 }
 # Ceph's checks by the daemon that they are about; a word of a check that says that nothing can be written
 CEPH = (("ceph-mon", ("MON",)), ("ceph-osd", ("OSD", "PG", "SLOW", "POOL")))
@@ -27,6 +29,11 @@ FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?P<name>[a-z][a-z0-9-]*)(?:/|$)
 UNIT = re.compile(r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)")
 # A change so many seconds ago counts half of one of this moment.
 FRESH = 300
+# Clients keep a connection so many seconds at most, by the usual settings of their pools: until then it may be one that
+# a restart has ended.
+REMEMBERED = 3600
+# The second look comes some seconds after the stage failed.
+SLACK = 15
 # How a peer that was probed did not answer, as symptoms have it
 HOW = {"silent": "silent", "mute": "silent", "refused": "refused", "closed": "broken off"}
 
@@ -35,16 +42,32 @@ def services_of(host):
     return host["facts"].get("services") or []
 
 
-def states(record, _stage):
-    """Services that should run and do not."""
+def states(record, stage):
+    """Services that should run and do not, and those that were started anew."""
     symptoms = []
     for host in record["hosts"]:
         for service in services_of(host):
+            symptoms += started_anew(record, stage, host["host"], service)
             if service["state"] in STATES:
-                since = f" since {service['for_s']:.0f} s" if service["for_s"] and service["state"] != "frozen" else ""
-                text = f"{STATES[service['state']]}{since} ({service['unit']})"
+                for_s = f" for {service['for_s']:.0f} s" if service["for_s"] else ""
+                text = f"{STATES[service['state']].format(for_s=for_s)} ({service['unit']})"
                 symptoms.append(symptom("state", service["component"], text, host=host["host"], how=service["state"]))
     return symptoms
+
+
+def started_anew(record, stage, host, service):
+    """That a service was started anew: by systemd while the run was under way, or by anybody before it."""
+    ago, finished = service.get("for_s"), stage.get("finished")
+    if service["state"] != WELL or ago is None or finished is None:
+        return []
+    ran = seconds_between(record["started"], finished)
+    if ago > ran + REMEMBERED:
+        return []
+    if ago > ran + SLACK:
+        text = f"was started anew {ago:.0f} s ago ({service['unit']})"
+        return [symptom("restart", service["component"], text, host=host, ago_s=ago)]
+    text = f"has ended, and was started again {ago:.0f} s ago ({service['unit']})"
+    return [symptom("state", service["component"], text, host=host, how="restarted")] if service["restarts"] else []
 
 
 def words(record, _stage):
@@ -121,7 +144,8 @@ def ground(record, _stage):
                     symptom("ground", name, found["text"], **about) for name in components_that_run(found, host)
                 ]
                 continue
-            text = f"stands on a host that lacks something: {found['text']}"
+            about["path"] = found["where"]
+            text = f": {found['text']}"
             symptoms += [symptom("ground", name, text, **about) for name in components_of(found["where"], host)]
     return symptoms
 
@@ -147,14 +171,19 @@ def askers(host, component, named_by):
 
 
 def is_reached_elsewhere(record, here, entry):
-    """Whether a peer, at the same address and port, answers another host."""
-    place = (entry["component"], entry["address"], entry["port"])
-    return any(
-        (other["component"], other["address"], other["port"]) == place and other["how"] == "open"
+    """Whether a peer answers other hosts at this address, and fails none of them at this port.
+
+    Only this host may ask for it at this port.
+    """
+    others = [
+        other
         for host in record["hosts"]
         if host is not here
         for other in examination_of(host).get("reach") or []
-    )
+        if (other["component"], other["address"]) == (entry["component"], entry["address"])
+    ]
+    answers = [other["how"] == "open" for other in others if other["port"] == entry["port"]]
+    return any(answers or [other["how"] == "open" for other in others])
 
 
 def reach(record, _stage):
@@ -186,8 +215,8 @@ def of_way(record, host, entry, names, how, said):
 
 def said_of(how):
     return {
-        "silent": "gets no connection to",
-        "mute": "gets no word from",
+        "silent": "cannot connect to",
+        "mute": "connects and gets no reply from",
         "refused": "is refused by",
         "closed": "is turned away by",
     }.get(how, f"gets {how} from")
@@ -211,7 +240,14 @@ def changes(record, _stage):
         for change in examination_of(host).get("changed") or []:
             text = f"has other settings: {change['path']} was changed {change['ago_s']:.0f} s ago"
             symptoms += [
-                symptom("change", component, text, host=host["host"], share=1 / (1 + change["ago_s"] / FRESH))
+                symptom(
+                    "change",
+                    component,
+                    text,
+                    host=host["host"],
+                    share=1 / (1 + change["ago_s"] / FRESH),
+                    path=change["path"],
+                )
                 for component in owners_of(change["path"], host)
             ]
     return symptoms

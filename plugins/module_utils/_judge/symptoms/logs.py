@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import math
+
 from ..._collect.failures import mentioned_in
 from ..._collect.log_formats import QUEUE_UNREACHABLE
-from ..._match.components import ANSWERS_CALLS, RAISED_ABOUT, SPEAKS_TO, project_of, writer_of
+from ..._match.components import ANSWERS_CALLS, LOGGED_WHEN_WELL, RAISED_ABOUT, SPEAKS_TO, project_of, writer_of
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom
+from ..weights import STRENGTH
 
 # A call over the queue had no answer: of the service behind it, or of the queue.
 WAITED = "MessagingTimeout"
@@ -18,15 +21,21 @@ WAITED = "MessagingTimeout"
 AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException", "NoValid")
 # The error that came first is nearer to the cause than the others, which may follow from it.
 LATER = 0.7
+# An error of which less than this is left by its being usual says nothing.
+TELLING = 0.25
 
 
 def errors(record, _stage):
     """Errors in the logs: of this run, or of anybody while it ran."""
-    told = [error for error in record.get("errors") or [] if not any(word in kind_of(error) for word in AFTERWARDS)]
+    told = [error for error in record.get("errors") or [] if says_something(error)]
     dated = [error for error in told if error.get("at")]
     times = sorted(error["at"] for error in [error for error in dated if error["keyed"]] or dated)
     places = addresses_of(record)
     return [symptom for error in told for symptom in symptoms_of(error, times[0] if times else None, places)]
+
+
+def says_something(error):
+    return not any(word in kind_of(error) for word in AFTERWARDS) and unusual(error) >= TELLING
 
 
 def kind_of(error):
@@ -39,7 +48,7 @@ def symptoms_of(error, first, places):
     peers = peers_of(error, component)
     named = f": {kind_of(error)}" if kind_of(error) else ""
     about = {name: error.get(name) for name in ("host", "how", "keyed", "quote", "at")}
-    about["share"] = 1.0 if error.get("at") == first else LATER
+    about["share"] = (1.0 if error.get("at") == first else LATER) * unusual(error)
     about["peer_host"] = places.get(error.get("peer_address"))
     about["answered"] = library_of(error) in peers
     if not peers:
@@ -48,6 +57,13 @@ def symptoms_of(error, first, places):
     return [
         symptom("failed at", component, f"failed at {peer}{named}", peer=peer, sure=sure, **about) for peer in peers
     ]
+
+
+def unusual(error):
+    """How much an error says that a share of the healthy runs logs too: no more than the odds of that allow."""
+    on_labs = LOGGED_WHEN_WELL.get((writer_of(error["service"]), error["logger"], error["exception"]), 0)
+    rate = max(on_labs, error.get("usual") or 0)
+    return min(1.0, -math.log(rate) / STRENGTH["error"]) if rate else 1.0
 
 
 def library_of(error):

@@ -50,10 +50,14 @@ def is_proof(record, stage):
     return bool(looked_at) and not gave_up_early(record, stage, steps) and order.pause(stage, steps) is None
 
 
+# Errors that end a stage before its time: Nova has given up the server, or an API has failed
+ENDING = ("build_failed", "service", "unreachable")
+
+
 def gave_up_early(record, stage, steps):
-    """Whether Nova has given up the server so soon after the last step that it had not waited for the next."""
+    """Whether the stage has ended so soon after the last step that nobody had waited for the next."""
     outcome = ((record.get("diagnosis") or {}).get("boot") or {}).get("outcome")
-    if (stage.get("error") or {}).get("kind") != "build_failed" and outcome != "failed":
+    if (stage.get("error") or {}).get("kind") not in ENDING and outcome != "failed":
         return False
     last = order.last_seen(steps)
     times = sorted(error["at"] for error in record.get("errors") or [] if error["keyed"] and error.get("at"))

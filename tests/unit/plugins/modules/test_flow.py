@@ -105,6 +105,84 @@ def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, foll
     assert steps["13"]["status"] == "seen"
 
 
+COMPLAINT = {"service": "nova-compute", "logger": "a.b", "exception": "a.SomeError"}
+OTHER = {**COMPLAINT, "logger": "a.c"}
+
+
+def put_earlier(directory, record, number, result="pass", errors=(COMPLAINT,), cloud="lab"):
+    """Put an earlier run with these errors beside a run."""
+    run_id = f"earlier-{number}"
+    started = f"2026-11-20T00:00:{number:02}.000000+00:00"
+    about = {"host": "compute1", "keyed": False, "at": started, "count": 1}
+    verdict = {**record["verdict"], "result": result}
+    earlier = {**record, "run_id": run_id, "started": started, "cloud": cloud, "verdict": verdict}
+    made = directory.parent / run_id
+    made.mkdir()
+    (made / "run.json").write_text(json.dumps({**earlier, "errors": [{**about, **error} for error in errors]}))
+
+
+@pytest.fixture
+def errors_after(call, directory, followed):
+    """Return a function that follows the run with an error in a log, after earlier runs, and gives its errors."""
+
+    def follow(*earlier, has_failed=True):
+        at = clock.seconds_of(followed.record["started"]) + 5
+        told = {"raised_in": None, "how": None, "peer": None, "peer_address": None, "mentions": [], "quote": None}
+        event = {"at": at, "resolution_s": 0.001, "kind": "error", "level": "info", "keys": {}, "said": [],
+                 "window": [], **told, **COMPLAINT}  # fmt: skip
+        followed.logs["compute1"]["events"].append(event)
+        if has_failed:
+            error = {"kind": "deadline", "message": "m", "hint": "", "said": None}
+            followed.record["stages"][-2].update(status="failed", error=error)
+            (directory / "run.json").write_text(json.dumps(followed.record))
+        for number, about in enumerate(earlier):
+            put_earlier(directory, followed.record, number, **about)
+        result = call(module, run_dir=f"{directory}/", flows=FILES[:1], reads={"log": returned(followed.logs)})
+        assert result.get("failed") is None
+        return record(directory)["errors"]
+
+    return follow
+
+
+@pytest.mark.parametrize(
+    ("earlier", "usual"),
+    [
+        ([], None),
+        ([{}], 1.0),
+        ([{}, {"errors": ()}, {"errors": [OTHER]}, {"errors": [OTHER, COMPLAINT, COMPLAINT]}], 0.5),
+        # Nobody who passed has logged it.
+        ([{"errors": [OTHER]}], None),
+        ([{"result": "fail"}, {"result": "incomplete"}], None),
+        # Other clouds have other habits.
+        ([{"cloud": "another"}], None),
+        ([{}, {"result": "fail", "errors": ()}, {"cloud": "another", "errors": ()}], 1.0),
+        # The last runs count.
+        ([{}] + [{"errors": ()}] * module.EARLIER, None),
+        ([{"errors": ()}] + [{}] * module.EARLIER, 1.0),
+    ],
+)
+def test_an_error_of_a_failed_run_says_how_usual_it_is(errors_after, earlier, usual):
+    assert [(error["logger"], error["usual"]) for error in errors_after(*earlier)] == [("a.b", usual)]
+
+
+def test_an_error_of_a_run_that_worked_is_not_compared(errors_after):
+    assert [error["usual"] for error in errors_after({}, has_failed=False)] == [None]
+
+
+def test_an_error_that_is_compared_is_as_the_schema_says(errors_after):
+    described = {**SCHEMA["properties"]["errors"], "$defs": SCHEMA["$defs"]}
+    errors = errors_after({}, {"errors": ()}, {"errors": ()})
+    assert errors[0]["usual"] == 0.333
+    assert [problem.message for problem in jsonschema.Draft202012Validator(described).iter_errors(errors)] == []
+
+
+def test_a_run_is_judged_by_how_usual_its_errors_are(errors_after, monkeypatch):
+    judged = []
+    monkeypatch.setattr(module.culprit, "finding", lambda record: judged.extend(record["errors"]))
+    errors_after({})
+    assert [error["usual"] for error in judged] == [1.0]
+
+
 def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):
     message = {
         "at": clock.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",

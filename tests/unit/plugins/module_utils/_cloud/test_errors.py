@@ -130,6 +130,12 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
         (502, "<html><head><title>502</title></head><body>Bad Gateway</body></html>", "service", "Bad Gateway"),
         (503, "No server is available to handle this request.", "service", "No server is available to handle this"),
         (500, '{"computeFault": {"code": 500, "message": "Unexpected API Error."}}', "service", "Unexpected API Error"),
+        (
+            503,
+            '{"message": "Try again.<br /><br />\\nKeystone is away.\\n\\n"}',
+            "service",
+            "Try again. Keystone is away.",
+        ),
         (500, '{"computeFault": {"code": 500}', "service", '{"computeFault"'),
         (409, '{"errors": [{"status": 409, "title": "Conflict", "detail": "generation differs"}]}', "conflict", "gen"),
         (400, '{"error_message": {"faultcode": "Client", "faultstring": "bad node"}}', "invalid", "bad node"),

@@ -236,6 +236,7 @@ def test_the_same_error_is_told_once_with_its_number():
         "keyed": True,
         "at": "2026-11-21T12:00:00.000000+00:00",
         "count": 5,
+        "usual": None,
     }
 
 

@@ -12,7 +12,7 @@ import string
 import time
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.quotes import HIDDEN, LONGEST, quote_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.quotes import CUT, HIDDEN, LONGEST, quote_of
 from tree import RECORDED
 
 SERVER, REQUEST = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
@@ -184,7 +184,8 @@ ORDINARY = [
 
 @pytest.mark.parametrize("line", ORDINARY)
 def test_a_line_without_secrets_is_left_as_it_is(line):
-    assert quote_of(line) == (line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
+    assert len(line) <= LONGEST
+    assert quote_of(line) == line
 
 
 def test_ids_of_projects_are_hidden_like_keys_and_the_path_around_them_is_left():
@@ -224,8 +225,11 @@ def test_a_quote_is_one_line_without_marks_that_nobody_sees(text, expected):
 
 
 def test_a_quote_is_not_long_and_says_so():
-    shown = quote_of("word " * 100)
-    assert (len(shown), shown[-3:]) == (LONGEST, "...")
+    shown = quote_of("first " + "word " * 100 + "last")
+    assert LONGEST - 1 <= len(shown) <= LONGEST
+    # What a command said stands behind the command.
+    begin, end = shown.split(CUT)
+    assert (begin[:6], end[-5:]) == ("first ", " last")
     assert quote_of("x" * LONGEST) == "x" * LONGEST
 
 

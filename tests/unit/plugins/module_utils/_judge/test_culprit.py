@@ -15,17 +15,23 @@ import re
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.quotes import CUT
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, culprit, world
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from causes_by_hand import cause, cut, seen
 from tree import RECORDED, ROLES
 
 FAILED = {path.stem: json.loads(path.read_text()) for path in sorted((RECORDED / "failed").glob("*.json"))}
 MODERN = flow.load(str(ROLES / "flow/files/flows/modern.yml"))
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 NOTHING = ["unseen", None, None]
+
+
+def problems(verdict):
+    validator = jsonschema.Draft202012Validator({**SCHEMA["properties"]["verdict"], "$defs": SCHEMA["$defs"]})
+    return [problem.message for problem in validator.iter_errors(verdict)]
 
 
 def step_of(step, status, at=None, host=None):
@@ -86,8 +92,7 @@ def test_who_broke_a_real_run_is_named(name):
 def test_a_verdict_of_a_failure_is_as_the_schema_says(name):
     verdict = verdict_module.judge(run_of(name))
     assert set(verdict) == set(shapes.verdict("fail", None, "x"))
-    validator = jsonschema.Draft202012Validator({**SCHEMA["properties"]["verdict"], "$defs": SCHEMA["$defs"]})
-    assert [problem.message for problem in validator.iter_errors(verdict)] == []
+    assert problems(verdict) == []
     json.dumps(verdict)
 
 
@@ -211,7 +216,7 @@ def test_alternatives_are_others_and_not_too_many(frozen):
 def test_who_is_not_named_has_no_host_and_no_evidence(frozen):
     verdict = verdict_module.judge(blind(frozen))
     assert (verdict["component"], verdict["host"], verdict["evidence"]) == (None, None, [])
-    assert "nothing that could be read says why" in verdict["reason"]
+    assert "nothing that could be read says surely why" in verdict["reason"]
 
 
 def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
@@ -250,93 +255,7 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
     assert verdict_module.judge(record)["stage"] == FAILED[name]["truth"]["stage"]
 
 
-# Causes as the model has them, made by hand
-
-
-def cause(component, host, *found):
-    """A cause with its symptoms, the weightiest first."""
-    return {"component": component, "host": host, "score": 9.0, "confidence": 0.9, "symptoms": list(found)}
-
-
-def seen(kind, component="x", host="h", text="is not well", **more):
-    return shapes.symptom(kind, component, text, host=host, **more)
-
-
-def cut(component="nova-compute", host="c1", peer="rabbitmq", peer_host="ctl", only_from_here=True, **more):
-    """A peer that does not answer a host."""
-    about = {"peer": peer, "peer_host": peer_host, "how": "silent", "address": "10.0.0.1", "port": 5672, **more}
-    return seen("reach", component, host, f"gets no connection to {peer}", only_from_here=only_from_here, **about)
-
-
-LONG = "a-component-with-a-name-that-is-far-too-long-for-a-line"
-LONG_HOST = "compute-4711.rack-12.room-3.frankfurt.cloud.example.org"
-STOPPED = f"is stopped since 123456 s ({LONG}@{LONG_HOST}.service)"
-
-
-@pytest.mark.parametrize(
-    "long",
-    [
-        cause(LONG, LONG_HOST, seen("state", LONG, LONG_HOST, STOPPED)),
-        cause(LONG, None, seen("failed at", "x", LONG_HOST, "failed", peer=LONG, how="missing")),
-        cause("x", "h", seen("failed at", how="silent", peer=LONG * 3)),
-        cause("x", "h", seen("words", text="is not well, as Ceph says: " + "; ".join(["1 osds down"] * 20))),
-    ],
-)
-def test_a_headline_fits_into_a_line(long):
-    headline = culprit.headline(long, None, None)
-    assert len(headline) <= culprit.LONGEST_HEADLINE
-    assert headline.endswith("...")
-    assert headline.startswith(culprit.place_of(long["component"], long["host"])[:90])
-
-
-def test_a_headline_of_nobody_fits_into_a_line():
-    step = shapes.step("N" * 60, "a", "b", "m", "DB")
-    assert all(len(culprit.headline(None, step, pause)) <= culprit.LONGEST_HEADLINE for pause in (None, 2.0))
-
-
-def test_a_headline_that_fits_is_whole():
-    assert culprit.headline(cause("x", "h", seen("state", text="is stopped")), None, None) == "x on h is stopped"
-
-
-@pytest.mark.parametrize("weightiest", [0, 1, 2])
-def test_a_headline_prefers_a_state_to_words_to_errors(weightiest):
-    told = [
-        seen("state", text="is stopped"),
-        seen("words", text="has an alarm"),
-        seen("error", text="logged an error"),
-    ]
-    turned = told[weightiest:] + told[:weightiest]
-    for symptom in told:
-        assert culprit.main_reason(cause("x", "h", *turned)) == symptom["text"]
-        turned.remove(symptom)
-
-
-def test_a_headline_prefers_its_own_symptom_to_those_of_others():
-    others = seen("failed at", "y", "h2", "failed at x", peer="x", how="refused")
-    assert culprit.main_reason(cause("x", "h", others, seen("error", text="logged an error"))) == "logged an error"
-    assert culprit.main_reason(cause("x", "h", others)) == "refuses connections of y on h2"
-
-
-@pytest.mark.parametrize("how", [*failures.HOW, None])
-def test_each_way_of_failing_can_be_said_of_both_ends(how):
-    failed = seen("failed at", "y", "h2", "failed at x", peer="x", how=how)
-    at_peer, at_victim = culprit.main_reason(cause("x", "h", failed)), culprit.main_reason(cause("y", "h2", failed))
-    assert at_peer.endswith(" y on h2")
-    assert at_victim.endswith(" x")
-    assert how in culprit.DOES
-
-
-@pytest.mark.parametrize("new", [True, False])
-def test_a_headline_says_that_settings_were_changed_if_they_are_new(new):
-    change = seen("change", text="has other settings", share=1.0 if new else culprit.FRESH / 2)
-    told = culprit.main_reason(cause("x", "h", change, seen("error", text="logged an error")))
-    assert told.startswith("logged an error")
-    assert ("settings were changed" in told) is new
-
-
-def test_a_headline_tells_a_change_of_settings_after_the_harm_that_it_did():
-    change, harm = seen("change", share=1.0), seen("failed at", "y", "h2", "failed", peer="x", how="refused")
-    assert culprit.main_reason(cause("x", "h", change, harm)).startswith("refuses connections of y on h2; ")
+# Causes that are made by hand
 
 
 @pytest.mark.parametrize("share", [1.0, culprit.FRESH / 2])
@@ -346,29 +265,24 @@ def test_an_old_change_of_settings_is_nothing_wrong(share):
     assert left == (["x on h has other settings"] if share == 1.0 else [])
 
 
-def test_the_client_tells_nothing_of_a_cause():
-    """It is the run itself, which failed at everybody."""
-    told = [seen("failed at", name, None, "failed at x", peer="x") for name in ("client", "nova-api")]
-    assert culprit.telling(cause("x", "h", *told)) == told[1:]
-
-
 def test_the_quote_is_of_the_weightiest_symptom_with_a_quote():
     silent, first, second = seen("state"), seen("error", quote="first"), seen("failed at", quote="second")
-    assert culprit.quote_of(cause("x", "h", silent, first, second)) == "first"
-    assert culprit.quote_of(cause("x", "h", second, first)) == "second"
+    assert culprit.quoted_of(cause("x", "h", silent, first, second)) == first
+    assert culprit.quoted_of(cause("x", "h", second, first)) == second
 
 
 def test_a_whole_line_that_says_how_it_failed_is_a_better_quote():
-    cut_off, vague = seen("error", quote="it was...", how="denied"), seen("error", quote="it failed")
+    cut_off, vague = seen("error", quote=f"it was{CUT}denied", how="denied"), seen("error", quote="it failed")
     good = seen("error", quote="permission denied", how="denied")
-    assert culprit.quote_of(cause("x", "h", cut_off, vague, good)) == "permission denied"
-    assert culprit.quote_of(cause("x", "h", cut_off, vague)) == "it failed"
+    assert culprit.quoted_of(cause("x", "h", cut_off, vague, good)) == good
+    assert culprit.quoted_of(cause("x", "h", cut_off, vague)) == vague
 
 
 def test_a_finding_without_a_line_of_a_log_quotes_nothing(frozen):
-    assert culprit.quote_of(None) is None
-    assert culprit.quote_of(cause("x", "h", seen("state"))) is None
-    assert culprit.finding(frozen)["quote"] is None
+    assert culprit.quoted_of(None) is None
+    assert culprit.quoted_of(cause("x", "h", seen("state"))) is None
+    found = culprit.finding(frozen)
+    assert (found["quote"], found["quoted"]) == (None, None)
 
 
 def test_no_line_of_a_log_is_kept_but_the_quoted_one():
@@ -377,11 +291,6 @@ def test_no_line_of_a_log_is_kept_but_the_quoted_one():
     assert [error["quote"] for error in errors] == [None, None, "b"]
     culprit.keep_only(None, errors)
     assert [error["quote"] for error in errors] == [None, None, None]
-
-
-def test_the_weightiest_reason_comes_first_and_each_once():
-    told = [seen("state", text="is stopped"), seen("error", "y", "h2", "failed"), seen("answer", text="is silent")]
-    assert culprit.why(cause("x", "h", *told, told[2])) == ["it is stopped", "y on h2 failed", "it is silent"]
 
 
 @pytest.mark.parametrize("name", FAILED)
@@ -401,7 +310,7 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
 
 def test_a_finding_that_names_nobody_explains_nothing(frozen):
     found = culprit.finding(blind(frozen))
-    assert (found["explains"], found["unexplained"], found["confidence"]) == ([], [], None)
+    assert (found["explains"], found["unexplained"], found["leaning"], found["confidence"]) == ([], [], [], None)
     assert (found["quote"], found["way"]) == (None, None)
 
 
@@ -483,15 +392,20 @@ def test_a_peer_that_is_wrong_itself_is_not_at_the_end_of_a_way(symptom):
     assert culprit.way_of(None) is None
 
 
-def test_a_way_that_is_cut_is_in_the_finding(frozen):
-    """As if nova-compute were well, and its host alone did not reach the queue."""
+@pytest.fixture
+def alone(frozen):
+    """A run in which nova-compute is well, and its host alone does not reach the queue."""
     peer = {"component": "rabbitmq", "address": "10.0.0.1", "port": 5672, "named_by": ["neutron", "nova"]}
     for host in frozen["hosts"]:
         for service in host["facts"].get("services") or []:
             service["state"] = "running"
         host["examination"] = {"reach": [{**peer, "how": "silent" if host["host"] == "compute1" else "open"}]}
         host["facts"]["addresses"] = ["10.0.0.1"] if host["host"] == "controller1" else []
-    found = culprit.finding(frozen)
+    return frozen
+
+
+def test_a_way_that_is_cut_is_in_the_finding(alone):
+    found = culprit.finding(alone)
     assert found["way"] == {
         "from": {"component": "nova-compute", "host": "compute1"},
         "to": {"component": "rabbitmq", "host": "controller1"},
@@ -505,44 +419,101 @@ def test_a_way_that_is_cut_is_in_the_finding(frozen):
     assert found["next"] == "on compute1: nc -v -z -w 3 10.0.0.1 5672"
 
 
+def test_who_leans_on_the_cause_is_in_the_verdict():
+    found = verdict_module.judge(run_of("osd-stopped"))
+    (edge,) = found["leaning"]
+    assert edge["from"]["component"] == "nova-compute"
+    assert edge["to"] == {"component": found["component"], "host": found["host"]}
+
+
+def test_how_a_component_failed_at_its_peer_is_in_the_verdict(alone):
+    verdict = verdict_module.judge(alone)
+    here, queue = verdict["way"]["from"], verdict["way"]["to"]
+    assert {"from": here, "to": queue, "how": "silent"} in verdict["leaning"]
+    # Of all that fails at the queue from this host
+    assert {edge["from"]["host"] for edge in verdict["leaning"]} == {"compute1"}
+    assert problems(verdict) == []
+
+
+# Restarts before the run
+
+LOST = {
+    "service": "nova-compute",
+    "host": "compute1",
+    "logger": "oslo.messaging._drivers.impl_rabbit",
+    "exception": None,
+    "keyed": True,
+    "count": 1,
+    "at": "2026-11-21T17:10:01.000000+00:00",
+    "peer": "rabbitmq",
+    "how": "broken off",
+    "quote": "Server unexpectedly closed connection",
+}
+
+
+@pytest.fixture
+def queue_restarted(frozen):
+    """Return a function that gives a run in which nova-compute, which is well, failed at a queue started anew."""
+
+    def make(client_for_s, **error):
+        running_for = {"rabbitmq": 300.0, "nova-compute": client_for_s}
+        for host in frozen["hosts"]:
+            for service in host["facts"].get("services") or []:
+                service.update(state="running", for_s=running_for.get(service["component"], service["for_s"]))
+        stage = next(stage for stage in frozen["stages"] if stage["status"] == "failed")
+        stage["finished"] = "2026-11-21T17:10:29.000000+00:00"
+        frozen["instance"]["claimed_on"] = ["compute1"]
+        # nova-compute was heard as long as the others.
+        frozen.update(errors=[{**LOST, **error}], agents=[])
+        return frozen
+
+    return make
+
+
+@pytest.mark.parametrize("client_for_s", [400.0, 4780.0, 90000.0])
+def test_a_restart_before_the_run_that_ended_old_connections_is_told_and_nobody_is_named(queue_restarted, client_for_s):
+    found = culprit.finding(queue_restarted(client_for_s))
+    assert (found["component"], found["host"], found["confidence"], found["quote"]) == (None, None, None, None)
+    told = "nobody is named: a restart of rabbitmq on controller1 had ended connections of nova-compute"
+    assert found["headline"] == told
+    assert found["next"] == advice.AGAIN
+    # A restart is told, and is no suspect.
+    reasons = [reason for other in found["alternatives"] for reason in other["why"]]
+    assert reasons
+    assert not [reason for reason in reasons if "started anew" in reason]
+
+
 @pytest.mark.parametrize(
-    ("component", "words"),
+    ("client_for_s", "how"),
     [
-        ("ceph-mon", "ceph status"),
-        ("ceph-osd", "ceph osd tree"),
-        ("data network", "ping between"),
-        ("vm-instance", "stackproof_keep"),
-        ("somebody", None),
+        # Its connections are younger than the queue.
+        (200.0, "broken off"),
+        # A queue that has ended old connections refuses no new ones.
+        (4780.0, "refused"),
+        (4780.0, "silent"),
     ],
 )
-def test_where_to_look_next_for_who_is_no_unit_that_was_read(component, words):
-    command = culprit.command_for(cause(component, None, seen("words", component)), {"hosts": []})
-    assert command is None if words is None else words in command
+def test_a_peer_is_named_for_failures_that_its_restart_does_not_explain(queue_restarted, client_for_s, how):
+    found = culprit.finding(queue_restarted(client_for_s, how=how))
+    assert (found["component"], found["host"]) == ("rabbitmq", "controller1")
+    assert "nobody is named" not in found["headline"]
+    assert found["next"].startswith("on controller1: systemctl status rabbitmq-server.service; ")
 
 
-HOST = {"host": "a", "status": "read", "facts": {}}
+@pytest.mark.parametrize("kind", [world.COMPONENT, world.WAY])
+def test_a_likely_cause_is_named_whether_it_is_a_component_or_a_way(kind):
+    likely = cause("x", "h", seen("state"), kind=kind)
+    assert culprit.named([likely]) is likely
 
 
-def shown_at(*levels):
-    """A flow with evidence of these levels."""
-    return [{"steps": [{"evidence": [{"level": level}]} for level in levels]}]
+@pytest.mark.parametrize("others", [[], [cause("y", "h2", seen("state"))]])
+def test_nobody_is_named_if_a_restart_is_the_likeliest_cause(others):
+    restart = cause("x", "h", seen("restart", ago_s=300.0), kind=world.RESTART)
+    assert culprit.named([restart, *others]) is None
 
 
-@pytest.mark.parametrize(
-    ("hosts", "flows", "words"),
-    [
-        ([], [], "give an inventory"),
-        (
-            [HOST, {**HOST, "host": "c", "status": "unreachable"}, {**HOST, "host": "b", "status": "failed"}],
-            [],
-            "make b, c readable",
-        ),
-        ([HOST], shown_at(None, "info"), "debug = true"),
-        ([HOST], shown_at("info", "debug"), "let the services log oslo.messaging at DEBUG"),
-        ([HOST], shown_at("debug", "messaging"), None),
-        ([HOST], [], None),
-    ],
-)
-def test_which_access_would_tell_more(hosts, flows, words):
-    access = culprit.access({"hosts": hosts, "flows": flows})
-    assert access is None if words is None else words in access
+@pytest.mark.parametrize(("confidence", "told"), [(culprit.NAMED, True), (culprit.NAMED - 0.01, False)])
+def test_a_restart_is_told_if_it_is_likely_enough(confidence, told):
+    restart = {**cause("database", "ctl", kind=world.RESTART), "confidence": confidence}
+    assert (culprit.restart_in([restart]) is restart) is told
+    assert culprit.named([restart]) is None

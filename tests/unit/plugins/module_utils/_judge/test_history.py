@@ -149,6 +149,57 @@ def test_the_history_in_a_recorded_run_agrees_with_the_runs_before_it(runs):
     assert all(summary[name]["p95_s"] <= record["history"][name]["p95_s"] for name in summary)
 
 
+# Errors that runs log when all goes well
+
+
+def logged(*kinds, result="pass"):
+    """A run with errors of these kinds, which are (service, logger, exception)."""
+    errors = [dict(zip(("service", "logger", "exception"), kind)) for kind in kinds]
+    return {"verdict": {"result": result}, "errors": errors}
+
+
+NOISE, OTHER = ("openvswitch", "netdev_linux", None), ("nova-compute", "nova.compute.manager", "a.SomeError")
+
+
+@pytest.mark.parametrize(
+    ("records", "usual"),
+    [
+        ([], {}),
+        ([logged()], {}),
+        ([logged(NOISE)], {NOISE: 1.0}),
+        ([logged(NOISE), logged(NOISE, OTHER), logged(), logged()], {NOISE: 0.5, OTHER: 0.25}),
+        ([logged(NOISE), logged(), logged()], {NOISE: 0.333}),
+        # One run counts once, however often it logged the error.
+        ([logged(NOISE, NOISE), logged()], {NOISE: 0.5}),
+        # Only a run that passed says what is usual.
+        ([logged(NOISE), *(logged(OTHER, result=result) for result in ("fail", "incomplete"))], {NOISE: 1.0}),
+        ([logged(NOISE, result="fail")], {}),
+        # A run whose logs were not read says nothing, and one that is not finished has no verdict.
+        ([logged(NOISE), {"verdict": {"result": "pass"}}], {NOISE: 1.0}),
+        ([logged(NOISE), {"verdict": {"result": "pass"}, "errors": None}], {NOISE: 1.0}),
+        ([logged(NOISE), {**logged(), "verdict": None}], {NOISE: 1.0}),
+    ],
+)
+def test_an_error_is_as_usual_as_the_passed_runs_that_logged_it(records, usual):
+    assert history.usual_errors(records) == usual
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_an_error_of_another_service_logger_or_exception_is_another_one(place):
+    other = (*NOISE[:place], "another", *NOISE[place + 1 :])
+    assert history.usual_errors([logged(NOISE), logged(other)]) == {NOISE: 0.5, other: 0.5}
+
+
+@pytest.mark.parametrize("errors", [5, "x", [5], [[]], [{}], [{"service": "a", "logger": "b", "exception": []}]])
+def test_a_run_with_something_else_in_its_errors_does_not_break_another_one(runs, errors):
+    """Anybody may have put it into the folder."""
+    path = runs / "20261121-064827-3a1ecd" / "run.json"
+    record = json.loads(path.read_text())
+    assert record["verdict"]["result"] == "pass"
+    path.write_text(json.dumps({**record, "errors": errors}))
+    assert history.usual_errors(history.earlier_records(runs, run.read_record(runs / LAST), 20)) == {}
+
+
 def test_an_empty_folder_has_no_history(tmp_path):
     record = json.loads((RUNS / LAST / "run.json").read_text())
     assert history.earlier_records(tmp_path / "none", record, 20) == []

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares, world
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import cloud
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 
@@ -57,14 +57,40 @@ def test_an_api_is_judged_by_its_last_answer(calls, symptoms):
 def test_an_api_that_did_not_answer_has_a_part_in_any_stage(service):
     (symptom,) = told(cloud.answers, stage=failed(calls=[call(None, service)]))
     record = {"hosts": [], "logs": []}
-    assert symptom["component"] in model.near_components([symptom], model.World(record, [symptom]))
+    assert symptom["component"] in model.near_components([symptom], world.World(record, [symptom]))
 
 
 def test_a_silent_api_counts_less_if_nobody_looked_at_a_host():
     """It may wait for another component, which only its host shows."""
     stage = failed(calls=[call(None)])
     (unseen,), (seen,) = told(cloud.answers, stage=stage), told(cloud.answers, HOST, stage=stage)
-    assert model.strength(unseen) < model.strength(seen)
+    assert shares.strength(unseen) < shares.strength(seen)
+
+
+DIAGNOSIS = {"host": None, "boot": {"outcome": None}}
+
+
+@pytest.mark.parametrize(
+    ("status", "share"), [(503, cloud.UNSEEN_FAILURE), (500, cloud.UNSEEN_FAILURE), (None, cloud.UNSEEN_WAITING)]
+)
+@pytest.mark.parametrize(
+    ("hosts", "diagnosis", "is_blind"),
+    [([], None, True), ([HOST], None, False), ([], DIAGNOSIS, False), ([HOST], DIAGNOSIS, False)],
+)
+def test_an_api_that_fails_counts_less_if_nobody_looked_at_a_host_or_into_logs(
+    status, share, hosts, diagnosis, is_blind
+):
+    """It may have failed at another component, which only its host and its log show."""
+    record = {"hosts": hosts, "diagnosis": diagnosis}
+    (symptom,) = cloud.answers(record, failed(calls=[call(status)]))
+    assert symptom["share"] == (share if is_blind else 1.0)
+
+
+def test_the_peer_that_an_api_names_counts_less_if_nobody_looked_at_a_host():
+    stage = failed("Connection to glance host failed: timed out", calls=[call(503)])
+    (answer, unseen), (_answer, seen) = told(cloud.answers, stage=stage), told(cloud.answers, HOST, stage=stage)
+    assert unseen["share"] == answer["share"] == cloud.UNSEEN_FAILURE
+    assert shares.strength(unseen) < shares.strength(seen)
 
 
 def test_an_api_that_refuses_is_not_there_whether_anybody_looked_or_not():
@@ -128,7 +154,7 @@ def test_a_service_is_said_to_be_silent_since_it_was_heard_last():
 def test_a_silent_service_counts_less_on_a_host_that_nobody_looked_at():
     (unseen,) = told(cloud.agents, agents=[agent(state="down")])
     (seen,) = told(cloud.agents, HOST, agents=[agent(state="down")])
-    assert model.strength(unseen) < model.strength(seen)
+    assert shares.strength(unseen) < shares.strength(seen)
 
 
 def test_a_plain_user_is_told_of_no_agents():

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import guest as guest_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 
@@ -76,7 +76,7 @@ def test_a_guest_that_got_no_lease_points_at_the_network_if_the_server_waits(ser
 def test_a_request_that_is_lost_anywhere_counts_less_than_one_that_is_lost_in_the_network():
     anywhere = guest_module.console({"hosts": [HERE]}, guest("dhcp_start"))
     in_network = guest_module.console({"hosts": [dhcp(), HERE]}, guest("dhcp_start"))
-    assert model.strength(anywhere[0]) < model.strength(in_network[0])
+    assert shares.strength(anywhere[0]) < shares.strength(in_network[0])
 
 
 def answered(*statuses):
@@ -92,6 +92,20 @@ def test_an_answer_to_the_guest_points_at_its_sender(status):
         ("answer", component, how) for component in components
     ]
     assert all(symptom["keyed"] and str(status) in symptom["text"] for symptom in found)
+
+
+@pytest.mark.parametrize("status", guest_module.METADATA)
+def test_an_answer_that_several_services_give_is_surely_of_none_of_them(status):
+    """Of Neutron's metadata agents a cloud has one, and who answers 503 may be that one or Nova's service behind it."""
+    found = guest_module.metadata({"hosts": []}, answered(status))
+    assert {symptom["sure"] for symptom in found} == {status != 503}
+
+
+def test_a_503_points_at_the_agents_and_at_the_service_behind_them():
+    found = guest_module.metadata({"hosts": []}, answered(503))
+    assert accused(found) == [*guest_module.METADATA_AGENTS, "nova-api-metadata"]
+    (alone,) = guest_module.metadata({"hosts": []}, answered(500))
+    assert all(shares.strength(symptom) < shares.strength(alone) for symptom in found)
 
 
 def test_the_proxys_answers_say_the_same_and_count_once():

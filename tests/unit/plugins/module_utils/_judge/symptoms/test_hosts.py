@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import units
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import hosts
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 
@@ -15,8 +16,9 @@ READERS = (
 )  # fmt: skip
 
 
-def service(component, unit=None, state="running", for_s=12.3):
-    return {"component": component, "unit": unit or f"{component}.service", "state": state, "for_s": for_s}
+def service(component, unit=None, state="running", for_s=12.3, restarts=0):
+    about = {"component": component, "unit": unit or f"{component}.service", "state": state}
+    return {**about, "for_s": for_s, "restarts": restarts}
 
 
 def host(name, *services, facts=None, health_before=None, unread=(), **examination):
@@ -31,8 +33,12 @@ def host(name, *services, facts=None, health_before=None, unread=(), **examinati
     )
 
 
-def told(reader, *hosts):
-    return reader({"hosts": list(hosts)}, None)
+# A run, and how many seconds it took until a stage failed
+STARTED, FINISHED, RAN = "2026-11-21T12:00:00.000000+00:00", "2026-11-21T12:01:40.000000+00:00", 100.0
+
+
+def told(reader, *hosts, finished=FINISHED):
+    return reader({"hosts": list(hosts), "started": STARTED}, {"stage": "boot", "finished": finished})
 
 
 def components(symptoms):
@@ -64,7 +70,7 @@ def test_a_host_of_which_nothing_is_known_shows_nothing(reader, unread):
 def test_a_service_that_does_not_run_is_told_with_its_state_and_unit(state):
     (symptom,) = told(hosts.states, host("h1", service("x", "y.service", state)))
     assert (symptom["kind"], symptom["component"], symptom["host"], symptom["how"]) == ("state", "x", "h1", state)
-    assert hosts.STATES[state] in symptom["text"]
+    assert hosts.STATES[state].format(for_s=" for 12 s") in symptom["text"]
     assert "y.service" in symptom["text"]
     # A process that is stopped by a signal leaves the unit as it was: its time says nothing.
     assert ("12 s" in symptom["text"]) is (state != "frozen")
@@ -76,7 +82,64 @@ def test_a_service_that_runs_shows_nothing():
 
 def test_a_service_may_have_stopped_nobody_knows_when():
     (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", for_s=None)))
-    assert "since" not in symptom["text"]
+    assert symptom["text"] == "has been stopped (x.service)"
+
+
+def test_a_service_that_a_socket_starts_when_it_is_needed_shows_nothing():
+    assert told(hosts.states, host("h1", service("x", state=units.ON_DEMAND, restarts=1))) == []
+
+
+LONG_AGO = RAN + hosts.REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("for_s", "restarts", "shown"),
+    [
+        # While the run was under way, or shortly before the hosts were looked at
+        (0.0, 0, []),
+        (RAN + hosts.SLACK, 0, []),
+        (0.0, 1, [("state", "restarted")]),
+        (RAN, 2, [("state", "restarted")]),
+        (RAN + hosts.SLACK, 1, [("state", "restarted")]),
+        # Before the run, by whomever
+        (RAN + hosts.SLACK + 0.1, 0, [("restart", None)]),
+        (RAN + hosts.SLACK + 0.1, 1, [("restart", None)]),
+        (LONG_AGO, 0, [("restart", None)]),
+        # Nobody has a connection from before.
+        (LONG_AGO + 0.1, 0, []),
+        (LONG_AGO + 0.1, 1, []),
+        (None, 1, []),
+    ],
+)
+def test_a_service_that_was_started_anew_is_told_by_when_that_was(for_s, restarts, shown):
+    found = told(hosts.states, host("h1", service("x", for_s=for_s, restarts=restarts)))
+    assert [(symptom["kind"], symptom["how"]) for symptom in found] == shown
+
+
+@pytest.mark.parametrize("for_s", [1.0, RAN + hosts.SLACK + 1])
+def test_a_service_that_does_not_run_was_not_started_anew(for_s):
+    (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", for_s=for_s, restarts=1)))
+    assert (symptom["kind"], symptom["how"]) == ("state", "stopped")
+
+
+@pytest.mark.parametrize("for_s", [1.0, RAN + hosts.SLACK + 1])
+def test_a_stage_without_an_end_shows_no_restarts(for_s):
+    assert told(hosts.states, host("h1", service("x", for_s=for_s, restarts=1)), finished=None) == []
+
+
+@pytest.mark.parametrize(("for_s", "says"), [(7.4, "was started again 7 s ago"), (600.4, "was started anew 600 s ago")])
+def test_a_service_that_was_started_anew_says_its_unit_and_since_when(for_s, says):
+    (symptom,) = told(hosts.states, host("h1", service("x", "y.service", for_s=for_s, restarts=1)))
+    assert (symptom["component"], symptom["host"]) == ("x", "h1")
+    assert f"{says} (y.service)" in symptom["text"]
+    assert symptom.get("ago_s") == (for_s if symptom["kind"] == "restart" else None)
+
+
+def test_a_service_that_ended_and_runs_again_counts_less_than_one_that_is_stopped():
+    restarted, stopped = (
+        told(hosts.states, host("h1", service("x", state=state, restarts=1)))[0] for state in ("running", "stopped")
+    )
+    assert shares.strength(restarted) < shares.strength(stopped)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +195,7 @@ def test_a_check_of_ceph_is_an_alarm_if_nothing_can_be_written(check, how):
 
 def test_an_alarm_of_ceph_counts_more_than_its_warning():
     (alarm,), (warning,) = ceph({"OSD_FULL": "x"}), ceph({"PG_DEGRADED": "x"})
-    assert model.strength(alarm) > model.strength(warning)
+    assert shares.strength(alarm) > shares.strength(warning)
 
 
 @pytest.mark.parametrize(
@@ -318,9 +381,41 @@ def test_a_way_is_cut_if_another_host_reaches_the_peer(others, only_from_here):
     assert [symptom["only_from_here"] for symptom in found if symptom["host"] == "c1"] == [only_from_here]
 
 
-def test_a_peer_elsewhere_is_another_peer():
-    other = reached(peer("rabbitmq", "open", address="10.0.0.2"), name="c2")
-    (symptom,) = told(hosts.reach, CONTROL, reached(peer("rabbitmq", "silent")), other)
+@pytest.mark.parametrize(
+    "other",
+    [
+        peer("rabbitmq", "open", address="10.0.0.2"),
+        peer("rabbitmq", "open", address="10.0.0.2", port=15672),
+        peer("keystone", "open"),
+        peer("keystone", "open", port=15672),
+    ],
+)
+def test_a_peer_elsewhere_is_another_peer(other):
+    (symptom,) = told(hosts.reach, CONTROL, reached(peer("rabbitmq", "silent")), reached(other, name="c2"))
+    assert not symptom["only_from_here"]
+
+
+@pytest.mark.parametrize(
+    ("others", "only_from_here"),
+    [
+        # Nobody else asks at this port.
+        ([{"how": "open", "port": 15672}], True),
+        ([{"how": "silent", "port": 25672}, {"how": "open", "port": 15672}], True),
+        ([{"how": "silent", "port": 15672}], False),
+        # Hosts that ask at this port say more than those at other ones.
+        ([{"how": "silent", "port": 5672}, {"how": "open", "port": 15672}], False),
+        ([{"how": "open", "port": 5672}, {"how": "silent", "port": 15672}], True),
+    ],
+)
+def test_a_way_is_cut_if_other_hosts_reach_the_peer_at_other_ports_and_none_asks_at_this_one(others, only_from_here):
+    more = [reached(peer("rabbitmq", **about), name=f"c{number}") for number, about in enumerate(others, 2)]
+    found = told(hosts.reach, CONTROL, reached(peer("rabbitmq", "silent")), *more)
+    assert [symptom["only_from_here"] for symptom in found if symptom["host"] == "c1"] == [only_from_here]
+
+
+def test_another_port_that_answers_this_host_says_nothing_of_others():
+    here = reached(peer("rabbitmq", "silent"), peer("rabbitmq", "open", port=15672))
+    (symptom,) = told(hosts.reach, CONTROL, here)
     assert not symptom["only_from_here"]
 
 
@@ -387,7 +482,7 @@ def test_a_change_is_of_those_whose_settings_they_are(path, owners):
 
 
 def test_an_older_change_counts_less():
-    strengths = [model.strength(changed("/etc/nova/nova.conf", ago_s)[0]) for ago_s in (0, 60, 600, 3600)]
+    strengths = [shares.strength(changed("/etc/nova/nova.conf", ago_s)[0]) for ago_s in (0, 60, 600, 3600)]
     assert strengths == sorted(strengths, reverse=True)
     assert len(set(strengths)) == len(strengths)
 

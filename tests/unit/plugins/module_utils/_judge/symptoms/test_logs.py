@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures, log_formats
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import logs
-from ansible_collections.stackproof.provision.plugins.module_utils._match.components import RAISED_ABOUT
+from ansible_collections.stackproof.provision.plugins.module_utils._match.components import (
+    LOGGED_WHEN_WELL,
+    RAISED_ABOUT,
+    writer_of,
+)
 
 OWN = [None]
 TIMEOUT = "oslo_messaging.exceptions.MessagingTimeout"
@@ -120,7 +124,7 @@ def test_a_call_without_an_answer_points_at_those_who_answer_calls_and_at_the_qu
 
 def test_an_error_that_may_be_of_several_counts_less_for_each():
     (sure,), unsure = told(error("rbd.ImageNotFound")), told(error("nova.exception.PortBindingFailed"))
-    assert all(model.strength(symptom) < model.strength(sure) for symptom in unsure)
+    assert all(shares.strength(symptom) < shares.strength(sure) for symptom in unsure)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +144,7 @@ def test_an_error_that_only_says_that_something_had_failed_before_is_no_symptom(
 def test_the_first_error_counts_more_than_later_ones():
     first, later = (error("a.SomeError", at=f"2026-11-21T12:00:0{second}+00:00") for second in (1, 2))
     for order in ([first, later], [later, first]):
-        strengths = {symptom["at"]: model.strength(symptom) for symptom in told(*order)}
+        strengths = {symptom["at"]: shares.strength(symptom) for symptom in told(*order)}
         assert strengths[first["at"]] > strengths[later["at"]]
 
 
@@ -150,6 +154,51 @@ def test_an_error_of_others_is_not_the_first():
     mine = error("a.SomeError", at="2026-11-21T12:00:03+00:00")
     alone = told(mine)
     assert told(theirs, afterwards, mine)[-1] == alone[0]
+
+
+# Errors that a cloud logs when all goes well, too
+
+NOISE = {"service": "openvswitch", "logger": "netdev_linux"}
+
+
+def weight(**more):
+    """How much an error says; one that says too little is no symptom."""
+    return sum(shares.strength(symptom) for symptom in told(error(**more)))
+
+
+def test_an_error_says_the_less_the_more_healthy_runs_log_it():
+    never, seldom, sometimes, half, all_of_them = (weight(usual=rate) for rate in (None, 0.01, 0.3, 0.5, 1.0))
+    assert never == seldom == weight()
+    assert never / 2 > sometimes > half == all_of_them == 0
+
+
+def test_an_error_at_a_peer_says_the_less_as_well_if_it_is_usual():
+    assert 0 < weight(exception="rbd.ImageNotFound", usual=0.3) < weight(exception="rbd.ImageNotFound") / 2
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        {**NOISE, "service": "nova-compute"},
+        {**NOISE, "logger": "bridge"},
+        {**NOISE, "exception": "a.SomeError"},
+    ],
+)
+def test_an_error_is_known_to_be_usual_by_its_component_logger_and_exception(unusual):
+    assert weight(**NOISE) == weight(usual=0.5)
+    assert weight(**unusual) == weight()
+
+
+@pytest.mark.parametrize(("usual", "bigger"), [(None, 0.5), (0.1, 0.5), (0.9, 0.9), (1.0, 1.0)])
+def test_of_what_is_usual_everywhere_and_on_this_cloud_the_bigger_counts(usual, bigger):
+    assert weight(**NOISE, usual=usual) == weight(usual=bigger)
+
+
+def test_what_is_usual_is_told_of_components_and_of_a_part_of_the_healthy_runs():
+    assert {writer_of(component) for component, _logger, _exception in LOGGED_WHEN_WELL} == {
+        component for component, _logger, _exception in LOGGED_WHEN_WELL
+    }
+    assert all(0 < rate <= 1 for rate in LOGGED_WHEN_WELL.values())
 
 
 def test_a_symptom_keeps_the_line_its_time_and_how_it_failed():

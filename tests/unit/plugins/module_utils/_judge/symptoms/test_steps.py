@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import steps
 from ansible_collections.stackproof.provision.plugins.module_utils._match.components import CARRIERS, WORKERS
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
@@ -43,7 +43,7 @@ def test_the_source_owes_a_step_of_an_old_record():
 
 def test_steps_further_on_and_other_paths_count_less():
     first, second, third, other = (step(name) for name in "1234")
-    strengths = [model.strength(symptom) for symptom in owed([first, second, third], [other])]
+    strengths = [shares.strength(symptom) for symptom in owed([first, second, third], [other])]
     assert strengths[0] > strengths[1] > strengths[2]
     assert strengths[0] > strengths[3]
 
@@ -60,13 +60,19 @@ def test_the_workers_of_a_stage_have_a_part_in_it(stage):
     assert {symptom["how"] for symptom in found} == {"part"}
 
 
+@pytest.mark.parametrize("component", ["neutron-l2-agent", "ovsdb", "ovn-controller"])
+def test_the_switch_of_a_host_and_its_agent_work_for_the_metadata(component):
+    """The guest asks for its address and its metadata through them."""
+    assert component in WORKERS["metadata"]
+
+
 def test_a_stage_that_nobody_knows_has_no_workers():
     assert owed(stage={"stage": "dance"}) == []
 
 
 def test_a_worker_counts_less_than_the_debtor_of_a_step_that_nobody_saw():
     debtor, *workers = owed([step("1")], stage={"stage": "boot"})
-    assert all(model.strength(worker) < model.strength(debtor) for worker in workers)
+    assert all(shares.strength(worker) < shares.strength(debtor) for worker in workers)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +94,7 @@ def test_a_step_is_proved_to_be_missing_if_somebody_looked(hosts, more, status, 
 
 def test_a_step_that_is_proved_to_be_missing_counts_more():
     (missing,), (unseen,) = owed([step("1", status="missing")]), owed([step("1")])
-    assert model.strength(missing) > model.strength(unseen)
+    assert shares.strength(missing) > shares.strength(unseen)
 
 
 SEEN, SHORTLY, LATER = (f"2026-11-21T12:00:{second}+00:00" for second in ("00", "02", "50"))
@@ -112,6 +118,14 @@ def ended(kind, finished):
         (ended("build_failed", LATER), [{"keyed": False, "at": SHORTLY}], "missing"),
         # Nobody knows when it gave up.
         (ended("build_failed", None), [], "unseen"),
+        # An API has failed at once, or after everybody had waited.
+        (ended("service", SHORTLY), [], "unseen"),
+        (ended("unreachable", SHORTLY), [], "unseen"),
+        (ended("service", LATER), [], "missing"),
+        (ended("unreachable", LATER), [], "missing"),
+        (ended("service", LATER), [{"keyed": True, "at": SHORTLY}], "unseen"),
+        # Other errors end no stage before its time.
+        (ended("diagnosed", SHORTLY), [], "missing"),
     ],
 )
 def test_a_step_is_owed_if_it_was_waited_for(stage, errors, how):
