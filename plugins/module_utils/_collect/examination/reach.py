@@ -49,13 +49,24 @@ SCHEMES = {
 SPOKEN_AT = {3306: "mysql", 5672: "amqp", 6641: "ovsdb", 6642: "ovsdb", 11211: "memcached"}
 ENCRYPTED = {5671}
 KEYSTONE = {"auth_url", "www_authenticate_uri", "auth_uri"}
+# Options that name the host of a peer, and others its port, if it is another one than usual
+HOSTS = {
+    "nova_metadata_host": ("nova-api-metadata", "nova_metadata_port", 8775),
+    "nova_metadata_ip": ("nova-api-metadata", "nova_metadata_port", 8775),
+}
 
 
 def peers_in(options):
     """{(component, address, port, what is spoken there): the projects that name it} out of the options of settings."""
     peers = {}
-    for project, _path, _section, option, value in options:
-        for peer in peers_of(option, value):
+    given = {(path, section, option): value for _project, path, section, option, value in options}
+    for project, path, section, option, value in options:
+        found = peers_of(option, value)
+        if option in HOSTS:
+            component, port_option, usual = HOSTS[option]
+            _address, port = address_of(f"host:{given.get((path, section, port_option))}", usual)
+            found = [(component, value.strip(), port or usual, "http")]
+        for peer in found:
             peers.setdefault(peer, set()).add(project)
     return dict(list(peers.items())[:MOST])
 

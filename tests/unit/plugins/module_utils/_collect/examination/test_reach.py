@@ -123,6 +123,21 @@ def test_peers_know_the_projects_that_name_them():
     }
 
 
+@pytest.mark.parametrize(
+    ("port", "asked_at"), [(None, 8775), ("8780", 8780), ("", 8775), ("no number", 8775), ("0", 8775), ("99999", 8775)]
+)
+def test_a_peer_may_be_named_by_options_for_its_host_and_its_port(port, asked_at):
+    place = ("neutron", "/etc/neutron/metadata_agent.ini", "DEFAULT")
+    options = [(*place, "nova_metadata_host", " c1 ")] + ([(*place, "nova_metadata_port", port)] if port else [])
+    assert reach.peers_in(options) == {("nova-api-metadata", "c1", asked_at, "http"): {"neutron"}}
+
+
+def test_a_port_of_another_file_is_not_that_of_a_peer():
+    host = ("neutron", "/etc/neutron/metadata_agent.ini", "DEFAULT", "nova_metadata_host", "c1")
+    port = ("neutron", "/etc/neutron/other.ini", "DEFAULT", "nova_metadata_port", "8780")
+    assert ("nova-api-metadata", "c1", 8775, "http") in reach.peers_in([host, port])
+
+
 def test_of_a_host_that_names_very_many_only_the_first_are_asked():
     options = [("nova", "", "", "x", f"c{number}:5000") for number in range(reach.MOST + 10)]
     peers = reach.peers_in(options)
