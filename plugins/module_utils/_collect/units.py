@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import fnmatch
+import time
 
 PROPERTIES = (
     "Id",
@@ -28,7 +29,7 @@ ON_DEMAND = "on demand"
 
 
 def read(host, services):
-    """List of component, unit, state and the seconds since it changed. services: list of component and units."""
+    """List of component, unit, state and when it changed by the host's clock. services: list of component and units."""
     names = [unit for service in services for unit in service["units"]]
     if not names:
         return []
@@ -37,7 +38,7 @@ def read(host, services):
     triggers = sorted({name for unit in units if unit.get("ActiveState") == "inactive" for name in triggers_of(unit)})
     active = {unit["Id"] for unit in parsed(shown(host, triggers)) if unit.get("ActiveState") == "active"}
     states = process_states(host)
-    up = float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0])
+    up, now = float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]), time.time()
     entries = {}
     for unit in units:
         component = component_of(unit["Id"], services)
@@ -50,6 +51,7 @@ def read(host, services):
                 "unit": unit["Id"],
                 "state": state,
                 "for_s": round(up - changed, 1) if changed else None,
+                "since": round(now - up + changed, 1) if changed else None,
                 "restarts": int(unit.get("NRestarts") or 0),
             }
     return [entries[name] for name in sorted(entries)]

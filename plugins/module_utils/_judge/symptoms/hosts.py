@@ -11,7 +11,7 @@ import re
 from ..._collect.examination.ground import STARTS
 from ..._collect.units import WELL
 from ..._match.components import LEANS_ON, PROGRAMS, project_of
-from ..._record.clock import seconds_between
+from ..._record.clock import iso_of, seconds_of
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom
 
@@ -32,8 +32,6 @@ FRESH = 300
 # Clients keep a connection so many seconds at most, by the usual settings of their pools: until then it may be one that
 # a restart has ended.
 REMEMBERED = 3600
-# The second look comes some seconds after the stage failed.
-SLACK = 15
 # How a peer that was probed did not answer, as symptoms have it
 HOW = {"silent": "silent", "mute": "silent", "refused": "refused", "closed": "broken off"}
 
@@ -47,7 +45,7 @@ def states(record, stage):
     symptoms = []
     for host in record["hosts"]:
         for service in services_of(host):
-            symptoms += started_anew(record, stage, host["host"], service)
+            symptoms += started_anew(record, stage, host, service)
             if service["state"] in STATES:
                 for_s = f" for {service['for_s']:.0f} s" if service["for_s"] else ""
                 text = f"{STATES[service['state']].format(for_s=for_s)} ({service['unit']})"
@@ -57,17 +55,19 @@ def states(record, stage):
 
 def started_anew(record, stage, host, service):
     """That a service was started anew: by systemd while the run was under way, or by anybody before it."""
-    ago, finished = service.get("for_s"), stage.get("finished")
-    if service["state"] != WELL or ago is None or finished is None:
+    since, finished = service.get("since"), stage.get("finished")
+    if service["state"] != WELL or since is None or finished is None:
         return []
-    ran = seconds_between(record["started"], finished)
-    if ago > ran + REMEMBERED:
+    at = since - (host.get("clock_offset_s") or 0)
+    before, ago = seconds_of(record["started"]) - at, seconds_of(finished) - at
+    if before > REMEMBERED:
         return []
-    if ago > ran + SLACK:
-        text = f"was started anew {ago:.0f} s ago ({service['unit']})"
-        return [symptom("restart", service["component"], text, host=host, ago_s=ago)]
-    text = f"has ended, and was started again {ago:.0f} s ago ({service['unit']})"
-    return [symptom("state", service["component"], text, host=host, how="restarted")] if service["restarts"] else []
+    if before > (host.get("clock_error_s") or 0):
+        text = f"was started anew {ago:.0f} s before the stage failed ({service['unit']})"
+        return [symptom("restart", service["component"], text, host=host["host"], ago_s=ago)]
+    text = f"has ended, and was started again at {iso_of(at)[11:19]} UTC ({service['unit']})"
+    about = {"host": host["host"], "how": "restarted"}
+    return [symptom("state", service["component"], text, **about)] if service["restarts"] else []
 
 
 def words(record, _stage):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
@@ -60,6 +61,8 @@ def test_a_recorded_host_has_its_services_and_not_those_that_are_masked(replay, 
     assert {service["state"] for service in services} == {"running"}
     up = float(UNITS[name]["uptime"].split()[0])
     assert all(service["restarts"] == 0 and 0 < service["for_s"] < up for service in services)
+    began = {service["since"] + service["for_s"] for service in services}
+    assert all(abs(time.time() - moment) < 60 for moment in began)
 
 
 def test_a_recorded_controller_names_no_unit_twice(replay, platform):
@@ -74,19 +77,21 @@ def test_a_recorded_controller_names_no_unit_twice(replay, platform):
     ]
 
 
-def test_a_service_says_its_unit_its_state_and_for_how_long(read):
+def test_a_service_says_its_unit_its_state_and_for_how_long(read, monkeypatch):
+    monkeypatch.setattr(units.time, "time", lambda: 1_800_000_000.0)
     (service,) = read(block(NRestarts=3))
     assert service == {
         "component": "nova-compute",
         "unit": "nova-compute.service",
         "state": "running",
         "for_s": 2484.9,
+        "since": 1_799_997_515.1,
         "restarts": 3,
     }
 
 
 def test_a_unit_that_never_changed_has_no_time(read):
-    assert read(block(StateChangeTimestampMonotonic=0))[0]["for_s"] is None
+    assert read(block(StateChangeTimestampMonotonic=0))[0]["since"] is None
     assert read(block(StateChangeTimestampMonotonic=""))[0]["for_s"] is None
 
 

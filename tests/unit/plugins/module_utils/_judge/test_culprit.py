@@ -19,7 +19,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.quot
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, culprit, world
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, shapes
 from causes_by_hand import cause, cut, seen
 from tree import RECORDED, ROLES
 
@@ -456,12 +456,13 @@ def queue_restarted(frozen):
     """Return a function that gives a run in which nova-compute, which is well, failed at a queue started anew."""
 
     def make(client_for_s, **error):
-        running_for = {"rabbitmq": 300.0, "nova-compute": client_for_s}
-        for host in frozen["hosts"]:
-            for service in host["facts"].get("services") or []:
-                service.update(state="running", for_s=running_for.get(service["component"], service["for_s"]))
         stage = next(stage for stage in frozen["stages"] if stage["status"] == "failed")
         stage["finished"] = "2026-11-21T17:10:29.000000+00:00"
+        failed = clock.seconds_of(stage["finished"])
+        since = {"rabbitmq": failed - 300, "nova-compute": failed - client_for_s}
+        for host in frozen["hosts"]:
+            for service in host["facts"].get("services") or []:
+                service.update(state="running", since=since.get(service["component"]))
         frozen["instance"]["claimed_on"] = ["compute1"]
         # nova-compute was heard as long as the others.
         frozen.update(errors=[{**LOST, **error}], agents=[])

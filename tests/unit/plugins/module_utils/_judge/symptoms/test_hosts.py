@@ -9,23 +9,25 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import units
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import hosts
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, shapes
 
 READERS = (
     hosts.states, hosts.words, hosts.ceph, hosts.ground, hosts.reach, hosts.hanging, hosts.changes, hosts.differences,
 )  # fmt: skip
 
 
-def service(component, unit=None, state="running", for_s=12.3, restarts=0):
+def service(component, unit=None, state="running", since=None, restarts=0, for_s=12.3):
     about = {"component": component, "unit": unit or f"{component}.service", "state": state}
-    return {**about, "for_s": for_s, "restarts": restarts}
+    return {**about, "for_s": for_s, "since": since, "restarts": restarts}
 
 
-def host(name, *services, facts=None, health_before=None, unread=(), **examination):
-    """A host with services, and with what its examination found."""
+def host(name, *services, facts=None, health_before=None, unread=(), clock=None, **examination):
+    """A host with services, a clock, and what its examination found."""
     running = [service(entry) if isinstance(entry, str) else entry for entry in services]
     return shapes.host(
         name,
+        clock_offset_s=clock and clock[0],
+        clock_error_s=clock and clock[1],
         facts={"services": running, **(facts or {})},
         health_before=health_before,
         unread=list(unread),
@@ -89,55 +91,73 @@ def test_a_service_that_a_socket_starts_when_it_is_needed_shows_nothing():
     assert told(hosts.states, host("h1", service("x", state=units.ON_DEMAND, restarts=1))) == []
 
 
-LONG_AGO = RAN + hosts.REMEMBERED
+BEGAN, ENDED = clock.seconds_of(STARTED), clock.seconds_of(FINISHED)
+LONG_AGO = BEGAN - hosts.REMEMBERED
 
 
 @pytest.mark.parametrize(
-    ("for_s", "restarts", "shown"),
+    ("since", "restarts", "shown"),
     [
-        # While the run was under way, or shortly before the hosts were looked at
-        (0.0, 0, []),
-        (RAN + hosts.SLACK, 0, []),
-        (0.0, 1, [("state", "restarted")]),
-        (RAN, 2, [("state", "restarted")]),
-        (RAN + hosts.SLACK, 1, [("state", "restarted")]),
+        # While the run was under way, or after it
+        (ENDED + 3, 0, []),
+        (BEGAN, 0, []),
+        (ENDED + 3, 1, [("state", "restarted")]),
+        (ENDED, 2, [("state", "restarted")]),
+        (BEGAN, 1, [("state", "restarted")]),
         # Before the run, by whomever
-        (RAN + hosts.SLACK + 0.1, 0, [("restart", None)]),
-        (RAN + hosts.SLACK + 0.1, 1, [("restart", None)]),
+        (BEGAN - 0.1, 0, [("restart", None)]),
+        (BEGAN - 0.1, 1, [("restart", None)]),
         (LONG_AGO, 0, [("restart", None)]),
         # Nobody has a connection from before.
-        (LONG_AGO + 0.1, 0, []),
-        (LONG_AGO + 0.1, 1, []),
+        (LONG_AGO - 0.1, 0, []),
+        (LONG_AGO - 0.1, 1, []),
         (None, 1, []),
     ],
 )
-def test_a_service_that_was_started_anew_is_told_by_when_that_was(for_s, restarts, shown):
-    found = told(hosts.states, host("h1", service("x", for_s=for_s, restarts=restarts)))
+def test_a_service_that_was_started_anew_is_told_by_when_that_was(since, restarts, shown):
+    found = told(hosts.states, host("h1", service("x", since=since, restarts=restarts)))
     assert [(symptom["kind"], symptom["how"]) for symptom in found] == shown
 
 
-@pytest.mark.parametrize("for_s", [1.0, RAN + hosts.SLACK + 1])
-def test_a_service_that_does_not_run_was_not_started_anew(for_s):
-    (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", for_s=for_s, restarts=1)))
+@pytest.mark.parametrize(
+    ("offset", "error", "shown"),
+    [(0.0, 0.5, "restart"), (0.0, 2.0, "state"), (60.0, 0.5, "restart"), (-60.0, 0.5, "state"), (-60.0, 59.5, "state")],
+)
+def test_a_clock_that_is_ahead_or_that_nobody_knows_well_is_allowed_for(offset, error, shown):
+    ran_since = service("x", since=BEGAN - 1, restarts=1)
+    (symptom,) = told(hosts.states, host("h1", ran_since, clock=(offset, error)))
+    assert symptom["kind"] == shown
+
+
+@pytest.mark.parametrize("since", [BEGAN - 1, ENDED])
+def test_a_service_that_does_not_run_was_not_started_anew(since):
+    (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", since=since, restarts=1)))
     assert (symptom["kind"], symptom["how"]) == ("state", "stopped")
 
 
-@pytest.mark.parametrize("for_s", [1.0, RAN + hosts.SLACK + 1])
-def test_a_stage_without_an_end_shows_no_restarts(for_s):
-    assert told(hosts.states, host("h1", service("x", for_s=for_s, restarts=1)), finished=None) == []
+@pytest.mark.parametrize("since", [BEGAN - 1, ENDED])
+def test_a_stage_without_an_end_shows_no_restarts(since):
+    assert told(hosts.states, host("h1", service("x", since=since, restarts=1)), finished=None) == []
 
 
-@pytest.mark.parametrize(("for_s", "says"), [(7.4, "was started again 7 s ago"), (600.4, "was started anew 600 s ago")])
-def test_a_service_that_was_started_anew_says_its_unit_and_since_when(for_s, says):
-    (symptom,) = told(hosts.states, host("h1", service("x", "y.service", for_s=for_s, restarts=1)))
+@pytest.mark.parametrize(
+    ("since", "says", "ago"),
+    [
+        (BEGAN + 7.4, "was started again at 12:00:07 UTC", None),
+        (BEGAN - 60, "was started anew 160 s before the stage failed", 160),
+    ],
+)
+def test_a_service_that_was_started_anew_says_its_unit_and_since_when(since, says, ago):
+    (symptom,) = told(hosts.states, host("h1", service("x", "y.service", since=since, restarts=1)))
     assert (symptom["component"], symptom["host"]) == ("x", "h1")
     assert f"{says} (y.service)" in symptom["text"]
-    assert symptom.get("ago_s") == (for_s if symptom["kind"] == "restart" else None)
+    assert symptom.get("ago_s") == ago
 
 
 def test_a_service_that_ended_and_runs_again_counts_less_than_one_that_is_stopped():
     restarted, stopped = (
-        told(hosts.states, host("h1", service("x", state=state, restarts=1)))[0] for state in ("running", "stopped")
+        told(hosts.states, host("h1", service("x", state=state, since=ENDED, restarts=1)))[0]
+        for state in ("running", "stopped")
     )
     assert shares.strength(restarted) < shares.strength(stopped)
 
