@@ -7,10 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_info
-short_description: 'Diagnosis by logs: reads the events of a boot out of a directory of collected logs'
+short_description: 'Diagnosis by logs: reads a boot, or other requests, out of a directory of collected logs'
 version_added: 0.1.0
 description:
-  - Finds the hosts in a directory of logs, and in their logs the boot of a server with all its ids.
+  - Finds the hosts in a directory of logs, and in their logs what is asked about, with all its ids. That is the boot
+    of a server, any other request, the requests that name a resource, or all that failed in a time.
+  - Of a server it finds the boot, and what else its project asked for in vain until the server was removed.
   - Returns for each host what M(stackproof.provision.log_info) returns for one. No line is returned as it is.
   - It asks no cloud and no host. It reads compressed and rotated files, and does not follow links.
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
@@ -35,15 +37,22 @@ options:
     elements: path
     required: true
   request_id:
-    description: The id of the boot's request, Nova's or the client's.
+    description: The id of a request, its own or the one that the client gave.
     type: str
   server_id:
-    description: The id of the server.
+    description: The id of a server.
+    type: str
+  resource_id:
+    description: The id of anything else, such as a network, a port, a volume or an image.
+    type: str
+  error:
+    description: What a client has printed. The last request that it names is meant, and nothing else of it is kept.
     type: str
   since:
     description:
-      - Begin of the time in which a boot is looked for, such as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
-      - Of the boots in that time the failed one is taken. If there are several, the module fails and names them.
+      - Begin of a time, such as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
+      - All requests that failed in that time are found. Of the boots the first one that failed is followed. If nothing
+        failed and there are several boots, the module fails and names them.
     type: str
   until:
     description: End of that time.
@@ -64,7 +73,7 @@ notes:
   - The role P(stackproof.provision.diagnosis#role) and the playbook C(stackproof.provision.diagnose) use it.
 seealso:
   - module: stackproof.provision.diagnosis
-    description: Judges the boot that this module has read.
+    description: Judges what this module has read.
 """
 
 EXAMPLES = r"""
@@ -81,9 +90,11 @@ EXAMPLES = r"""
 RETURN = r"""
 bundle:
   description:
-    - The C(boot) that was found, its ids (C(keys)), the ids that it shares with others (C(named)), its C(host), the
-      times from which (C(began)) to which (C(until)) its logs were read, the C(zones) of the hosts, and the C(doubts).
-    - C(hosts) has by host what M(stackproof.provision.log_info) returns.
+    - The C(boot) that was found, or null, its ids (C(keys)), the ids that it shares with others (C(named)), its
+      C(host), the times from which (C(began)) to which (C(until)) its logs were read, the C(zones) of the hosts, and
+      the C(doubts).
+    - C(requests) are the other requests that failed, or that are asked about.
+    - C(hosts) has by host what M(stackproof.provision.log_info) returns, and C(others) has it for the other requests.
   returned: success
   type: dict
 """
@@ -91,35 +102,81 @@ bundle:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_host, bundle_read, related
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import (
+    boots,
+    bundle_host,
+    bundle_read,
+    question,
+    related,
+    requests,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
+
+# The options of which one says what is asked about, and those that say when it was
+ASKED = ("request_id", "server_id", "resource_id", "error", "since", "until")
 
 
 def read(params):
     flows = [flow.load(path) for path in params["flows"]]
-    since, until = (params[name] and bundle_host.time_given(params[name]) for name in ("since", "until"))
+    times = {name: params[name] and bundle_host.time_given(params[name]) for name in ("since", "until")}
     directory = os.path.abspath(params["directory"])
     bundle = bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
-    boot, keys, lines = bundle_read.find(bundle, params["request_id"], params["server_id"], since, until)
-    wanted = bundle_read.wanted(keys, lines, flow.wanted(flows))
-    hosts, levels = bundle.events(wanted)
-    bundle_read.add_addresses(bundle, hosts, keys["port"])
-    asked = {name: params[name] for name in ("request_id", "server_id", "since", "until") if params[name]}
+    given = {name: params[f"{name}_id"] for name in ("request", "server", "resource")}
+    asked = {name: params[name] for name in ASKED if params[name]}
+    if "error" in asked:
+        # Of what a client has printed only this is kept.
+        given["request"] = asked["error"] = question.request_in(asked["error"])
+    found = question.answer(bundle, **given, **times)
+    about = of_boot(bundle, found, flow.wanted(flows)) if found.boot else of_requests(bundle, found)
+    # The boot's own lines are read apart from those of other requests: an id of theirs is none of the boot.
+    others = of_requests(bundle, found)["hosts"] if found.boot and found.requests else {}
     return {
         "name": os.path.basename(directory) or directory,
         "asked": asked,
+        **about,
+        "requests": found.requests,
+        "others": others,
+        "zones": bundle.zones_at(about["began"]),
+        "doubts": [*bundle.links(), *about["doubts"]],
+    }
+
+
+def of_boot(bundle, found, looked_for):
+    boot, keys, lines = found.boot, found.keys, found.lines
+    wanted = boots.wanted(keys, lines, looked_for)
+    hosts, levels = bundle.events(wanted)
+    boots.add_addresses(bundle, hosts, keys["port"])
+    return {
         "boot": {name: boot[name] for name in ("request", "client", "server", "outcome", "siblings")},
         "keys": wanted["keys"],
         "named": related.named(lines, keys),
         "deleted": related.is_deleted(lines, keys),
-        "silent_s": round(bundle_read.silence(bundle, hosts), 3),
-        "host": bundle_read.compute_host(hosts),
+        "silent_s": round(boots.silence(bundle, hosts), 3),
+        "host": boots.compute_host(hosts),
         "began": wanted["began"],
         "until": wanted["until"],
         "levels": levels,
-        "zones": bundle.zones_at(wanted["began"]),
-        "doubts": [*bundle.links(), *bundle_read.doubts(boot, lines, keys)],
+        "doubts": boots.doubts(boot, lines, keys),
+        "hosts": hosts,
+    }
+
+
+def of_requests(bundle, found):
+    wanted = requests.wanted(found.requests)
+    hosts, levels = bundle.events(wanted)
+    boots.add_addresses(bundle, hosts, ())
+    return {
+        "boot": None,
+        "keys": wanted["keys"],
+        "named": {},
+        "deleted": False,
+        "silent_s": 0.0,
+        "host": None,
+        "began": wanted["began"],
+        "until": wanted["until"],
+        "levels": levels,
+        "doubts": [],
         "hosts": hosts,
     }
 
@@ -132,12 +189,14 @@ def main():
             "flows": {"type": "list", "elements": "path", "required": True},
             "request_id": {"type": "str"},
             "server_id": {"type": "str"},
+            "resource_id": {"type": "str"},
+            "error": {"type": "str"},
             "since": {"type": "str"},
             "until": {"type": "str"},
             "time_zone": {"type": "str", "default": "UTC"},
             "time_zones": {"type": "dict", "default": {}},
         },
-        mutually_exclusive=[("request_id", "server_id")],
+        mutually_exclusive=[ASKED[:4]],
         supports_check_mode=True,
     )
     if not flow.HAS_LIBRARIES:

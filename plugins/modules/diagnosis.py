@@ -7,10 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: diagnosis
-short_description: 'Diagnosis by logs: judges a boot, and files the record'
+short_description: 'Diagnosis by logs: judges a boot or other requests, and files the record'
 version_added: 0.1.0
 description:
   - Follows a boot that was found in logs through the flows, and says which step and which service failed.
+  - Any other request is judged by itself, by who answered it, at whom it failed, and who logged an error for it. Those
+    that have one cause are told together.
   - Makes a directory with C(run.json) and C(events.jsonl), like that of a run. The record has a part C(diagnosis).
   - M(stackproof.provision.report) makes the files for readers out of it.
 extends_documentation_fragment: [stackproof.provision._attributes.writes]
@@ -50,7 +52,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Judge the boot
+- name: Judge what was found
   stackproof.provision.diagnosis:
     bundle: "{{ read.bundle }}"
     flows: [boot.yml]

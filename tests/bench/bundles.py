@@ -47,7 +47,7 @@ def diagnose(folder, label):
     """The record of a bundle's boot; None where no boot was found in it."""
     params = {
         "directory": str(folder), "services": services(), "flows": FLOWS, "time_zone": label["time_zone"],
-        "time_zones": {}, "since": None, "until": None, "request_id": None, "server_id": None, **label["ask"],
+        "time_zones": {}, **dict.fromkeys(bundle_info.ASKED), **label["ask"],
     }  # fmt: skip
     try:
         bundle = bundle_info.read(params)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A diagnosis: the record of a boot that only logs tell of, in the shape of a run's record."""
+"""A diagnosis: the record of a boot, or of other requests, that only logs tell of, in the shape of a run's record."""
 
 from __future__ import annotations
 
@@ -18,15 +18,33 @@ from .._record.clock import iso_of, now, seconds_between
 from .._record.errors import StageError
 from .._record.levels import LEVELS
 from .._record.run import STAGES, new_record
+from . import failures
 
 # Nova waits for nothing longer than this (vif_plugging_timeout): a boot that is silent for longer does not go on.
 LONGEST_WAIT = 300
-WHY = "a diagnosis reads logs, and judges the boot alone"
+WHY = "a diagnosis reads logs, and judges what they tell of alone"
 
 
 def record_of(bundle, flows, run_id, quotes=True):
-    """(record, events) of the boot that bundle_info has found in logs, finished and judged."""
-    followed, events = follow(bundle, flows)
+    """(record, events) of what bundle_info has found in logs, finished and judged."""
+    followed, events = follow(bundle, flows) if bundle["boot"] else ([], events_in(bundle["hosts"]))
+    record = begin(bundle, run_id, followed, events)
+    if not quotes:
+        culprit.keep_only(None, record["errors"])
+    causes = failures.causes_of(bundle["requests"], bundle["others"] or bundle["hosts"], quotes)
+    record["diagnosis"]["failures"] = [failures.as_record(cause) for cause in causes]
+    record["stages"] = [stage_of(name, record) for name in STAGES]
+    by_time = {"since", "until"}.issuperset(bundle["asked"])
+    record["verdict"] = judge(record) if bundle["boot"] else failures.nothing_failed(bundle["requests"], by_time)
+    asked_for = not (bundle["boot"] or by_time)
+    if record["verdict"]["result"] != "fail" and causes and failures.is_failure(causes[0], asked_for):
+        add_cause(record, causes[0])
+    culprit.keep_only(record["verdict"]["quote"], record["errors"])
+    return record, events
+
+
+def begin(bundle, run_id, followed, events):
+    """The record with all that was read, before it is judged."""
     began, until = iso_of(bundle["began"]), iso_of(bundle["until"])
     record = new_record(run_id, f"the logs in {bundle['name']}")
     record.update(
@@ -44,22 +62,25 @@ def record_of(bundle, flows, run_id, quotes=True):
             "made": now(),
             **{name: bundle[name] for name in ("asked", "boot", "keys", "host", "zones", "doubts")},
             "took_s": took(events),
-            "over": is_over(bundle),
+            "over": is_over(bundle) if bundle["boot"] else True,
             "silent_s": bundle["silent_s"],
         },
     )
-    if not quotes:
-        culprit.keep_only(None, record["errors"])
-    record["stages"] = [stage_of(name, record) for name in STAGES]
-    record["verdict"] = judge(record)
-    culprit.keep_only(record["verdict"]["quote"], record["errors"])
-    return record, events
+    return record
+
+
+def add_cause(record, cause):
+    """Make the likeliest cause of the requests that failed the verdict, if no boot failed."""
+    stage, before = cause["stage"], record["verdict"]["reason"]
+    record["stages"] = [stage if stage["stage"] == other["stage"] else other for other in record["stages"]]
+    lead = f"{before} Another request of its project failed. " if record["diagnosis"]["boot"] else ""
+    record["verdict"] = {**cause["verdict"], "reason": lead + cause["verdict"]["reason"]}
 
 
 def follow(bundle, flows):
     """(flows as a record has them, all events) of the boot."""
     hosts = bundle["hosts"]
-    events = of_run({"hosts": [], "stages": []}, {"log": hosts})
+    events = events_in(hosts)
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
     facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None, "network": None}
     matcher = Matcher(
@@ -77,6 +98,10 @@ def follow(bundle, flows):
         complete=took(events) is None and bool(bundle["keys"].get("request")) and is_over(bundle),
     )
     return as_records(flows, matcher), events
+
+
+def events_in(hosts):
+    return of_run({"hosts": [], "stages": []}, {"log": hosts})
 
 
 def levels_of(bundle, events):
@@ -114,7 +139,7 @@ def took(events):
 
 def stage_of(name, record):
     """The stage of the boot by the logs; the other stages are skipped."""
-    if name != "boot":
+    if name != "boot" or not record["diagnosis"]["boot"]:
         return verdict.skipped_stage(name, WHY)
     about, boot = record["diagnosis"], record["diagnosis"]["boot"]
     built = about["took_s"] is not None and boot["outcome"] != "failed"

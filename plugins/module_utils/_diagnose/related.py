@@ -4,13 +4,18 @@
 
 """Finds boots in lines, and the ids that belong to a boot, by lines that name two of them. Pure.
 
-A line is a dictionary here: at, host, service, requests, ids (kind to texts), marks, seconds. Its text is not kept.
+A line is a dictionary here: at, host, service, requests, owner (user and project), ids (kind to texts), marks, seconds,
+http, failed (whether it is an error), and names (the requests of others that it speaks of). Its text is not kept.
 """
 
 from __future__ import annotations
 
 import re
 
+from .._collect import log_formats
+
+# A user and a project stand behind the request in the context of a line; what nobody asked for has neither.
+OWNER = re.compile(r"\[(?:\S+ )?req-[0-9a-f-]{36} (?P<user>[\w-]+) (?P<project>[\w-]+)")
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # How services name the resources that they work on
 NAMED = [
@@ -71,7 +76,22 @@ def line_of(parsed, text, host, service):
         "ids": {kind: sorted(set(texts)) for kind, texts in ids.items()},
         "marks": marks,
         "seconds": http.get("seconds") or 0,
+        "http": http_of(http) if http else None,
+        "owner": owner_of(text),
+        "failed": bool(parsed.get("failed")),
+        "names": sorted(set(log_formats.REQUEST.findall(parsed["text"])) - set(parsed["requests"])),
     }
+
+
+def http_of(http):
+    """What was asked and answered. The query of a path is left out: it may hold a secret."""
+    return {"method": http["method"], "path": http["path"].partition("?")[0][:300], "status": http["status"]}
+
+
+def owner_of(text):
+    """(user, project) for whom a line was logged, or None."""
+    match = OWNER.search(text[: log_formats.LONGEST])
+    return match.groups() if match and match["user"] != "-" else None
 
 
 def own_request(line):

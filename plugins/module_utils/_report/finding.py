@@ -36,6 +36,20 @@ def suspect_in_words(suspect):
     return f"{place_of(suspect['component'], suspect['host'])} ({sure})"
 
 
+def failure_in_words(failure):
+    """The cause of requests that failed: who broke them, how, and how sure that is; or what the API said."""
+    if failure["component"] is None:
+        return failure["reason"].rstrip(".")
+    return f"{failure['headline']} ({share(failure['confidence'])})"
+
+
+def request_in_words(request):
+    """What a request asked for, by whom it was answered, and how."""
+    asked = " ".join(filter(None, (request["method"], request["path"]))) or "an answer that nobody logged"
+    answered = f": {request['status']}" if request["status"] else ""
+    return f"{request['service']} on {request['host']}: {asked}{answered} ({request['id']})"
+
+
 def parts(record):
     """(name, text) of all that stands below the headline, or an empty list without one."""
     verdict, stage = record["verdict"], failed_stage(record["stages"])

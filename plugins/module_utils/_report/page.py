@@ -149,10 +149,22 @@ def verdict_view(record):
         "unexplained": verdict.get("unexplained") or [],
         "leaning": leaning.drawing(verdict),
         "alternatives": [finding.suspect_in_words(suspect) for suspect in verdict["alternatives"]],
+        "failures": [failure_view(failure) for failure in (record.get("diagnosis") or {}).get("failures") or []],
         "error": error_view(failed["error"], verdict["reason"]) if failed and failed["error"] else [],
         "limits": [(limit["ok"], limit["said"]) for limit in record["thresholds"]],
         "account": account(record),
         "left": [(words(thing["kind"]), thing["name"], thing["why"]) for thing in record["leftovers"]],
+    }
+
+
+def failure_view(failure):
+    """A cause of requests that failed: in words, how many they were, and the first of them."""
+    shown = [(request["at"][11:19], finding.request_in_words(request)) for request in failure["requests"]]
+    return {
+        "cause": finding.failure_in_words(failure),
+        "count": plural(failure["count"], "request"),
+        "requests": shown,
+        "more": failure["count"] - len(shown),
     }
 
 
@@ -173,7 +185,7 @@ def error_view(error, reason):
 def account(record):
     """How many resources the run made, deleted and left, in a sentence."""
     if record.get("diagnosis"):
-        return "Nothing was made: this is a diagnosis by collected logs, and no run. Its times are those of the boot."
+        return "Nothing was made: this is a diagnosis by collected logs, and no run. Its times are those in the logs."
     left = record["made"] - record["deleted"]
     made = f"{plural(record['made'], 'resource')} made, {record['deleted']} deleted"
     if record["kept"]:

@@ -19,6 +19,8 @@ from . import finding
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
+# So many requests of one cause are shown.
+SHOWN = 5
 PAGE = "report.html"
 STATUSES = ("ok", "failed", "not_applicable", "unreadable")
 # THIN stands between thousands, and between a number and its unit: no line ends there.
@@ -85,11 +87,12 @@ def ending(record, directory):
 
 
 def diagnosis_lines(record, directory):
-    """The lines on the terminal about a boot that only logs tell of: its time, the logs read, where it stopped."""
+    """The lines on the terminal about what only logs tell of: its time, the logs read, where it stopped."""
     about, verdict = record["diagnosis"], record["verdict"]
     boot = about["boot"]
     lines = ["", f"Diagnosis {record['run_id']} by {record['cloud']}", ""]
-    lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
+    if boot:
+        lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
     lines += [f"  time       {record['started'][:19]} UTC to {record['finished'][11:19]}", ""]
     if record["logs"]:
         lines.append(f"  {'host':<16} logs read")
@@ -98,10 +101,23 @@ def diagnosis_lines(record, directory):
         lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
         lines += [f"    {source['from']}: {source['why']}" for source in host["sources"] if source["why"]]
     lines += [f"  doubt: {text}" for text in about["doubts"]]
+    lines += failure_lines(about.get("failures") or [])
     where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
     if where:
         lines += ["", f"  failed at: {', '.join(where)}"]
     return [*lines, *ending(record, directory)]
+
+
+def failure_lines(failures):
+    """The requests that failed, by cause: when, who was asked for what, and what was answered."""
+    lines = ["", "  requests that failed"] if failures else []
+    for failure in failures:
+        lines += [f"  {failure['count']:>4}  {finding.failure_in_words(failure)}"]
+        for request in failure["requests"][:SHOWN]:
+            lines.append(f"        {request['at'][11:19]} {finding.request_in_words(request)}")
+        if failure["count"] > SHOWN:
+            lines.append(f"        and {failure['count'] - SHOWN} more")
+    return lines
 
 
 def host_lines(record):

@@ -9,10 +9,13 @@ import importlib
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
-from tree import RECORDED
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
+from tree import RECORDED, ROLES
 
 CONSOLE = RECORDED / "consoles" / "probe.txt"
 PASSED = "20261121-065105-bdb5f5"
@@ -92,3 +95,25 @@ def error(go):
         return failure
 
     return of
+
+
+SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
+
+
+@pytest.fixture
+def diagnose(call, bundle, bundle_options, tmp_path):
+    """Return a function that reads the bundle and judges it, and gives the record, which is as its schema says."""
+
+    def run(check=False, quotes=True, **options):
+        options = bundle_options(bundle.write(), **(options or {"server_id": bundle.boot.server}))
+        read = call(bundle_info, **options)["bundle"]
+        folder = str(tmp_path / "diagnoses")
+        about = {"bundle": read, "flows": options["flows"], "diagnoses": folder, "quotes": quotes}
+        run.result = call(diagnosis, check=check, **about)
+        if not run.result["directory"]:
+            return None
+        record = run_module.read_record(run.result["directory"])
+        jsonschema.Draft202012Validator(SCHEMA).validate(record)
+        return record
+
+    return run

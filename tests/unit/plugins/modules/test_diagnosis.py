@@ -9,40 +9,16 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis, report
 from tree import RECORDED, ROLES
 
-SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 OF_BOOT = "req-03b40d4a-6468-4371-a2d5-864347bcb436 {} f209 94b6 - - default default"
 LOCAL = "req-cde46fff-5e77-4a4c-ac81-ad543be792ff"
 CONTEXT = OF_BOOT.format(LOCAL)
 INSTANCE = "[instance: 593bff83-ecde-4bff-b038-2774dcc49b76]"
 COMPUTE, CONDUCTOR = ("compute2", "nova/nova-compute.log"), ("controller1", "nova/nova-conductor.log")
-
-
-@pytest.fixture
-def diagnose(call, bundle, bundle_options, tmp_path):
-    """Return a function that reads the bundle and judges it, and gives the record."""
-
-    def run(check=False, **options):
-        options = bundle_options(bundle.write(), **(options or {"server_id": bundle.boot.server}))
-        read = call(bundle_info, **options)["bundle"]
-        result = call(
-            diagnosis, check=check, bundle=read, flows=options["flows"], diagnoses=str(tmp_path / "diagnoses")
-        )
-        run.result = result
-        return result["directory"] and run_module.read_record(result["directory"])
-
-    return run
-
-
-def problems(record):
-    return [f"{list(problem.absolute_path)}: {problem.message[:200]}" for problem in VALIDATOR.iter_errors(record)]
 
 
 def error(seconds, message, logger="nova.compute.manager", level="ERROR", hour="20:13", context=CONTEXT):
@@ -51,7 +27,6 @@ def error(seconds, message, logger="nova.compute.manager", level="ERROR", hour="
 
 def test_a_boot_that_was_built_passes(diagnose, bundle):
     record = diagnose()
-    assert problems(record) == []
     assert record["verdict"]["result"] == "pass"
     assert (
         record["verdict"]["reason"] == f"By the logs, Nova built the server {bundle.boot.server} on compute2 in 18.6 s."
@@ -60,7 +35,7 @@ def test_a_boot_that_was_built_passes(diagnose, bundle):
     assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
     stages = {stage["stage"]: stage for stage in record["stages"]}
     assert {name for name, stage in stages.items() if stage["status"] == "skipped"} == set(stages) - {"boot"}
-    assert stages["auth"]["details"]["reason"] == "a diagnosis reads logs, and judges the boot alone"
+    assert stages["auth"]["details"]["reason"] == "a diagnosis reads logs, and judges what they tell of alone"
     assert (stages["boot"]["status"], stages["boot"]["started"]) == ("ok", record["started"])
     assert record["started"] == "2026-11-21T14:43:22.610215+00:00"
 
@@ -76,7 +51,6 @@ def test_lines_of_a_far_off_time_change_nothing(diagnose, bundle, year, context)
         bundle.lines[key] = [first, *lines, last]
     record = diagnose()
     assert (record["verdict"]["result"], record["diagnosis"]["took_s"]) == ("pass", 18.64)
-    assert problems(record) == []
 
 
 # When the boot is cut off, which step is owed next, by whom and where
@@ -102,7 +76,6 @@ def test_a_boot_that_stops_has_the_first_step_that_was_owed(diagnose, bundle, mo
     assert (verdict["result"], verdict["stage"]) == ("fail", "boot")
     assert (verdict["step"], verdict["component"], verdict["host"]) == (step, component, host)
     assert f"the logs do not show that Nova built the server {bundle.boot.server}." in verdict["reason"]
-    assert problems(record) == []
 
 
 @pytest.mark.parametrize("moment", [stop[0] for stop in STOPPED])
@@ -114,7 +87,6 @@ def test_logs_that_end_while_the_boot_is_under_way_accuse_nobody(diagnose, bundl
     assert (verdict["result"], verdict["component"], verdict["alternatives"]) == ("incomplete", None, [])
     assert "s after its last line, when it may have been under way" in verdict["reason"]
     assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
-    assert problems(record) == []
 
 
 @pytest.mark.parametrize("year", ["1970", "2100"])
@@ -167,7 +139,6 @@ def test_a_log_that_is_not_there_leaves_open_who_it_was(diagnose, bundle):
     assert (verdict["result"], verdict["step"], verdict["component"]) == ("fail", "13", None)
     assert "nothing that could be read says surely why" in verdict["reason"]
     assert "nova-compute" in {suspect["component"] for suspect in verdict["alternatives"]}
-    assert problems(record) == []
 
 
 def test_logs_that_do_not_tell_how_it_ended_are_not_judged(diagnose, bundle):
@@ -178,7 +149,6 @@ def test_logs_that_do_not_tell_how_it_ended_are_not_judged(diagnose, bundle):
     assert record["verdict"]["result"] == "incomplete"
     assert record["verdict"]["reason"].endswith(" ended. Look whether the logs of all services and hosts are there.")
     assert record["stages"][4]["details"]["reason"] == "the logs do not tell how it ended"
-    assert problems(record) == []
 
 
 def test_a_log_that_begins_too_late_proves_nothing(diagnose, bundle):
@@ -223,7 +193,6 @@ def test_an_error_that_carries_an_id_of_the_boot_names_who_failed(diagnose, bund
         "nova-compute": ("nova.exception.PortBindingFailed", True),
     }
     assert record["diagnosis"]["boot"]["outcome"] == "failed"
-    assert problems(record) == []
 
 
 def test_who_waited_in_vain_did_not_fail_itself(diagnose, bundle):
@@ -265,7 +234,6 @@ def test_a_server_whose_request_is_not_known_is_not_judged(diagnose, bundle):
     assert (
         "Its request is not known: if you know it, give stackproof_request_id instead." in record["verdict"]["reason"]
     )
-    assert problems(record) == []
 
 
 def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, call, bundle):

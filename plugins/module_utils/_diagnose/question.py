@@ -1,0 +1,144 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Finds in a directory of logs what was asked about: a boot, any other request, a resource, or all that failed."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from .._collect.log_formats import REQUEST
+from .._record.errors import StageError
+from . import boots, related, requests
+from .bundle_read import unread_hint, where
+
+# So many requests are read whole. In an outage thousands fail, and most of them in the same way.
+MOST = 200
+# What a project asked for so many seconds before a boot, such as its network, may belong to it.
+BEFORE = 600
+
+
+class Found(NamedTuple):
+    """The boot with its keys and lines, if there is one, and the requests that are judged besides."""
+
+    boot: dict | None
+    keys: dict
+    lines: list
+    requests: list
+
+
+def answer(bundle, request=None, server=None, resource=None, since=None, until=None):
+    """What is found for the id or the time that was given."""
+    near = until or since
+    if resource and is_server(bundle, resource, near):
+        server = resource
+    if server:
+        return of_server(bundle, server, near)
+    if request:
+        return of_request(bundle, request, near)
+    if resource:
+        return of_resource(bundle, resource, near)
+    return of_time(bundle, since or -math.inf, until or math.inf, near)
+
+
+def request_in(error):
+    """The request that the text names which a client has printed."""
+    names = REQUEST.findall(error)
+    if not names:
+        hint = "Give the time in which it happened instead: -e stackproof_since=... -e stackproof_until=..."
+        raise StageError("invalid", "the error names no request: there is no req-... in it", hint=hint)
+    return names[-1]
+
+
+def is_server(bundle, resource, near):
+    lines = boots.named_lines(bundle, resource, near)
+    return any(resource in line["ids"].get("server", ()) for line in lines)
+
+
+def of_server(bundle, server, near):
+    boot, keys, lines = boots.with_server(bundle, server, near)
+    return Found(boot, keys, lines, around(bundle, boot, keys, lines))
+
+
+def of_request(bundle, request, near):
+    found = boots.with_request(bundle, request, near)
+    if found:
+        return Found(*found, [])
+    return without_boot(read_whole(bundle, [request], near))
+
+
+def of_resource(bundle, resource, near):
+    """All requests that name a resource."""
+    lines = boots.named_lines(bundle, resource, near)
+    names = dict.fromkeys(name for line in lines for name in line["requests"][-1:])
+    if not names:
+        services = ", ".join(sorted({line["service"] for line in lines}))
+        message = f"no line that names {resource} has the id of a request; {services} name it"
+        raise StageError("not_found", message, hint="Give the time in which it happened instead.")
+    return without_boot(read_whole(bundle, names, near))
+
+
+def of_time(bundle, since, until, near):
+    """The requests that failed in a time, and of the boots the first one that failed."""
+    failed = failed_in(bundle, since, until, near)
+    there = related.boots_in(bundle.lines_with(related.TEXTS, near))
+    there = [boot for boot in there if since <= boot["at"] <= until]
+    if not (there or failed):
+        message = f"no request failed in that time, and no server was booted. {where(bundle)}"
+        raise StageError("not_found", message, hint=unread_hint(bundle))
+    unbuilt = [boot for boot in there if boot["outcome"] != "built"]
+    of_failed = [boot for boot in unbuilt if boot["outcome"] == "failed"]
+    if failed and not of_failed and len(unbuilt) != 1:
+        return without_boot(failed)
+    boot = of_failed[0] if failed and of_failed else boots.chosen(there)
+    boot, keys, lines = boots.whole(bundle, boot, near)
+    return Found(boot, keys, lines, others(failed, keys))
+
+
+def around(bundle, boot, keys, lines):
+    """The requests of a boot's project that failed near it, until somebody asked for the server's removal."""
+    of_server = [line for line in lines if keys["server"] & set(line["ids"].get("server", ()))]
+    removed = [line["at"] for line in of_server if "deleted" in line["marks"]]
+    owners = {line["owner"] for line in lines if keys["request"] & set(line["requests"])} - {None}
+    projects = {project for _user, project in owners}
+    failed = failed_in(bundle, boot["at"] - BEFORE, min([boot["at"] + related.FAR, *removed]), boot["at"])
+    return [request for request in others(failed, keys) if may_concern(request, keys["server"], projects)]
+
+
+def may_concern(request, servers, projects):
+    """Whether a request may have to do with a server: its project made it, and it is about no other server."""
+    if not request["owner"] or requests.is_removal(request):
+        return False
+    about = set(request["resources"].get("server", ()))
+    return (not projects or request["owner"][1] in projects) and (not about or bool(about & servers))
+
+
+def others(failed, keys):
+    """The requests that are not those of the boot itself."""
+    return [request for request in failed if not keys["request"] & set(request["ids"])]
+
+
+def failed_in(bundle, since, until, near):
+    """The requests that failed, or were refused, in a time."""
+    lines = bundle.lines_with([*requests.FAILED, *requests.REFUSED], near)
+    signs = [line for line in lines if requests.is_sign(line) and since <= line["at"] <= until]
+    names = dict.fromkeys(name for line in signs for name in line["requests"])
+    found = read_whole(bundle, names, near) if names else []
+    return [request for request in found if requests.has_failed(request) or requests.is_refused(request)]
+
+
+def read_whole(bundle, names, near):
+    """The requests of these ids, with all their lines, and those that their errors name as having failed them."""
+    lines = bundle.lines_with(list(names)[:MOST], near)
+    made = dict.fromkeys(name for line in lines if line["failed"] for name in line["names"] if name not in names)
+    if made:
+        more = bundle.lines_with(list(made)[:MOST], near)
+        lines += [line for line in more if line["requests"] and line["requests"][-1] in made]
+    return requests.requests_in(lines)
+
+
+def without_boot(found):
+    keys = {"request": {name for request in found for name in request["ids"]}}
+    return Found(None, keys, [], found)
