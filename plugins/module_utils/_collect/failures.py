@@ -96,7 +96,13 @@ def compiled(table):
     return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items())
 
 
-HOWS, MENTIONS = compiled(HOW), compiled(NAMES)
+# Who has sent back the error that a scheduler or conductor tells of
+SENT_BACK = {
+    "nova-compute": ["Error from last host: "],
+    "cinder-volume": ["from last vol-service: "],
+}
+
+HOWS, MENTIONS, SENDERS = compiled(HOW), compiled(NAMES), compiled(SENT_BACK)
 
 
 def how_of(text):
@@ -105,9 +111,10 @@ def how_of(text):
 
 
 def peer_in(text):
-    """(component, address) that a line names by a URL or an address, or (None, None)."""
-    peers = peers_of("", text)
-    return peers[0][:2] if peers else (None, None)
+    """(component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
+    senders = [(component, None) for component, pattern in SENDERS if pattern.search(text)]
+    peers = senders or [peer[:2] for peer in peers_of("", text)]
+    return peers[0] if peers else (None, None)
 
 
 def mentioned_in(text):

@@ -16,8 +16,10 @@ from .bundle_read import unread_hint, where
 
 # So many requests are read whole. In an outage thousands fail, and most of them in the same way.
 MOST = 200
-# What a project asked for so many seconds before a boot, such as its network, may belong to it.
-BEFORE = 600
+# What a project asked for so many seconds before a boot or after the removal, such as its network, may belong to it.
+NEAR = 600
+# An answer that nobody logged may be in the lines of another request that is so near, in seconds.
+BESIDE = 5
 
 
 class Found(NamedTuple):
@@ -66,7 +68,17 @@ def of_request(bundle, request, near):
     found = boots.with_request(bundle, request, near)
     if found:
         return Found(*found, [])
-    return without_boot(read_whole(bundle, [request], near))
+    asked = read_whole(bundle, [request], near)
+    if asked and not any(requests.is_told(request) for request in asked):
+        asked += beside(bundle, asked, near)
+    return without_boot(asked)
+
+
+def beside(bundle, asked, near):
+    """The requests of the same user, or of nobody knows whom, that failed at the same time as the one asked about."""
+    since, until = min(request["at"] for request in asked) - BESIDE, max(request["until"] for request in asked) + BESIDE
+    owners = {request["owner"] for request in asked} | {None}
+    return [request for request in failed_in(bundle, since, until, near) if request["owner"] in owners]
 
 
 def of_resource(bundle, resource, near):
@@ -98,21 +110,25 @@ def of_time(bundle, since, until, near):
 
 
 def around(bundle, boot, keys, lines):
-    """The requests of a boot's project that failed near it, until somebody asked for the server's removal."""
+    """The requests that failed near a boot, or until the server was removed, and that may concern it."""
     of_server = [line for line in lines if keys["server"] & set(line["ids"].get("server", ()))]
-    removed = [line["at"] for line in of_server if "deleted" in line["marks"]]
+    removed = [line["at"] + NEAR for line in of_server if "deleted" in line["marks"]]
+    failed = failed_in(bundle, boot["at"] - NEAR, min([boot["at"] + related.FAR, *removed]), boot["at"])
     owners = {line["owner"] for line in lines if keys["request"] & set(line["requests"])} - {None}
     projects = {project for _user, project in owners}
-    failed = failed_in(bundle, boot["at"] - BEFORE, min([boot["at"] + related.FAR, *removed]), boot["at"])
-    return [request for request in others(failed, keys) if may_concern(request, keys["server"], projects)]
+    return [request for request in others(failed, keys) if may_concern(request, keys, projects)]
 
 
-def may_concern(request, servers, projects):
-    """Whether a request may have to do with a server: its project made it, and it is about no other server."""
-    if not request["owner"] or requests.is_removal(request):
+def may_concern(request, keys, projects):
+    """Whether a request may have to do with a boot: it is about a resource of its, or of its project and about none."""
+    if not requests.is_asked(request) or (requests.is_removal(request) and not requests.is_denied(request)):
         return False
-    about = set(request["resources"].get("server", ()))
-    return (not projects or request["owner"][1] in projects) and (not about or bool(about & servers))
+    servers = set(request["resources"].get("server", ()))
+    if servers:
+        return bool(servers & keys["server"])
+    about = {text for texts in request["resources"].values() for text in texts}
+    owner = request["owner"] or (None, None)
+    return bool(about & (keys["port"] | keys["volume"] | keys["shared"])) or not projects or owner[1] in projects
 
 
 def others(failed, keys):

@@ -115,14 +115,24 @@ def has_failed(request):
     return bool(request["errors"]) or any(answer["status"] >= 500 for answer in request["answers"])
 
 
+def is_denied(request):
+    """Whether the client itself was told of the failure."""
+    return (request["status"] or 0) >= 500
+
+
+def is_told(request):
+    """Whether the logs tell what became of a request."""
+    return request["status"] is not None or has_failed(request)
+
+
 def is_refused(request):
     """Whether a client was refused what it wanted to have changed."""
     return not has_failed(request) and is_bad(request["method"], request["status"])
 
 
 def is_asked(request):
-    """Whether a user stands behind a request."""
-    return request["owner"] is not None
+    """Whether a client stands behind a request: a line names the user, or an API has answered."""
+    return request["owner"] is not None or request["status"] is not None
 
 
 def is_removal(request):

@@ -10,7 +10,16 @@ import math
 
 from ..._collect.failures import mentioned_in
 from ..._collect.log_formats import QUEUE_UNREACHABLE
-from ..._match.components import ANSWERS_CALLS, LOGGED_WHEN_WELL, RAISED_ABOUT, SPEAKS_TO, project_of, writer_of
+from ..._match.components import (
+    ANSWERS_CALLS,
+    LEANS_ON,
+    LOGGED_WHEN_WELL,
+    RAISED_ABOUT,
+    SPEAKS_TO,
+    project_of,
+    writer_of,
+)
+from ..._record.clock import seconds_between
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom
 from ..weights import STRENGTH
@@ -21,6 +30,8 @@ WAITED = "MessagingTimeout"
 AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException", "NoValid")
 # The error that came first is nearer to the cause than the others, which may follow from it.
 LATER = 0.7
+# An exception is sent back and logged once more within so many seconds.
+SENT_WITHIN = 2.0
 # An error of which less than this is left by its being usual says nothing.
 TELLING = 0.25
 
@@ -28,6 +39,7 @@ TELLING = 0.25
 def errors(record, _stage):
     """Errors in the logs: of this run, or of anybody while it ran."""
     told = [error for error in record.get("errors") or [] if says_something(error)]
+    told = [{**error, "peer": error.get("peer") or teller_of(error, told)} for error in told]
     dated = [error for error in told if error.get("at")]
     times = sorted(error["at"] for error in [error for error in dated if error["keyed"]] or dated)
     places = addresses_of(record)
@@ -36,6 +48,22 @@ def errors(record, _stage):
 
 def says_something(error):
     return not any(word in kind_of(error) for word in AFTERWARDS) and unusual(error) >= TELLING
+
+
+def teller_of(error, errors):
+    """The component that has sent an exception back to the one which called it, and which logs it once more."""
+    component = writer_of(error["service"])
+    called = {*LEANS_ON.get(component, ()), *ANSWERS_CALLS.get(project_of(component), ())} - {component}
+    tellers = [writer_of(other["service"]) for other in errors if is_same(other, error)]
+    return next((teller for teller in tellers if teller in called), None)
+
+
+def is_same(other, error):
+    """Whether two errors of the run are of one exception, of which the other was logged right before."""
+    if not (kind_of(error) and other["keyed"] and error["keyed"] and other.get("at") and error.get("at")):
+        return False
+    names = {kind_of(told).rpartition(".")[2] for told in (other, error)}
+    return len(names) == 1 and 0 <= seconds_between(other["at"], error["at"]) <= SENT_WITHIN
 
 
 def kind_of(error):

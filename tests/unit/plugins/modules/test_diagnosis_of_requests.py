@@ -110,10 +110,18 @@ def test_a_server_that_was_built_is_told_with_what_its_project_asked_for_in_vain
     assert record["flows"]
 
 
-def removed(bundle):
+def long_after_its_removal(bundle):
     path = f"/v2.1/servers/{bundle.boot.server}"
-    line = answer(0.5, "DELETE", path, 204, f"{LATER[:-1]}0")
-    bundle.add("controller1", "nova/nova-api.log", line.replace("14:44:00", "14:43:59"))
+    bundle.add("controller1", "nova/nova-api.log", answer(0.5, "DELETE", path, 204, f"{LATER[:-1]}0"))
+    volume_that_fails(bundle)
+    for key in (CINDER, WORKER):
+        bundle.lines[key] = [line.replace("14:44:0", "14:55:0") if MAKE in line else line for line in bundle.lines[key]]
+
+
+def removal_that_nobody_waits_for(bundle):
+    path = f"/v3/{PROJECT}/volumes/{VOLUME}"
+    bundle.add(*CINDER, answer(1, "DELETE", path, 202, MAKE))
+    bundle.add(*WORKER, said(2, "It is busy", MAKE, "cinder.volume.manager", "ERROR"))
 
 
 def of_another_server(bundle):
@@ -128,10 +136,10 @@ def by_itself(bundle):
 
 NOT_ITS_OWN = {
     "another project's": lambda bundle: volume_that_fails(bundle, STRANGER),
-    "after its removal": lambda bundle: (removed(bundle), volume_that_fails(bundle)),
+    "long after its removal": long_after_its_removal,
     "of another server": of_another_server,
     "what a service does by itself": by_itself,
-    "a removal": lambda bundle: bundle.add(*CINDER, answer(1, "DELETE", f"/v3/{PROJECT}/volumes/{VOLUME}", 500, MAKE)),
+    "a removal that nobody waits for": removal_that_nobody_waits_for,
     "a look for a thing that is not there": lambda bundle: bundle.add(
         *CINDER, answer(1, "GET", f"/v3/{PROJECT}/volumes/a", 404, MAKE)
     ),
@@ -143,6 +151,39 @@ def test_what_is_none_of_a_server_that_was_built_is_no_failure_of_it(diagnose, b
     NOT_ITS_OWN[case](bundle)
     record = diagnose()
     assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("pass", [])
+
+
+ITS_OWN = {
+    "by the service user, about the server": lambda bundle: bundle.add(
+        "compute2",
+        "nova/nova-compute.log",
+        said(1, f"[instance: {bundle.boot.server}] Cannot reboot: no", LATER, "nova.a", "ERROR", STRANGER).replace(
+            " 14:44", " 20:14"
+        ),
+    ),
+    "by an administrator, about its network": lambda bundle: bundle.add(
+        *NEUTRON, answer(1, "PUT", "/v2.0/networks/e565ba2a-7a9b-4441-b73a-701e31c127f4", 500, LATER, project=STRANGER)
+    ),
+    "a removal that is answered with an error": lambda bundle: bundle.add(
+        *CINDER, answer(1, "DELETE", f"/v3/{PROJECT}/volumes/{VOLUME}", 500, MAKE)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ITS_OWN)
+def test_what_concerns_a_server_that_was_built_is_a_failure_by_whomever_it_was_asked(diagnose, bundle, case):
+    ITS_OWN[case](bundle)
+    record = diagnose()
+    assert (record["verdict"]["result"], len(record["diagnosis"]["failures"])) == ("fail", 1)
+
+
+def test_a_request_without_an_end_is_judged_by_what_failed_beside_it_for_the_same_user(diagnose, bundle):
+    """Some releases log the answer of a request under the id of another one."""
+    bundle.add(*NEUTRON, said(1, "a word", MAKE, "neutron.a"))
+    subnet_that_fails(bundle)
+    record = diagnose(request_id=MAKE)
+    assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", "network")
+    assert record["diagnosis"]["failures"][0]["requests"][0]["id"] == SUBNET
 
 
 def test_a_boot_that_the_logs_leave_in_the_air_leads_to_what_its_project_asked_for_in_vain(diagnose, bundle):

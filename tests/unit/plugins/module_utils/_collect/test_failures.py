@@ -113,6 +113,11 @@ MESSAGES = [
      "10.71.20.12", []),
     ("Could not retrieve schema from ssl:[fd00::12]:6641: Connection refused", "refused", "ovn-nb-db", "fd00::12", []),
     ("OVN_Southbound: connection closed by peer", "broken off", None, None, ["ovn-sb-db"]),
+    # What a worker has sent back
+    ("Error from last host: compute1 (node compute1): ['Traceback (most recent call last):', 'x'", None, "nova-compute",
+     None, []),
+    ("Error scheduling 1f49c276 from last vol-service: storage1@ceph#ceph : ['Traceback']", None, "cinder-volume", None,
+     ["ceph-mon"]),
     # Other peers
     ("{'result': -1, 'desc': \"Can't contact LDAP server\", 'errno': 107}", "unreachable", None, None, ["ldap"]),
     ("ldap.INVALID_CREDENTIALS: {'result': 49, 'desc': 'Invalid credentials'}", "denied", None, None, ["ldap"]),

@@ -240,3 +240,40 @@ def test_each_way_of_failing_can_be_judged(how):
     """The model knows it, also where a component failed at another one."""
     for logged in (error(how=how), error("rbd.ImageNotFound", how=how)):
         assert model.causes({"hosts": [], "logs": []}, told(logged))
+
+
+AT = "2026-11-21T12:00:{}+00:00"
+
+
+@pytest.mark.parametrize(
+    ("caller", "called"),
+    [("nova-api", "nova-conductor"), ("cinder-api", "cinder-volume"), ("nova-compute", "glance-api")],
+)
+@pytest.mark.parametrize("suffix", ["", "nova.exception."])
+def test_an_exception_that_a_caller_logs_once_more_is_of_the_component_that_sent_it_back(caller, called, suffix):
+    first = error("IndexError", called, at=AT.format("05.200000"))
+    once_more = error(f"{suffix}IndexError", caller, at=AT.format("05.300000"))
+    symptoms = told(once_more, first)
+    assert [(found["kind"], found["component"], found["peer"]) for found in symptoms] == [
+        ("failed at", caller, called),
+        ("error", called, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "more"),
+    [
+        ("KeyError", {}),
+        ("IndexError", {"keyed": False}),
+        # It came later, or long before.
+        ("IndexError", {"at": AT.format("05.400000")}),
+        ("IndexError", {"at": AT.format("03.000000")}),
+        # The caller does not call it.
+        ("IndexError", {"service": "neutron-dhcp-agent"}),
+        ("IndexError", {"service": "nova-api"}),
+    ],
+)
+def test_another_error_is_a_caller_s_own(other, more):
+    first = error(other, **{"service": "nova-conductor", "at": AT.format("05.200000"), **more})
+    own = error("IndexError", "nova-api", at=AT.format("05.300000"))
+    assert [found["kind"] for found in told(first, own) if found["component"] == "nova-api"][-1] == "error"
