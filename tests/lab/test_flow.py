@@ -98,6 +98,24 @@ def together(folder):
     }
 
 
+@pytest.mark.parametrize("name", ["volume", "network"])
+def test_every_step_of_the_stages_before_the_boot_is_seen_in_its_order(alone, name):
+    assert_seen(alone, name)
+
+
+def test_every_step_of_an_upload_is_seen_in_its_order(together):
+    assert_seen(together["fresh"], "image")
+
+
+def assert_seen(followed, name):
+    steps = followed.steps(name)
+    assert {step["status"] for step in steps.values()} <= {"seen", "skipped"}, followed.unseen(name)
+    assert sum(step["status"] == "seen" for step in steps.values()) >= 4
+    for step in steps.values():
+        earlier = [steps[before] for before in step["follows"] if steps[before]["at"] and step["at"]]
+        assert all(bounds(before)[0] <= bounds(step)[1] for before in earlier), step["id"]
+
+
 def bounds(step):
     """Between which times a step happened: what is cut to the second may have been later in it."""
     at = datetime.fromisoformat(step["at"]).timestamp()

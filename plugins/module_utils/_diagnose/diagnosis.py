@@ -82,7 +82,7 @@ def follow(bundle, flows):
     hosts = bundle["hosts"]
     events = events_in(hosts)
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
-    facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None, "network": None}
+    facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None, "network": None, "made": []}
     matcher = Matcher(
         events,
         names_of(bundle),

@@ -35,7 +35,7 @@ def finding(record):
     stage = failed_stage(record["stages"])
     if stage is None or stage["error"]["kind"] in OWN_ERRORS:
         return None
-    steps = order.judged_steps(record)
+    steps = order.judged_steps(record, stage["stage"])
     followed = any(order.is_of(step, stage["stage"]) for step in steps)
     paths = order.paths(steps, stage["stage"]) if followed else []
     found = symptoms.of_record(record, stage, paths)

@@ -36,6 +36,8 @@ STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "b
 STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise", "instead"}
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
+# The places on the page: each step of the boot, the boot in few steps, or the steps of another stage
+PLACES = ("guide", "story", "stage")
 # These keys say how a flow is told and used; a flow that extends it does not inherit them.
 TELLING = {"judged": False, "told_as": None, "told_when": None, "parts": []}
 RULE_KEYS = {
@@ -144,8 +146,8 @@ def check(path, flow):
 
 def check_telling(path, flow, ids):
     """How the flow is told: its phases and parts, and whether runs are judged by it."""
-    if flow.get("told_as") not in (None, "guide", "story"):
-        raise FlowError(path, f"it is told_as {flow['told_as']}, which is neither guide nor story")
+    if flow.get("told_as") not in (None, *PLACES):
+        raise FlowError(path, f"it is told_as {flow['told_as']}, which is none of {', '.join(PLACES)}")
     if flow.get("told_when"):
         check_expression(path, "told_when", flow["told_when"])
     phases = flow.get("phases") or {}

@@ -23,6 +23,12 @@ from .matcher import Matcher
 # More kinds of complaints than this are a flood; the others are left out.
 MOST_ERRORS = 200
 
+# The last word of the path at which a resource is asked for
+KINDS = {
+    "images": "image", "networks": "network", "subnets": "subnet", "routers": "router", "ports": "port",
+    "security-groups": "security_group", "floatingips": "floating_ip", "volumes": "volume",
+}  # fmt: skip
+
 FIELDS = sorted({field for source in SOURCES.values() for field in source.fields})
 
 
@@ -127,7 +133,14 @@ def facts_of(record):
         "port": network.get("port"),
         "stores": (instance.get("image") or {}).get("stores"),
         "network": back_end_of(record),
+        "made": made_in(record),
     }
+
+
+def made_in(record):
+    """The kinds of resources that the run has asked for, whether or not it got them."""
+    calls = [call for stage in record["stages"] for call in stage["calls"] if call["method"] == "POST"]
+    return sorted({KINDS[name] for call in calls if (name := call["path"].rpartition("/")[2]) in KINDS})
 
 
 def as_records(flows, matcher):

@@ -16,10 +16,11 @@ NOBODY = "nobody"
 PAUSE = 10
 
 
-def judged_steps(record):
-    """The steps of the flow that runs are judged by, or else of the first."""
+def judged_steps(record, stage="boot"):
+    """The steps of the flow by which a stage is judged; where it has none of its own, of the first that judges."""
     judged = [flow for flow in record["flows"] if flow["judged"]] or record["flows"][:1]
-    return [step for flow in judged[:1] for step in flow["steps"] if "follows" in step]
+    own = [flow for flow in judged if any(is_of(step, stage) for step in flow["steps"])]
+    return [step for flow in (own or judged)[:1] for step in flow["steps"] if "follows" in step]
 
 
 def follows(steps):

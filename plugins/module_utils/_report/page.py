@@ -204,10 +204,23 @@ def waterfall(record):
         ends.append(record["evidence"]["finished"])
     whole = record["duration_s"] or max((seconds_between(started, end) for end in ends), default=0)
     rows = [stage_view(stage, started, whole, record["history"].get(stage["stage"])) for stage in stages]
+    for row in rows:
+        row["steps"] = steps_of_stage(record, row["name"])
     if record.get("evidence"):
         begin, end = record["evidence"]["started"], record["evidence"]["finished"]
         rows.append(bar_row("hosts read", "done", seconds_between(started, begin), seconds_between(begin, end), whole))
     return {"rows": rows, "ticks": ticks(whole), "whole": duration(whole)}
+
+
+def steps_of_stage(record, stage):
+    """The steps of a flow that is told beside this stage, and how many of those that are a part of the run were seen."""
+    flows = [flow for flow in record["flows"] if flow["told_as"] == "stage"]
+    steps = [step for flow in flows for step in flow["steps"] if step["stage"] == stage and step["status"] != "skipped"]
+    if not steps:
+        return None
+    zero = min((step["at"] for step in steps if step["at"]), default=None)
+    seen = sum(step["status"] == "seen" for step in steps)
+    return {"rows": [step_view(step, zero) for step in steps], "said": f"{seen} of {plural(len(steps), 'step')} seen"}
 
 
 def bar_row(name, status, offset, seconds, whole):
@@ -221,6 +234,7 @@ def bar_row(name, status, offset, seconds, whole):
         "median": None,
         "compared": None,
         "waits": [],
+        "steps": None,
     }
 
 

@@ -45,7 +45,7 @@ def is_proof(record, stage):
 
     If Nova gave up while steps were still under way, nobody owes these; if it gave up because it had waited, they are.
     """
-    steps = order.judged_steps(record)
+    steps = order.judged_steps(record, stage["stage"])
     looked_at = record["hosts"] or record.get("diagnosis")
     return bool(looked_at) and not gave_up_early(record, stage, steps) and order.pause(stage, steps) is None
 

@@ -478,6 +478,48 @@ def test_steps_of_ovn_happen_in_their_order(followed_in_ovn):
     assert times == sorted(times)
 
 
+OF_STAGES = {name: flow_module.load(str(FILES / f"{name}.yml")) for name in ("image", "network", "volume")}
+
+
+@pytest.mark.parametrize("name", OF_STAGES)
+def test_a_flow_of_another_stage_is_judged_told_and_of_that_stage(name):
+    flow = OF_STAGES[name]
+    assert (flow["name"], flow["stage"], flow["judged"], flow["told_as"]) == (name, name, True, "stage")
+
+
+@pytest.mark.parametrize("name", ["network", "volume"])
+def test_the_steps_of_the_other_stages_are_seen_on_a_recorded_run(followed, name):
+    (flow,), _events = follow_module.follow(followed.record, [OF_STAGES[name]], {"log": followed.logs})
+    statuses = {step["id"]: step["status"] for step in flow["steps"]}
+    assert "missing" not in statuses.values()
+    assert {step["stage"] for step in flow["steps"]} == {name}
+    assert sum(status == "seen" for status in statuses.values()) >= 3, statuses
+
+
+def test_an_upload_that_the_run_did_not_make_is_skipped_and_says_why(followed):
+    (flow,), _events = follow_module.follow(followed.record, [OF_STAGES["image"]], {"log": followed.logs})
+    assert {(step["status"], step["reason"]) for step in flow["steps"]} == {("skipped", "the run uploaded no image")}
+
+
+def post(path, method="POST"):
+    return {"method": method, "path": path, "status": None}
+
+
+@pytest.mark.parametrize(
+    ("calls", "made"),
+    [
+        ([post("/v3/a/volumes")], ["volume"]),
+        ([post("/v2.0/networks"), post("/v2.0/subnets")], ["network", "subnet"]),
+        ([post("/v2.0/security-groups"), post("/v2/images")], ["image", "security_group"]),
+        ([post("/v2.0/floatingips"), post("/v2.0/routers"), post("/v2.0/ports")], ["floating_ip", "port", "router"]),
+        ([post("/v2.0/networks", "GET"), post("/v2.1/servers/a/action"), post("/v3/auth/tokens")], []),
+    ],
+)
+def test_what_a_run_makes_is_what_it_has_asked_for_with_or_without_an_answer(calls, made):
+    stages = [shapes.stage("auth", "ok"), shapes.stage("network", "failed", calls=calls)]
+    assert follow_module.made_in({"stages": stages}) == made
+
+
 def told(run, *names):
     return [(flow["name"], flow["told_as"]) for flow in follow(run, *names)]
 

@@ -38,6 +38,16 @@ def test_the_flow_that_says_so_is_taken_or_else_the_first():
     assert order.judged_steps({"flows": []}) == []
 
 
+def test_a_stage_is_judged_by_its_own_flow_where_there_is_one():
+    boot = {"judged": True, "steps": chain("seen", "unseen")}
+    volume = {"judged": True, "steps": [{**entry, "stage": "volume"} for entry in chain("unseen", "unseen")]}
+    untold = {"judged": False, "steps": [{**entry, "stage": "image"} for entry in chain("unseen")]}
+    flows = {"flows": [boot, untold, volume]}
+    assert order.judged_steps(flows, "boot") == boot["steps"]
+    assert order.judged_steps(flows, "volume") == volume["steps"]
+    assert order.judged_steps(flows, "image") == order.judged_steps(flows, "auth") == boot["steps"]
+
+
 def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow():
     steps = chain("seen", "unseen")
     for old in steps:

@@ -344,6 +344,21 @@ def test_a_flow_of_requests_is_told_in_short(followed):
     assert "· steps 1, 3" in page.text
 
 
+def test_the_steps_of_another_stage_are_told_beside_it(followed):
+    seen, other = (copy.deepcopy(step) for step in followed["flows"][0]["steps"][5:7])
+    seen.update(id="C1", stage="volume", message="Make a volume", status="seen")
+    owed = {**other, "id": "C2", "stage": "volume", "status": "missing", "reason": "it is in no log", "at": None}
+    skipped = {**other, "id": "C3", "stage": "volume", "status": "skipped", "message": "Left out"}
+    of_boot = {**other, "id": "C4", "message": "Of the boot"}
+    flow = {**copy.deepcopy(followed["flows"][0]), "told_as": "stage", "steps": [seen, owed, skipped, of_boot]}
+    followed["flows"].append(flow)
+    page = check_sound(rendered(followed))
+    assert "1 of 2 steps seen" in page.text
+    assert "C1 Make a volume" in page.text
+    assert "it is in no log" in page.text
+    assert "Left out" not in page.text and "C4" not in page.text
+
+
 def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlier):
     broken_off = next(run for run in earlier if run["verdict"]["result"] == "incomplete")
     broken_off["duration_s"] = 10 * max(run["duration_s"] for run in earlier)
