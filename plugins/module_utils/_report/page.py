@@ -213,7 +213,7 @@ def waterfall(record):
 
 
 def steps_of_stage(record, stage):
-    """The steps of a flow that is told beside this stage, and how many of those that are a part of the run were seen."""
+    """The steps of a flow that is told beside this stage, without those that are no part of the run."""
     flows = [flow for flow in record["flows"] if flow["told_as"] == "stage"]
     steps = [step for flow in flows for step in flow["steps"] if step["stage"] == stage and step["status"] != "skipped"]
     if not steps:
