@@ -106,9 +106,9 @@ def is_sign(line):
 
 
 def is_bad(method, status, **_path):
-    """Whether an answer is a failure or a refusal. Where the method is not known, 404 is one to a look."""
-    looked = status == 404 if method is None else method in LOOKING
-    return status is not None and (status >= 500 or (status >= 400 and not looked))
+    """Whether an answer is a failure or a refusal. What is not there need not be removed, and may be looked for."""
+    harmless = method in LOOKING or (status == 404 and method in ("DELETE", None))
+    return status is not None and (status >= 500 or (status >= 400 and not harmless))
 
 
 def has_failed(request):

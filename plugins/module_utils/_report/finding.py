@@ -39,13 +39,13 @@ def suspect_in_words(suspect):
 def failure_in_words(failure):
     """The cause of requests that failed: who broke them, how, and how sure that is; or what the API said."""
     if failure["component"] is None:
-        return failure["reason"].rstrip(".")
+        return failure["reason"].removeprefix(f"{failure['stage']}: ").rstrip(".")
     return f"{failure['headline']} ({share(failure['confidence'])})"
 
 
 def request_in_words(request):
     """What a request asked for, by whom it was answered, and how."""
-    asked = " ".join(filter(None, (request["method"], request["path"]))) or "an answer that nobody logged"
+    asked = " ".join(filter(None, (request["method"], request["path"]))) or "work for which no API has logged a request"
     answered = f": {request['status']}" if request["status"] else ""
     return f"{request['service']} on {request['host']}: {asked}{answered} ({request['id']})"
 

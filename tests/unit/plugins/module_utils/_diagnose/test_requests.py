@@ -53,6 +53,8 @@ def test_a_request_says_what_was_asked_of_whom_and_what_was_answered():
         # To look for a thing that is not there is no failure.
         ([line(5, NEUTRON.format(404), "neutron-server")], False, False),
         ([line(5, "https://10.0.0.1/v3/volumes/a returned with HTTP 404", "cinder-api")], False, False),
+        ([line(5, NEUTRON.format(404).replace("GET", "DELETE"), "neutron-server")], False, False),
+        ([line(5, NEUTRON.format(409).replace("GET", "DELETE"), "neutron-server")], False, True),
         ([line(5, NEUTRON.format(500), "neutron-server")], True, False),
     ],
 )
