@@ -44,10 +44,21 @@ def causes_of(found, hosts, quotes=True):
         if not quotes:
             culprit.keep_only(None, record["errors"])
         (stage,) = record["stages"]
-        judged = verdict.failure(record, stage)
+        judged = with_words(verdict.failure(record, stage), record["errors"])
         about = (judged["component"], judged["host"]) if judged["component"] else requests.is_like(request)
         causes.setdefault(about, {"verdict": judged, "stage": stage, "requests": []})["requests"].append(request)
     return sorted(causes.values(), key=lambda cause: rank(cause["requests"]))
+
+
+def with_words(judged, errors):
+    """The verdict, and where nobody is named the first line that the request left: it may say what was lacking."""
+    first = next((error for error in errors if error["keyed"] and error["quote"]), None)
+    if judged["component"] or not first:
+        return judged
+    component, host = writer_of(first["service"]), first["host"]
+    reason = f"{judged['reason']} {component} on {host} says: {first['quote']}"
+    quoted = {"component": component, "host": host, "at": first["at"]}
+    return {**judged, "reason": reason, "quote": first["quote"], "quoted": quoted}
 
 
 def rank(of_cause):

@@ -75,10 +75,11 @@ def of_request(bundle, request, near):
 
 
 def beside(bundle, asked, near):
-    """The requests of the same user, or of nobody knows whom, that failed at the same time as the one asked about."""
+    """What failed at the same time at the same service, for the same user or for nobody knows whom."""
     since, until = min(request["at"] for request in asked) - BESIDE, max(request["until"] for request in asked) + BESIDE
-    owners = {request["owner"] for request in asked} | {None}
-    return [request for request in failed_in(bundle, since, until, near) if request["owner"] in owners]
+    owners, services = {request["owner"] for request in asked} | {None}, {request["service"] for request in asked}
+    failed = failed_in(bundle, since, until, near)
+    return [request for request in failed if request["owner"] in owners and request["service"] in services]
 
 
 def of_resource(bundle, resource, near):

@@ -176,7 +176,8 @@ def stage_case(stage, record):
     failure = f"{error['message']}\n{error['hint']}" if error else None
     parts = finding.parts(record) if stage["stage"] == record["verdict"]["stage"] else []
     if error and parts:
-        failure = "\n".join([record["verdict"]["headline"], *(f"{name}: {text}" for name, text in parts)])
+        headline = record["verdict"]["headline"] or record["verdict"]["reason"]
+        failure = "\n".join([headline, *(f"{name}: {text}" for name, text in parts)])
     skipped = reason if stage["status"] == "skipped" else None
     return case(stage["stage"], stage["duration_s"] or 0, failure, skipped)
 

@@ -239,6 +239,34 @@ def test_a_refusal_that_nobody_asked_about_is_told_and_is_no_failure(diagnose, b
     assert [failure["requests"][0]["status"] for failure in record["diagnosis"]["failures"]] == [413]
 
 
+def no_room(bundle):
+    bundle.add(*CINDER, answer(1, "POST", f"/v3/{PROJECT}/volumes", 202, MAKE))
+    text = "Failed to run task: No valid backend was found. password=hunter2: cinder.exception.NoValidBackend: No room"
+    bundle.add(*SCHEDULER, said(2, text, MAKE, "cinder.scheduler.flows.create_volume", "ERROR"))
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+def test_what_nobody_broke_is_told_by_the_line_that_says_what_was_lacking(diagnose, call, bundle, quotes):
+    no_room(bundle)
+    record = diagnose(request_id=MAKE, quotes=quotes)
+    verdict = record["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("fail", None)
+    assert ("cinder-scheduler on controller1 says: Failed to run task: No valid backend" in verdict["reason"]) is quotes
+    assert ((verdict["quote"] or "").startswith("Failed to run task: No valid backend was found.")) is quotes
+    assert "hunter2" not in json.dumps(record)
+    # All files for readers can be written, though there is no headline.
+    assert (
+        any("No valid backend" in line for line in call(report, run_dir=diagnose.result["directory"])["summary"])
+        is quotes
+    )
+
+
+def test_what_failed_beside_a_request_at_another_service_is_none_of_it(diagnose, bundle):
+    bundle.add(*NEUTRON, said(1, "a word", SUBNET, "neutron.a"))
+    volume_that_fails(bundle)
+    assert diagnose(request_id=SUBNET)["verdict"]["result"] == "incomplete"
+
+
 def test_what_services_do_by_themselves_is_told_and_is_no_failure(diagnose, bundle):
     by_itself(bundle)
     bundle.add(*NEUTRON, answer(1, "POST", "/v2.0/networks", 201, MAKE))

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Requests that fail on the lab are told by its logs alone, by whatever somebody knows of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import tempfile
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from lab_under_test import GROUPS
+from openstack.exceptions import HttpException
+from runs_under_test import play
+
+CONTROLLER = GROUPS["controller"][0]
+# More gigabytes than the back end may promise, and fewer than the quota
+TOO_LARGE = 400
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def failed(member, admin, lab_hosts, tmp_path_factory):
+    """A volume that no back end has room for, a subnet of a network that is not there, and the controller's logs."""
+    since = datetime.now(timezone.utc)
+    volume = member.block_storage.create_volume(name="stackproof-test-too-large", size=TOO_LARGE, volume_type="ceph")
+    try:
+        while member.block_storage.get_volume(volume).status == "creating":
+            time.sleep(0.5)
+        with pytest.raises(HttpException) as refused:
+            member.network.create_subnet(network_id=NOBODY, ip_version=4, cidr="192.168.231.0/24")
+        # Logs at debug hold secrets, which nothing under the folder of the tests may.
+        with tempfile.TemporaryDirectory() as top:
+            collect(lab_hosts[CONTROLLER], Path(top, CONTROLLER))
+            folder = tmp_path_factory.mktemp("diagnoses")
+            about = {"since": since, "volume": volume.id, "refused": refused.value}
+            yield SimpleNamespace(top=top, folder=folder, **about)
+    finally:
+        admin.block_storage.delete_volume(volume, ignore_missing=True)
+        admin.block_storage.wait_for_delete(volume)
+
+
+def collect(host, folder):
+    """The logs of a host as a support bundle has them."""
+    folder.mkdir()
+    done = host.run("tar -C / -cz var/log/cinder var/log/neutron etc/timezone 2>/dev/null | base64 -w0")
+    (folder / "logs.tar.gz").write_bytes(base64.b64decode(done.stdout))
+    host.backend.run_local(f"tar -C {folder} -xzf {folder}/logs.tar.gz")
+    (folder / "logs.tar.gz").unlink()
+
+
+def diagnosed(failed, **asked):
+    status, output = play("diagnose", bundle=failed.top, diagnoses=failed.folder, **asked)
+    assert status == 0, output
+    return json.loads((failed.folder / "latest/run.json").read_text()), output
+
+
+def test_a_volume_that_nobody_has_room_for_is_told_by_its_id(failed):
+    """Nobody broke it: the scheduler says why there is none."""
+    record, output = diagnosed(failed, resource_id=failed.volume)
+    verdict = record["verdict"]
+    assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", None)
+    assert (verdict["quoted"]["component"], verdict["quoted"]["host"]) == ("cinder-scheduler", CONTROLLER)
+    assert "No valid backend was found" in verdict["quote"]
+    assert record["diagnosis"]["failures"][0]["requests"][0]["path"].endswith("/volumes")
+    assert re.search(r"requests that failed\n +1  POST /v3/\w+/volumes", output)
+
+
+def test_all_that_failed_in_a_time_is_told(failed):
+    record, _output = diagnosed(failed, since=failed.since.isoformat())
+    assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", "volume")
+    assert "No valid backend was found" in record["verdict"]["reason"]
+
+
+def test_a_request_of_which_the_logs_have_no_answer_is_not_judged(failed):
+    """The web server of neutron-api logs answers without ids. The volume that fails beside it is another service's."""
+    error = f"{failed.refused} (Request-ID: {failed.refused.request_id})"
+    record, _output = diagnosed(failed, error=error)
+    assert record["diagnosis"]["asked"] == {"error": failed.refused.request_id}
+    assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("incomplete", [])
