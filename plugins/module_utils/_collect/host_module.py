@@ -6,15 +6,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import select
+import signal
 import subprocess
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .._record.errors import failing
-from .host import PATIENCE, Host
+from .host import LONG, PATIENCE, TIMED_OUT, Host
 
+# For so many seconds a command that has ended may still have something to say.
+LINGER = 1
+BLOCK = 1 << 16
 PREFIXES = {"prefixes": {"type": "dict", "default": {}}}
+
+
+class Output(io.RawIOBase):
+    """What a command prints, until it has ended. A process that it leaves behind may keep the pipe open for ever."""
+
+    def __init__(self, process, deadline):
+        super().__init__()
+        self.process, self.deadline = process, deadline
+        self.poll = select.poll()
+        self.poll.register(process.stdout, select.POLLIN | select.POLLHUP)
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        while not self.poll.poll(LINGER * 1000):
+            if self.process.poll() is not None or time.monotonic() > self.deadline:
+                return 0
+        return self.process.stdout.raw.readinto(buffer)
 
 
 def execute(words, take):
@@ -26,16 +53,31 @@ def execute(words, take):
     with os.fdopen(os.memfd_create("errors"), "w+b") as errors:
         environment = {**os.environ, "LC_ALL": "C"}
         try:
-            # pylint: disable-next=ansible-bad-function
+            # pylint: disable-next=ansible-bad-function,consider-using-with
             process = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment
             )
         except OSError as exc:
             return 127, "", f"{words[0]}: {exc.strerror}"
-        with process:
-            out = (take or text_of)(process.stdout)
+        patience = int(words[1]) if words[0] == "timeout" else LONG
+        with process.stdout, io.BufferedReader(Output(process, time.monotonic() + patience + LINGER), BLOCK) as stream:
+            out = (take or text_of)(stream)
+        status = status_of(process)
         errors.seek(0)
-        return process.returncode, out, text_of(errors)
+        return status, out, text_of(errors)
+
+
+def status_of(process):
+    """The status of a command that has printed all; what is left of one that was ended for its slowness is killed."""
+    try:
+        status = process.wait(LINGER)
+    except subprocess.TimeoutExpired:
+        status = TIMED_OUT  # it may not be ended by this user
+    if status == TIMED_OUT:
+        # timeout leads a group of its own. Who may end it has ended the command, and not what that has begun.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return status
 
 
 def text_of(stream):
