@@ -98,13 +98,13 @@ def together(folder):
     }
 
 
-@pytest.mark.parametrize("name", ["volume", "network"])
+@pytest.mark.parametrize("name", ["make_volume", "make_network"])
 def test_every_step_of_the_stages_before_the_boot_is_seen_in_its_order(alone, name):
     assert_seen(alone, name)
 
 
 def test_every_step_of_an_upload_is_seen_in_its_order(together):
-    assert_seen(together["fresh"], "image")
+    assert_seen(together["fresh"], "upload_image")
 
 
 def assert_seen(followed, name):

@@ -125,7 +125,7 @@ def test_every_step_is_seen_or_explained(kept):
     assert [step["id"] for step in steps.values() if "agent" in step["source"] and step["status"] == "seen"] == ["N26"]
 
 
-@pytest.mark.parametrize("name", ["network", "volume"])
+@pytest.mark.parametrize("name", ["make_network", "make_volume"])
 def test_every_step_of_the_stages_before_the_boot_is_seen(kept, name):
     statuses = {step["status"] for step in steps_of(kept, name).values()}
     assert "seen" in statuses
@@ -147,7 +147,9 @@ def test_ten_runs_in_a_row_pass_and_nearly_every_step_is_known(tmp_path):
         outcome = verify(tmp_path, "-i", str(INVENTORY), admin_cloud="lab-admin")
         assert outcome.status == 0, outcome.output
         statuses = [step["status"] for step in steps_of(outcome, "modern").values()]
-        before = [step["status"] for name in ("network", "volume") for step in steps_of(outcome, name).values()]
+        before = [
+            step["status"] for name in ("make_network", "make_volume") for step in steps_of(outcome, name).values()
+        ]
         assert "missing" not in {*statuses, *before}
         assert sum(status in ("seen", "absent", "cached") for status in statuses) >= 0.9 * len(statuses)
         checks_of_run = [check for host in outcome.record["hosts"] for check in host["checks"]]
