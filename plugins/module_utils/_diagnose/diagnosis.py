@@ -31,7 +31,9 @@ def record_of(bundle, flows, run_id, quotes=True):
     record = begin(bundle, run_id, followed, events)
     if not quotes:
         culprit.keep_only(None, record["errors"])
-    causes = failures.causes_of(bundle["requests"], bundle["others"] or bundle["hosts"], quotes)
+    others = bundle["others"]
+    of_requests = (others, events_in(others)) if others else (bundle["hosts"], events)
+    causes = failures.causes_of(bundle["requests"], *of_requests, quotes)
     record["diagnosis"]["failures"] = [failures.as_record(cause) for cause in causes]
     record["stages"] = [stage_of(name, record) for name in STAGES]
     by_time = {"since", "until"}.issuperset(bundle["asked"])

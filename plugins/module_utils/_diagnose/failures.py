@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from .._judge import culprit, verdict
+from .._judge.symptoms.cloud import APIS
 from .._match.components import project_of, writer_of
 from .._match.follow import errors_of
-from .._normalise.events import of_run
 from .._record import shapes
 from .._record.clock import iso_of
 from .._record.errors import StageError
@@ -18,24 +18,18 @@ from . import requests
 
 # The stage of a run that asks the API of a project
 STAGES = {"keystone": "auth", "glance": "image", "neutron": "network", "cinder": "volume"}
-# The service of the catalogue behind which an API stands
-CATALOGUE = {
-    "keystone": "identity", "glance": "image", "nova": "compute", "neutron": "network", "cinder": "volume",
-    "placement": "placement",
-}  # fmt: skip
+# The service of the catalogue behind which the API of a project stands, by the first of its names
+CATALOGUE = {project_of(component): service for service, component in reversed(APIS.items())}
 ATTACHMENT = "os-volume_attachments"
+# So many requests of each cause are kept.
+MOST_REQUESTS = 20
 
 
-# So many causes are kept, and so many requests of each
-MOST_CAUSES, MOST_REQUESTS = 20, 20
-
-
-def causes_of(found, hosts, quotes=True):
+def causes_of(found, hosts, events, quotes=True):
     """The causes of requests that failed, the one behind most of them first; each with its verdict and its requests.
 
-    hosts: what log_info returns by host, read for all the requests at once.
+    hosts: what log_info returns by host, read for all the requests at once. events: all that is in it.
     """
-    events = of_run({"hosts": [], "stages": []}, {"log": hosts})
     causes = {}
     for request in found:
         if not (requests.has_failed(request) or requests.is_refused(request)):

@@ -34,8 +34,6 @@ class Found(NamedTuple):
 def answer(bundle, request=None, server=None, resource=None, since=None, until=None):
     """What is found for the id or the time that was given."""
     near = until or since
-    if resource and is_server(bundle, resource, near):
-        server = resource
     if server:
         return of_server(bundle, server, near)
     if request:
@@ -52,11 +50,6 @@ def request_in(error):
         hint = "Give the time in which it happened instead: -e stackproof_since=... -e stackproof_until=..."
         raise StageError("invalid", "the error names no request: there is no req-... in it", hint=hint)
     return names[-1]
-
-
-def is_server(bundle, resource, near):
-    lines = boots.named_lines(bundle, resource, near)
-    return any(resource in line["ids"].get("server", ()) for line in lines)
 
 
 def of_server(bundle, server, near):
@@ -83,8 +76,10 @@ def beside(bundle, asked, near):
 
 
 def of_resource(bundle, resource, near):
-    """All requests that name a resource."""
+    """All requests that name a resource; of a server what is found of any server."""
     lines = boots.named_lines(bundle, resource, near)
+    if any(resource in line["ids"].get("server", ()) for line in lines):
+        return of_server(bundle, resource, near)
     names = dict.fromkeys(name for line in lines for name in line["requests"][-1:])
     if not names:
         services = ", ".join(sorted({line["service"] for line in lines}))
