@@ -1,8 +1,8 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak faults faults-ovn faults-devstack bench recordings check oldest lab lab-status \
-  lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
+.PHONY: help demo test molecule soak soak-part fuzz alerts faults faults-ovn faults-devstack bench recordings strangers check oldest without-lab lab lab-status \
+  lab-cache lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
   lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
@@ -10,6 +10,7 @@ export LAB_NAME ?= lab
 export LAB_DIRECTORY ?= $(CURDIR)/.lab$(if $(filter-out lab,$(LAB_NAME)),-$(LAB_NAME))
 export LAB_TOPOLOGY ?=
 export LAB_NETWORK ?=
+export LAB_RELEASE ?=
 export LAB_PREFIX ?=
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 # Empty is off: where Python may keep nothing, each start of pytest and of Ansible compiles everything again.
@@ -18,10 +19,11 @@ export PYTHONDONTWRITEBYTECODE :=
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 # Environments of their own: for the oldest ansible-core and Python that the collection works with, for Galaxy's own
-# check, and for the documentation site
+# check, for the documentation site, and for programs of others
 OLD := $(CURDIR)/.venv-2.19
 IMPORTER := $(CURDIR)/.venv-importer
 SITE := $(CURDIR)/.venv-docs
+STRANGERS := $(CURDIR)/.venv-strangers
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and its dependencies print many warnings for their own developers.
@@ -34,7 +36,7 @@ ON_DEVSTACK := $(call pytest-on,devstack,tests/devstack)
 # clones, and here a lab and a devstack may be tested at the same time.
 molecule-on = env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state-$(1) \
   molecule test --no-command-borders
-ON_LAB_MOLECULE := $(call molecule-on,lab) --all --exclude devstack
+ON_LAB_MOLECULE := $(call molecule-on,lab) --scenario-name
 # A folder of devstack's repositories that lies beside this clone need not be named.
 export DEVSTACK_SOURCES ?= $(abspath $(wildcard ../shared/devstack))
 # Two commands that change a lab at the same time would disturb each other.
@@ -55,6 +57,9 @@ $(OLD)/ready: pyproject.toml tools/make-venv
 
 $(IMPORTER)/ready: pyproject.toml tools/make-venv
 	tools/make-venv $(IMPORTER) newest importer
+
+$(STRANGERS)/ready: pyproject.toml tools/make-venv
+	tools/make-venv $(STRANGERS) newest strangers
 
 $(SITE)/ready: pyproject.toml tools/make-venv
 	tools/make-venv $(SITE) newest docs
@@ -77,6 +82,9 @@ lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as i
 lab-destroy: $(VENV)/ready ## Remove the lab and all that it holds, except the cached root file system
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
+lab-cache: $(VENV)/ready ## List the root file systems that labs have cached on this machine; LAB_PRUNE=yes removes what none needs
+	@$(PLAY) stackproof.lab.cache
+
 OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack soak-devstack faults-devstack
 $(OF_DEVSTACK): export LAB_NAME := devstack
 $(OF_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
@@ -95,11 +103,11 @@ devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root f
 	$(call alone,$(PLAY) stackproof.lab.destroy)
 
 BESIDE := $(CURDIR)/.cache/test-beside.log
-test: check oldest docs browser lab ## All tests except those of soak and matrix, on a lab that is built first and stays
+test: without-lab browser alerts lab ## All tests except those of soak and matrix, on a lab that is built first and stays
 	@mkdir -p $(CURDIR)/.cache; echo "The tests of test-beside run at the same time; see $(BESIDE)"; \
 	  $(MAKE) --no-print-directory test-beside > $(BESIDE) 2>&1 & beside=$$!; \
 	  trap 'kill $$beside; wait $$beside' INT TERM; \
-	  status=0; { $(ON_LAB) -m "not soak" && $(ON_LAB_MOLECULE); } || status=$$?; \
+	  status=0; { $(ON_LAB) -m "not soak" && $(ON_LAB_MOLECULE) default; } || status=$$?; \
 	  wait $$beside || status=$$?; cat $(BESIDE); exit $$status
 
 test-beside: ## The tests on a lab with OVN and on a devstack, which are removed afterwards
@@ -140,12 +148,17 @@ soak-devstack: ## Each variant of the devstack built, tested and removed; ten ru
 	$(MAKE) devstack-destroy
 
 molecule: lab ## The scenarios of Molecule, on the lab
-	$(ON_LAB_MOLECULE)
+	$(ON_LAB_MOLECULE) default
+	$(ON_LAB_MOLECULE) variants
 
-soak: lab ## Tests that take long or are repeated often: many runs at once, many killed, pairs against a bare script
-	$(ON_LAB) -m soak --capture=no
-	$(MAKE) --no-print-directory faults
-	$(MAKE) --no-print-directory bench
+soak: $(VENV)/ready ## All that takes long or is repeated often, in parts, where it was broken off: SOAK="fuzz bench" for some
+	$(BIN)/python tools/soak.py $(CURDIR)/.cache/soak.json $(SOAK)
+
+soak-part: lab
+	$(call pytest-on,lab,tests/lab/$(PART)) -m soak --capture=no
+
+fuzz: $(VENV)/ready ## Hostile input, made by chance: FUZZ_SEED=1 for others, FUZZ_SECONDS=3600 for longer
+	$(BIN)/pytest tests/fuzz
 
 # A slice of one half of the catalogue, in the order that a seed gives it
 export FAULTS ?= 1:0-10
@@ -167,22 +180,37 @@ faults-ovn: ## The same on a lab with OVN, which is built first and stays
 faults-devstack: devstack ## The same on a devstack, which is built first and stays
 	$(run-faults)
 
+strangers: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
+strangers: lab $(STRANGERS)/ready ## What users of the lab bring: the openstack client, openstack.cloud, Rally, Tempest; SUITES="client rally" for some
+	PATH="$(STRANGERS)/bin:$$PATH" $(STRANGERS)/bin/python tests/strangers/strangers.py $(CURDIR)/.cache/strangers-$(LAB_NAME) $(SUITES)
+
 bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
-bench: lab ## How much longer verify takes than a bare script, and what log lines, recording the queue and sweeps cost
+bench: lab ## How much longer verify takes than a bare script, its own time, and what log lines, recording, sweeps and history cost
 	PATH="$(BIN):$$PATH" python tests/bench/pairs.py lab
+	PATH="$(BIN):$$PATH" python tests/bench/own_time.py lab
 	PATH="$(BIN):$$PATH" python tests/bench/log_lines.py
 	PATH="$(BIN):$$PATH" python tests/bench/firehose.py lab $(LAB_DIRECTORY)/inventory.yml controller1 10
 	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
+	PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests python tests/bench/history.py tests/recorded/removed/run.json
+	PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests python tests/bench/merge.py \
+	  tests/recorded/runs/20261121-065105-bdb5f5/run.json
 
 recordings: lab ## Make the recorded evidence of the unit tests anew: PART=hosts for a part, RECORDINGS=folder
 	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \
 	  $(or $(RECORDINGS),tests/recorded) $(PART)
 
+CHECK := unit sanity importer lint docs-lint
+OLDEST := unit-2.19 sanity-2.19
+side-by-side = @$(MAKE) --no-print-directory --jobs=3 --output-sync --keep-going
 check: ## The fast part of the tests, without a lab
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going unit sanity importer lint docs-lint
+	$(side-by-side) $(CHECK)
 
 oldest: ## The unit and sanity tests with the oldest ansible-core and Python
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going unit-2.19 sanity-2.19
+	$(side-by-side) $(OLDEST)
+
+# The longest ones begin first.
+without-lab: ## All that make test does without a lab, but for what installs packages
+	$(side-by-side) unit sanity-2.19 $(CHECK) $(OLDEST) docs fuzz
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
@@ -205,8 +233,9 @@ sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, of all fil
 unit: $(VENV)/ready ## Unit tests with the newest ansible-core
 	$(BIN)/pytest tests/unit
 
-unit-2.19: $(OLD)/ready ## Unit tests with the oldest ansible-core
-	$(OLD)/bin/pytest tests/unit
+# Of the unit tests those that meet Ansible itself; make matrix runs all of them.
+unit-2.19: $(OLD)/ready ## Unit tests of playbooks and plugins with the oldest ansible-core
+	$(OLD)/bin/pytest tests/unit/playbooks tests/unit/plugins tests/unit/test_routing.py --ignore=tests/unit/plugins/module_utils
 
 matrix: ## Unit tests with each supported ansible-core, Python and SDK
 	tools/matrix $(CURDIR)/.cache/matrix
@@ -216,8 +245,19 @@ browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermai
 	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install $$missing; }
 	$(BIN)/pytest tests/browser
 
+export PROMETHEUS_PROGRAMS := $(CURDIR)/.cache/prometheus/usr/bin
+$(PROMETHEUS_PROGRAMS)/promtool: PACKAGES := prometheus prometheus-node-exporter
+$(PROMETHEUS_PROGRAMS)/promtool:
+	@mkdir -p $(CURDIR)/.cache/prometheus
+	cd $(CURDIR)/.cache/prometheus && { apt-get --quiet download $(PACKAGES) || \
+	  { $(SUDO) apt-get --quiet update && apt-get --quiet download $(PACKAGES); }; }
+	cd $(CURDIR)/.cache/prometheus && for package in *.deb; do dpkg --extract $$package . || exit; done
+
+alerts: $(VENV)/ready $(PROMETHEUS_PROGRAMS)/promtool ## The alerts of the canary, by a real Prometheus and node_exporter (not installed)
+	$(BIN)/pytest tests/alerts
+
 importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed
 	$(IMPORTER)/bin/python tools/check-tarball
 
 clean: ## Remove all that was made here, except a lab and the records of runs
-	rm -rf $(foreach venv,$(VENV) $(OLD) $(IMPORTER) $(SITE),$(venv) $(venv).lock) .cache .pytest_cache .ruff_cache .ansible
+	rm -rf $(foreach venv,$(VENV) $(OLD) $(IMPORTER) $(SITE) $(STRANGERS),$(venv) $(venv).lock) .cache .pytest_cache .ruff_cache .ansible

@@ -141,7 +141,6 @@ def can_fork(task, connection, interpreter):
 class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
-    may_fork = True
 
     def arguments(self, module, task_vars):
         """The options of the module, with those that no task writes."""
@@ -165,7 +164,7 @@ class ActionModule(ActionBase):
         if directory:
             following = Follower(os.path.join(directory, "progress.jsonl"), is_terminal(os.getppid()))
         interpreter = self._templar.template((task_vars or {}).get("ansible_python_interpreter"))
-        if self.may_fork and can_fork(self._task, self._connection, interpreter):
+        if can_fork(self._task, self._connection, interpreter):
             self._update_module_args(module, args, task_vars)
             forked = Forked(module, args)
             with following:

@@ -16,8 +16,6 @@ from ansible_collections.stackproof.provision.plugins.action import local
 
 
 class ActionModule(local.ActionModule):
-    may_fork = False  # the watch must live on when all processes with this playbook's name are killed
-
     def arguments(self, module, task_vars):
         args = super().arguments(module, task_vars)
         if self._connection.transport == "local":

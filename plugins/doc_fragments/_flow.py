@@ -19,6 +19,10 @@ options:
     type: list
     elements: path
     required: true
+  removal:
+    description: Whether to follow the removal of what the run has made, instead of its stages.
+    type: bool
+    default: false
 requirements:
   - python >= 3.11
   - jmespath >= 1.0

@@ -179,21 +179,23 @@ error:
 """
 
 import base64
-import time
+import contextlib
 import uuid
 from types import SimpleNamespace
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline, wait_until
 
 POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")
-EVENT_LOOKS = 5
-EVENT_PAUSE = 0.2
+# The compute service has so many seconds to write the ends of its events.
+EVENT_SECONDS = 1
 # Since these versions a server can be sent to a host, and users see the events with the host's hash.
 HOST_SINCE = "2.74"
 EVENTS_SINCE = "2.62"
@@ -289,13 +291,17 @@ def events_of(nova, identity, request_id):
     return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events]
 
 
-def finished_events(nova, identity, request_id):
+def finished_events(stage, nova, identity, request_id):
     """The events with their ends. The compute service writes an end a moment after the state that it led to."""
-    for _look in range(EVENT_LOOKS):
-        events = events_of(nova, identity, request_id)
-        if all(event.get("finish_time") for event in events):
-            return events
-        time.sleep(EVENT_PAUSE)
+
+    def look():
+        events[:] = events_of(nova, identity, request_id)
+        ended = sum(bool(event.get("finish_time")) for event in events)
+        return ended == len(events), f"{ended} of {len(events)}", None
+
+    events = []
+    with contextlib.suppress(DeadlinePassed):
+        wait_until("the ends of the server's events", look, Deadline(EVENT_SECONDS), stage.waits, lambda _text: None)
     return events
 
 
@@ -365,15 +371,12 @@ def headers_of(stage):
 
 
 def follow(stage, nova, server):
-    """Wait until the server is active. The compute service's events are recorded, however the wait ends."""
-    # The answer names the request as the server's own records know it.
-    local_id = next((call.get("request_id") for call in reversed(stage.calls) if call["method"] == "POST"), None)
-    try:
-        return stage.wait(
-            f"the server {server.name} to be active", lambda: look_at(stage, nova, server.id, server.name)
-        )
-    finally:
-        stage.details["events"] = finished_events(nova, server.id, local_id)
+    """Wait until the server is active, and give it what it still needs."""
+    active = stage.wait(f"the server {server.name} to be active", lambda: look_at(stage, nova, server.id, server.name))
+    # A cloud that ignores the filter lists the ports of others, too.
+    ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
+    stage.details["server"] = describe(active, ports)
+    connect(stage, nova, server, ports)
 
 
 def describe(server, ports):
@@ -407,18 +410,21 @@ def act(stage):
     if stage.check:
         stage.changed = True
         return
+    stage.details["attach"] = stage.params["attach"] if stage.run.resource("volume") else None
     server = make_server(stage, nova, flavor)
-    active_server = follow(stage, nova, server)
-    # A cloud that ignores the filter lists the ports of others, too.
-    ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
-    stage.details["server"] = describe(active_server, ports)
-    connect(stage, nova, server, ports)
+    # The answer names the request as the server's own records know it.
+    local_id = next((call.get("request_id") for call in reversed(stage.calls) if call["method"] == "POST"), None)
+    try:
+        follow(stage, nova, server)
+    finally:
+        # However the boot ends. They come last, as the compute service writes their ends a moment late.
+        stage.details["events"] = finished_events(stage, nova, server.id, local_id)
 
 
 def main():
     options = {
         "flavor": {"type": "str"},
-        "attach": {"type": "str", "choices": ["at_boot", "after", "root"], "default": "at_boot"},
+        "attach": {"type": "str", "choices": stage_options.ATTACHED, "default": "at_boot"},
         "availability_zone": {"type": "str"},
         "host": {"type": "str"},
         "profiler_key": {"type": "str", "no_log": True},

@@ -58,13 +58,49 @@ import os
 
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, history
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage, write_whole
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    failed_stage,
+    of_removal,
+    write_whole,
+)
 
 # The errors of so many earlier runs are compared with those of this one.
 EARLIER = 20
 
 
+def finding_with_its_quote(record, errors, quotes):
+    """The finding about a record. Of its errors only the line that the finding quotes is kept, or none."""
+    if not quotes:
+        culprit.keep_only(None, errors)
+    finding = culprit.finding(record)
+    culprit.keep_only(finding and finding["quote"], errors)
+    return finding
+
+
+def follow_removal(run, flows, module):
+    """Add the flow of the removal, which comes after the verdict on the stages."""
+    followed, events = follow.follow(of_removal(run.record), flows, module.params["reads"])
+    if not module.check_mode:
+        began = seconds_of(run.record["removal"]["started"])
+        with run.alone():
+            run.record["flows"] += followed
+            if run.record["leftovers"]:
+                errors = follow.errors_of(events)
+                run.record["errors"] = [*run.record.get("errors", []), *errors]
+                finding_with_its_quote(of_removal(run.record), errors, module.params["quotes"])
+            run.save()
+            # The stages' own events are in the file already.
+            new = [event for event in events if event["at"] >= began and not event.get("timeless")]
+            with open(run.path("events.jsonl"), "a", encoding="utf-8", opener=private) as file:
+                file.writelines(f"{line}\n" for line in follow.lines(follow.kept(new)))
+    return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in followed}}
+
+
 def follow_run(run, flows, module):
+    if module.params["removal"]:
+        return follow_removal(run, flows, module)
     reads = module.params["reads"]
     followed, events = follow.follow(run.record, flows, reads)
     if not module.check_mode:
@@ -76,12 +112,9 @@ def follow_run(run, flows, module):
                 usual = history.usual_errors(earlier)
                 for error in errors:
                     error["usual"] = usual.get((error["service"], error["logger"], error["exception"]))
-            if not module.params["quotes"]:
-                culprit.keep_only(None, errors)
             run.record.update(follow.accounts(reads))
             # The verdict comes after everything is removed; the operator need not wait for it.
-            finding = culprit.finding(run.record)
-            culprit.keep_only(finding and finding["quote"], errors)
+            finding = finding_with_its_quote(run.record, errors, module.params["quotes"])
             if finding and finding["headline"]:
                 run.say(failed_stage(run.record["stages"])["stage"], finding["headline"])
             run.save()
@@ -95,6 +128,7 @@ def main():
         "hosts": {"type": "list", "elements": "str", "default": []},
         "reads": {"type": "dict", "default": {}},
         "quotes": {"type": "bool", "default": True},
+        **flow_module.REMOVAL,
     }
     flow_module.main(options, follow_run)
 

@@ -30,19 +30,33 @@ EXAMPLES = r"""
 RETURN = r"""
 wanted:
   description: Ids, phrases and times, for M(stackproof.provision.log_info).
-  returned: success
+  returned: success, unless a removal is asked for, and the run had none or no flow is about it
   type: dict
+host:
+  description: Name of the host of the instance in the inventory, as far as the record tells it; else null.
+  returned: with RV(wanted)
+  type: str
+  sample: compute2
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._normalise import places
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import of_removal
 
 
-def wanted(run, flows, _module):
-    return {"changed": False, "wanted": follow.wanted(run.record, flows)}
+def wanted(run, flows, module):
+    record = run.record
+    if module.params["removal"]:
+        if not record.get("removal"):  # it made nothing, or keeps all
+            return {"changed": False}
+        record = of_removal(record)
+        if not follow.flows_of(record, flows):
+            return {"changed": False}
+    return {"changed": False, "wanted": follow.wanted(record, flows), "host": places.host_of(run.record)}
 
 
 def main():
-    flow_module.main({}, wanted)
+    flow_module.main(flow_module.REMOVAL, wanted)
 
 
 if __name__ == "__main__":

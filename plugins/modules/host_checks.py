@@ -95,6 +95,7 @@ checks:
 """
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -124,7 +125,7 @@ def suite_results(module):
         # A check that hangs on a host must not hold up the run; not every system has the program.
         limit = module.get_bin_path("timeout")
         command = [
-            *([limit, f"{params['timeout']:.0f}"] if limit else []),
+            *([limit, str(math.ceil(params["timeout"]))] if limit else []),
             sys.executable, "-m", "pytest", "--quiet", "--tb=line", "-p", "no:cacheprovider",
             os.path.join(params["suite"], params["phase"]), f"--rootdir={params['suite']}",
             f"--hosts=ansible://{',ansible://'.join(params['hosts'])}",

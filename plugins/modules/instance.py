@@ -118,6 +118,8 @@ examine:
 
 import functools
 import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -139,7 +141,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 
 # Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
-PATIENCE = 5
+PATIENCE = 3
 DOING = "asking what the hosts should show"
 
 
@@ -153,17 +155,28 @@ class Askers:
     def __init__(self, params, run):
         self.params, self.run = params, run
         self.deadline = waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
+        self._one_at_a_time = threading.RLock()
+
+    @property
+    def member(self):
+        with self._one_at_a_time:
+            return self._member
+
+    @property
+    def admin(self):
+        """None if there is no administrator to ask."""
+        with self._one_at_a_time:
+            return self._admin
 
     @functools.cached_property
-    def member(self):
+    def _member(self):
         cloud = connection.connect(self.params, [], [], self.deadline)
         if self.run:
             token_cache.take(self.run.token_path, cloud.session.auth)
         return cloud
 
     @functools.cached_property
-    def admin(self):
-        """None if there is no administrator to ask."""
+    def _admin(self):
         theirs = {**self.params, "cloud": self.params["admin_cloud"], "_cloud": None, "auth": None}
         return connection.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
@@ -218,15 +231,8 @@ def ask_or_warn(module, ask):
     try:
         return ask()
     except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
-        module.warn(sentence(explained(exc, DOING)))
+        module.warn(sentence(explain(exc, DOING)))
         return None
-
-
-def explained(exc, doing):
-    """A failure as an error; an answer that is not understood is not a defect of ours."""
-    if isinstance(exc, MALFORMED) and not isinstance(exc, (*CLOUD_ERRORS, OSError)):
-        return StageError("strange", f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}").record
-    return explain(exc, doing)
 
 
 def look_or_file_why_not(askers, module, run):
@@ -236,7 +242,7 @@ def look_or_file_why_not(askers, module, run):
     except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
         if run is None or module.check_mode:
             raise
-        reason = sentence(explained(exc, DOING))
+        reason = sentence(explain(exc, DOING))
         with run.alone():
             checks.file_checks(run, [checks.unreadable("The API was asked what the hosts should show", reason)])
         module.warn(reason)
@@ -259,14 +265,14 @@ def main():
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params
-    with failing(module, DOING, explained):
+    with failing(module, DOING, explain):
         run = Run(params["run_dir"]) if params["run_dir"] else None
         askers = Askers(params, run)
-        # A cloud that lets its users wait is best told by its agents: they come first.
-        agents = look_at_agents(askers, module, run)
-        instance = look_or_file_why_not(askers, module, run)
-        others = look_at_others(askers, module, run)
-        examine = what_to_examine(askers, module, run)
+        # All at once: a service that lets its users wait must not take the time of the other questions.
+        questions = look_at_agents, look_or_file_why_not, look_at_others, what_to_examine
+        with ThreadPoolExecutor(len(questions)) as pool:
+            asked = [pool.submit(question, askers, module, run) for question in questions]
+        agents, instance, others, examine = (question.result() for question in asked)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance

@@ -179,16 +179,24 @@ error:
 import functools
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, networking, reach
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 
-# The compute host reads a console for us, which costs more than a look at a state.
-CONSOLE_PERIOD = 0.5
+# The compute host reads a console for us, which costs more than a look at a state. A guest takes seconds for each of
+# its steps; one that has taken long so far is looked at more rarely still.
+CONSOLE_PERIOD = 1
+CONSOLE_LONGEST = 5
+PART_OF_WAIT = 0.1
 # The owner of the port by which OVN serves the metadata of a network
 OVN_METADATA = "network:distributed"
+
+
+def console_pace(waited):
+    return min(max(CONSOLE_PERIOD, waited * PART_OF_WAIT), CONSOLE_LONGEST)
 
 
 def read_console(nova, server_id):
@@ -212,7 +220,7 @@ def follow_guest(stage, server, nonces):
         return guest.is_proved(seen), guest.progress(seen), seen
 
     try:
-        stage.wait("the guest to show that it read metadata and user data", look, CONSOLE_PERIOD)
+        stage.wait("the guest to show that it read metadata and user data", look, console_pace)
     except DeadlinePassed:
         raise finding(stage, server, nonces) from None
 
@@ -251,6 +259,7 @@ def reach_guest(stage, address, port):
             message = f"the guest is up, but {address} does not answer {way}"
             hint = "Look at the security group, the router's gateway and the L3 agent, and this machine's way there."
             raise StageError("unreachable", message, resource=address, hint=hint) from None
+    reached["mac"] = reach.mac_of(address)
 
 
 def look_by(way, attempt, reached):
@@ -260,6 +269,7 @@ def look_by(way, attempt, reached):
 
 def act(stage):
     run = stage.run
+    stage_options.check({"stackproof_tcp_port": stage.params["tcp_port"]})
     if stage.params["guest"] == "none":
         stage.details["reason"] = "the guest is not to be asked"
         return "skipped"
@@ -281,8 +291,8 @@ def act(stage):
 
 def main():
     options = {
-        "guest": {"type": "str", "choices": ["console", "none"], "default": "console"},
-        "router": {"type": "str", "choices": ["auto", "always", "never"], "default": "auto"},
+        "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
+        "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
         "tcp_port": {"type": "int", "default": 22},
     }
     run_stage("metadata", act, options, timeout=300)

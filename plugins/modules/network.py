@@ -179,6 +179,7 @@ error:
 
 from types import SimpleNamespace
 
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import make_marked, make_router
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
@@ -279,9 +280,7 @@ def act(stage):
     params = stage.params
     external = network = None
     stage.details["port"] = params["port"]
-    if ":" in params["cidr"]:
-        message = f"{params['cidr']} is not an IPv4 range, and the guest's proof goes over IPv4"
-        raise StageError("invalid", message, resource=params["cidr"])
+    stage_options.check({f"stackproof_network_{name}": params[name] for name in ("cidr", "dns_nameservers", "rules")})
     if params["floating_ip"] and params["router"] == "never" and not params["network"]:
         message = "a network without a router has no floating IPs"
         raise StageError("invalid", message, hint="Ask for one of them: floating_ip, or router: never.")
@@ -325,9 +324,9 @@ def main():
             "options": rule,
         },
         "floating_ip": {"type": "bool", "default": False},
-        "router": {"type": "str", "choices": ["auto", "always", "never"], "default": "auto"},
+        "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
         "external_network": {"type": "str"},
-        "port": {"type": "str", "choices": ["nova", "precreated"], "default": "nova"},
+        "port": {"type": "str", "choices": stage_options.PORTS, "default": "nova"},
     }
     run_stage("network", act, options, timeout=120)
 

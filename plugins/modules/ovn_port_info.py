@@ -61,11 +61,11 @@ port:
   type: dict
   sample:
     logical:
-      uuid: 8afe43a0-cd69-4419-bba3-cb0e4aabd1ad
+      uuid: 155d6c42-6653-4c4a-aee8-2487205ef22c
       up: true
       enabled: true
-      addresses: ['fa:16:3e:f0:2d:4f 192.168.222.5']
-      dhcp: 64fc022b-8fc6-4faa-8faa-fede3aa5ea80
+      addresses: ['fa:16:3e:37:ab:f5 192.168.222.173']
+      dhcp: 463a0906-ad79-4718-a99f-2cb83b2882c0
     binding: {host: compute2, up: true}
     dhcp:
       cidr: 192.168.222.0/24
@@ -75,12 +75,13 @@ port:
         mtu: '1500'
         router: 192.168.222.1
         server_id: 192.168.222.1
-        server_mac: fa:16:3e:d6:2d:27
-    groups: {neutron_pg_drop: 2, pg_844c6a7b_a042_45de_b2d5_1bda6baf8631: 4}
+        server_mac: fa:16:3e:0e:36:02
+    groups: {neutron_pg_drop: 2, pg_775f9dbb_d7ca_4389_b727_bb28bb613ae8: 4}
     routers:
-      bae297e6-10f7-4b28-b297-d2667a8d4019:
+      2e361fe1-9709-4ff5-8a91-eeadec857020:
         gateway: network1
-        floating_ips: [{address: 10.71.21.211, fixed: 192.168.222.5}]
+        mac: fa:16:3e:1d:8a:c5
+        floating_ips: [{address: 10.86.129.205, fixed: 192.168.222.173, mac: null}]
 unread:
   description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success

@@ -24,6 +24,15 @@ options:
     description: The largest number of instances at the same time.
     type: int
     default: 4
+  instances:
+    description: How many instances there are in all, where they do not follow from O(hosts) and O(values).
+    type: int
+    version_added: 0.3.0
+  slice:
+    description: >-
+      The slice of a sweep, such as V(3/10). All slices may be done at the same time, so quotas must leave room for all.
+    type: str
+    version_added: 0.2.0
   hosts:
     description: The compute hosts for the instances. By default all that are found.
     type: list
@@ -117,6 +126,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud import
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, sweep
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep.slices import slice_of
 
 
 def main():
@@ -125,6 +135,8 @@ def main():
             **connection.CLOUD_OPTIONS,
             "admin_cloud": {"type": "str"},
             "at_once": {"type": "int", "default": 4},
+            "instances": {"type": "int"},
+            "slice": {"type": "str"},
             "hosts": {"type": "list", "elements": "str"},
             "values": {"type": "dict", "default": {}},
             "flavor": {"type": "str"},
@@ -140,8 +152,10 @@ def main():
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     with failing(module, "looking before the sweep"):
-        sweep.check_values(module.params["values"])
-        look = Look(module.params)
+        params = module.params
+        sweep.check_values(params["values"])
+        _number, slices = slice_of(params["slice"]) if params["slice"] else (1, 1)
+        look = Look({**params, "at_once": params["at_once"] * slices})
         checks = look.all()
         hosts, left_out = preflight.compute_hosts(look.services)
     module.exit_json(changed=False, checks=checks, hosts=hosts, left_out=left_out)

@@ -125,6 +125,7 @@ summary:
     - ''
 """
 
+import contextlib
 import json
 import os
 
@@ -133,9 +134,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
+
+HINT = (
+    "Render the record as this version wrote it. If nobody has changed it, please report this, with the output of "
+    "ANSIBLE_DISPLAY_TRACEBACK=error ansible-playbook."
+)
 
 
 def check_finished(run):
@@ -165,6 +171,16 @@ def write(run, params):
         run.record["flows"] = with_telling(run.record["flows"], params["flows"])
         finish.render(run, params["template"], params["history"])
     return unfinished
+
+
+@contextlib.contextmanager
+def reading(run):
+    """Say of a record that cannot be rendered which part of it is not understood: anybody may have changed it."""
+    try:
+        yield
+    except (*MALFORMED, *page.UNDEFINED) as exc:
+        message = f"{run.path('run.json')} has a part of an unknown form: {type(exc).__name__}: {exc}"
+        raise StageError("malformed", message, hint=HINT) from exc
 
 
 def result_of(run, changed):
@@ -212,11 +228,12 @@ def main():
         module.exit_json(changed=False, verdict={}, summary=[])
     with failing(module, f"writing the report into {params['run_dir']}"):
         run = Run(params["run_dir"])
-        if not params["end"]:
-            check_finished(run)
+        with reading(run):
+            if not params["end"]:
+                check_finished(run)
+            result = result_of(run, not module.check_mode and write(run, params))
         if module.check_mode:
-            module.exit_json(**result_of(run, False))
-        result = result_of(run, write(run, params))
+            module.exit_json(**result)
         if params["otlp_endpoint"]:
             send(module, run.record, params["otlp_endpoint"])
     verdict = run.record["verdict"]

@@ -50,6 +50,12 @@ options:
       - A wrong one fails the run before anything is made. One that is not set is not looked at.
     type: dict
     default: {}
+  variables:
+    description:
+      - Values that the stages will be given, by the names of the playbooks' variables.
+      - One that no stage can use fails the run before anything is made. One that is not set is not looked at.
+    type: dict
+    default: {}
   _controller:
     description: The process whose end the watch waits for. The collection sets it by itself.
     type: int
@@ -98,13 +104,14 @@ finished:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, check_id, new_run_id
 
 
 def main():
@@ -118,6 +125,7 @@ def main():
             "watch": {"type": "bool", "default": True},
             "flows": {"type": "list", "elements": "path", "default": []},
             "timeouts": {"type": "dict", "default": {}},
+            "variables": {"type": "dict", "default": {}},
             "_controller": {"type": "int"},
         },
         supports_check_mode=True,
@@ -133,9 +141,11 @@ def main():
         params["timeouts"] = {
             name: waiting.timeout_of(seconds, f"the timeout of {name}") for name, seconds in timeouts.items()
         }
+        stage_options.check(params["variables"])
         thresholds.check_expressions(params["thresholds"])
         for path in params["flows"]:
             flow.load(path)
+        check_id(run_id)
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)

@@ -7,29 +7,41 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep
-short_description: 'Many runs: begins a sweep, or ends it with a verdict on the whole'
+short_description: 'Many runs: begins a sweep, ends it with a verdict on the whole, or merges several'
 version_added: 0.1.0
 description:
   - A sweep is a run on every compute host, with every value of an option, or both. The module does not do the runs.
   - At the begin it makes the directory C(sweep-<id>) with the record C(sweep.json) and returns the runs to be done.
   - At the end it reads the records of the runs, finds slow stages, judges the whole, and writes C(junit.xml) and
     C(sweep.html).
+  - A sweep may be done in slices, by several control nodes at the same time. Their records are merged into one.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
 options:
   state:
-    description: Whether the sweep is begun or ended.
+    description: Whether the sweep is begun or ended, or several are merged into one.
     type: str
-    choices: [begun, finished]
+    choices: [begun, finished, merged]
     required: true
   runs:
     description: Folder of all runs.
     type: path
     required: true
   sweep_id:
-    description: Name of the sweep, 3 to 31 small letters, digits and hyphens. By default one out of time and chance.
+    description:
+      - Name of the sweep, 3 to 31 small letters, digits and hyphens. By default one out of time and chance.
+      - A slice has its own part in its name, such as C(nightly-3of10).
     type: str
+  slice:
+    description: The part of the targets that this sweep is about, such as V(3/10). All slices have each target once.
+    type: str
+    version_added: 0.2.0
+  directories:
+    description: The sweeps to merge. Each is the directory of a sweep, or a folder of runs with sweeps in it.
+    type: list
+    elements: path
+    version_added: 0.2.0
   hosts:
     description: The compute hosts to provision on.
     type: list
@@ -91,6 +103,12 @@ EXAMPLES = r"""
     state: finished
     runs: ./runs
     sweep_id: "{{ sweep.sweep_id }}"
+
+- name: Merge the slices of several control nodes
+  stackproof.provision.sweep:
+    state: merged
+    runs: ./runs
+    directories: [./from-node1/runs, ./from-node2/runs]
 """
 
 RETURN = r"""
@@ -114,7 +132,7 @@ targets:
     - {name: c2, key: c2, run_id: 20261122-195326-49a722-c2, host: c2, network: null, volume_type: null, zone: null}
 verdict:
   description: The C(result), the C(reason), and the C(hosts) that are not well.
-  returned: when O(state=finished)
+  returned: when O(state=finished) or O(state=merged)
   type: dict
   sample:
     result: fail
@@ -126,7 +144,7 @@ verdict:
     hosts: [c2]
 summary:
   description: Lines for a reader.
-  returned: when O(state=finished)
+  returned: when O(state=finished) or O(state=merged)
   type: list
   elements: str
 """
@@ -157,7 +175,16 @@ def begin(module):
 def end(module):
     if module.check_mode:
         module.exit_json(changed=False, verdict={}, summary=[])
-    record, directory, changed = files.end(module.params)
+    say(module, *files.end(module.params))
+
+
+def merge(module):
+    if module.check_mode:
+        module.exit_json(changed=False, verdict={}, summary=[])
+    say(module, *files.merge(module.params), True)
+
+
+def say(module, record, directory, changed):
     verdict = record["verdict"]
     result = result_of(record, directory, changed)
     result.update(verdict=verdict, summary=render.summary(record, directory))
@@ -166,13 +193,18 @@ def end(module):
     module.exit_json(**result)
 
 
+STATES = {"begun": begin, "finished": end, "merged": merge}
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
-            "state": {"type": "str", "choices": ["begun", "finished"], "required": True},
+            "state": {"type": "str", "choices": [*STATES], "required": True},
             "runs": {"type": "path", "required": True},
             "sweep_id": {"type": "str"},
+            "slice": {"type": "str"},
+            "directories": {"type": "list", "elements": "path"},
             "hosts": {"type": "list", "elements": "str", "default": []},
             "values": {"type": "dict", "default": {}},
             "checks": {"type": "list", "elements": "dict", "default": []},
@@ -183,7 +215,7 @@ def main():
             "templates": {"type": "path"},
             "enforce": {"type": "bool", "default": True},
         },
-        required_if=[("state", "finished", ["sweep_id"])],
+        required_if=[("state", "finished", ["sweep_id"]), ("state", "merged", ["directories"])],
         supports_check_mode=True,
     )
     params = module.params
@@ -192,10 +224,7 @@ def main():
     if params["templates"] and not page.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     with failing(module, f"writing the record of the sweep in {params['runs']}"):
-        if params["state"] == "begun":
-            begin(module)
-        else:
-            end(module)
+        STATES[params["state"]](module)
 
 
 if __name__ == "__main__":

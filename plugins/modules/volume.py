@@ -145,6 +145,7 @@ error:
     details: {}
 """
 
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -204,6 +205,7 @@ def act(stage):
     image = stage.run.resource("image") if params["source"] == "image" else None
     if params["source"] == "image" and image is None and not stage.check:
         raise StageError("invalid", "there is no image yet to make a volume from", hint="Run the stage image first.")
+    stage_options.check({"stackproof_volume_size": stage.params["size"]})
     cinder, name = stage.cloud.block_storage, f"{stage.run.mark}-volume"
     if params["volume_type"]:
         stage.begin(f"looking for the volume type {params['volume_type']}")
@@ -224,7 +226,7 @@ def act(stage):
 
 def main():
     options = {
-        "source": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
+        "source": {"type": "str", "choices": stage_options.VOLUMES, "default": "empty"},
         "size": {"type": "int", "default": 1},
         "volume_type": {"type": "str"},
         "availability_zone": {"type": "str"},

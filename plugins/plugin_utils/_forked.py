@@ -21,13 +21,38 @@ import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 
 from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
+from ansible_collections.stackproof.provision.plugins.module_utils._report import page
 
-# Ansible's first process loads this file with the action plugin run, so all its forks have the SDK from the beginning.
-importlib.import_module("ansible_collections.stackproof.provision.plugins.module_utils._act.stage")
+COLLECTION = "ansible_collections.stackproof.provision.plugins"
+ROLES = Path(__file__).parents[2] / "roles"
+# The modules of a run. A fork that had to load its own would compile it, with all that it imports: no compiled code of
+# a collection is kept.
+MODULES = (
+    *("run", "auth", "image", "network", "volume", "boot", "metadata"),
+    *("instance", "flow_info", "evidence", "flow", "host_checks", "cleanup", "report"),
+)
+
+
+def load_what_is_shared():
+    """Load what the modules of a run need: the SDK, their code, our flows, and the template of the report."""
+    for name in MODULES:
+        importlib.import_module(f"{COLLECTION}.modules.{name}")
+    if flow.HAS_LIBRARIES:
+        for path in (ROLES / "flow/files/flows").glob("*.yml"):
+            with contextlib.suppress(errors.StageError):  # the module that uses the flow says it
+                flow.load(str(path))
+    if page.HAS_JINJA2:
+        page.template((ROLES / "report/templates/report.html.j2").read_text(encoding="utf-8"))
+
+
+# Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
+load_what_is_shared()
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 

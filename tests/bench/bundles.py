@@ -32,7 +32,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info
 from tree import ROLES
 
-FLOWS = sorted(map(str, (ROLES / "flow/files/flows").glob("*.yml")))
+DEFAULTS = yaml.safe_load((ROLES / "diagnosis/defaults/main.yml").read_text())
+FLOWS = [path.replace("{{ role_path }}", str(ROLES / "diagnosis")) for path in DEFAULTS["stackproof_flows"]]
 PLATFORMS = [ROLES / f"evidence/vars/platforms/{name}.yml" for name in ("packages", "kolla", "devstack")]
 # The projects of components whose names do not begin with them
 PROJECTS = {"placement-api": "nova", "dnsmasq": "neutron", "ovsdb": "neutron"}

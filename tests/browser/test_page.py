@@ -126,7 +126,7 @@ def pages(tmp_path_factory):
         '<svg xmlns="http://www.w3.org/2000/svg" width="2400" height="300"><rect width="2400" height="300"/></svg>'
     )
     for name, directory in RUNS.items():
-        text = page.render(recorded_runs.read(directory), TEMPLATE.read_text(), diagram, earlier)
+        text = page.render(recorded_runs.read(directory), TEMPLATE.read_text(), [("A drawing", diagram)] * 2, earlier)
         (folder / f"{name}.html").write_text(text)
     (folder / "sweep.html").write_text(page_of_a_sweep())
     return {name: folder / f"{name}.html" for name in PAGES}

@@ -39,9 +39,20 @@ if NETWORK:
 else:
     from devstack_parts import CLOUD
 
-# The text in a run's progress once the cloud has answered the request for the server
-ASKED = '"stage": "boot", "text": "waiting for the server'
-BEFORE, DURING = "before", "during"
+BEFORE, DURING, LATER = "before", "during", "later"
+# The text in a run's progress at which a fault begins: once the cloud has answered the request for the server, or once
+# the server runs and is to get its volume and then its floating IP
+TEXTS = {
+    BEFORE: "",
+    DURING: '"stage": "boot", "text": "waiting for the server',
+    LATER: '"stage": "boot", "text": "attaching the volume',
+}
+# What a server needs that gets a volume and a floating IP, and the variables of such a run
+CONNECTING = {
+    "rabbitmq", "database", "keystone", "nova-api", "nova-compute", "libvirt", "cinder-api", "cinder-volume",
+    "ceph-mon", "ceph-osd", "neutron-server", "neutron-l3-agent", "ovsdb", "ovn-nb-db", "ovn-sb-db", "ovn-controller",
+}  # fmt: skip
+CONNECTED = {"attach": "after", "floating_ip": "true", "tcp_port": "80", "boot_timeout": "60", "metadata_timeout": "60"}
 # The half to build with, and the half that is not looked at. When that one has been run, the word that draws the halves
 # changes.
 OPEN, KEPT = 0, 1
@@ -80,7 +91,7 @@ class CatalogueFault:
 
     @property
     def during(self):
-        return ASKED if self.moment == DURING else ""
+        return TEXTS[self.moment]
 
 
 def of_part(part):
@@ -133,11 +144,13 @@ def truth_of(ends, is_of_project):
     return frozenset(components), frozenset(hosts)
 
 
-def variables_of(components):
+def variables_of(components, moment):
     """A run that meets the fault: on the host where it is, with a volume or a new image if it is about these."""
     variables = dict(CLOUD.variables)
-    if VOLUMES & components:
+    if VOLUMES & components or moment == LATER:
         del variables["volume"]
+    if moment == LATER:
+        variables.update(CONNECTED)
     return {**variables, **CLOUD.images} if IMAGES & components else variables
 
 
@@ -145,19 +158,21 @@ def catalogue():
     """All faults by their names."""
     faults = [
         (f"{CLOUD.name_of(part)}-{kind}", make, *truth_of(ends, kind in ("no-database-rights", "account-disabled")),
-         moments, variables_of({end.component for end in ends if isinstance(end, Part)}))
+         moments, {end.component for end in ends if isinstance(end, Part) or end.component in VOLUMES})
         for part in CLOUD.parts
         for kind, make, ends, moments in of_part(part)
     ]  # fmt: skip
     faults += [
         (name, special.make, frozenset(special.components.split()), frozenset(special.hosts.split()), (BEFORE, DURING),
-         variables_of(set(special.components.split())))
+         set(special.components.split()))
         for name, special in CLOUD.specials.items()
     ]  # fmt: skip
     table = {}
-    for name, make, components, hosts, moments, variables in faults:
-        for moment in moments:
+    for name, make, components, hosts, moments, broken in faults:
+        later = {LATER} if DURING in moments and broken & CONNECTING else set()
+        for moment in (*moments, *later):
             key = name if moment == BEFORE else f"{name}-{moment}"
+            variables = variables_of(broken, moment)
             table[key] = CatalogueFault(key, make, with_other_names(components), hosts, moment, variables)
     return table
 

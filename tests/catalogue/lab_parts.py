@@ -22,6 +22,7 @@ IDENTITY = Peer("keystone", CONTROLLER, 5000)
 IMAGES = Peer("glance-api", CONTROLLER, 9292)
 PLACEMENT = Peer("placement-api", CONTROLLER, 8778)
 NETWORKING = Peer("neutron-server", CONTROLLER, 9696)
+VOLUMES = Peer("cinder-api", CONTROLLER, 8776)
 METADATA = Peer("nova-api-metadata", CONTROLLER, 8775)
 MONITOR = Peer("ceph-mon", STORAGE, 3300)
 SOUTHBOUND = Peer("ovn-sb-db", CONTROLLER, 6642)
@@ -51,7 +52,7 @@ PARTS = [
     Part("cinder-scheduler", CONTROLLER, ("cinder-scheduler",)),
     Part("cinder-volume", CONTROLLER, ("cinder-volume",), None, None, (MONITOR,), "/etc/cinder/cinder.conf"),
     Part("nova-compute", COMPUTE, ("nova-compute",), None, None,
-         (QUEUE, IDENTITY, PLACEMENT, NETWORKING, IMAGES, MONITOR), NOVA),
+         (QUEUE, IDENTITY, PLACEMENT, NETWORKING, IMAGES, VOLUMES, MONITOR), NOVA),
     Part("libvirt", COMPUTE, LIBVIRT, programs=("/usr/bin/qemu-system-x86_64",)),
     Part("ovsdb", COMPUTE, ("ovs-vswitchd",), ended_with=("openvswitch-switch",)),
     Part("ceph-mon", STORAGE, ("ceph-mon@a",)),
@@ -72,6 +73,7 @@ AGENTS = [
          ("/usr/bin/ovs-vsctl",)),
     Part("neutron-dhcp-agent", NETWORK_HOST, ("neutron-dhcp-agent",), None, None, (QUEUE,),
          "/etc/neutron/dhcp_agent.ini", ("/usr/sbin/dnsmasq",)),
+    Part("neutron-l3-agent", NETWORK_HOST, ("neutron-l3-agent",), None, None, (QUEUE,), "/etc/neutron/l3_agent.ini"),
     Part("neutron-metadata-agent", NETWORK_HOST, ("neutron-metadata-agent",), None, None, (METADATA, QUEUE),
          "/etc/neutron/metadata_agent.ini"),
     Part("ovsdb", NETWORK_HOST, ("ovs-vswitchd",), ended_with=("openvswitch-switch",)),

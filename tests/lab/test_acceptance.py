@@ -277,22 +277,58 @@ def bare_network(lab_project_admin):
     neutron.delete_network(network)
 
 
-@pytest.mark.soak
-def test_the_time_for_each_host_does_not_grow_with_their_number(runs, lab_hosts, admin, bare_network):
-    """Nova's fake driver boots at once, so what is measured is the services' time and our own."""
+@pytest.fixture(scope="module")
+def many_hosts(lab_hosts, admin):
+    """Compute hosts with nova's fake driver, which boots at once: FAKE_COMPUTES of them, by default a hundred."""
     number, controller = int(os.environ.get("FAKE_COMPUTES", "100")), lab_hosts[GROUPS["controller"][0]]
-    seconds = {}
     with fake_computes(controller, admin, number) as hosts:
         memory = controller.check_output("ps -o pss= -C python3 --sort -pss").split()
         print(f"{number} fake computes, memory of each (KiB, shared parts shared out): {memory[1:4]} to {memory[-3:]}")
-        for part in (number // 4, number):
-            begun, spent = time.monotonic(), os.times()
-            options = {"volume": "none", "guest": "none", "network": bare_network, "follow": False}
-            done = sweep(runs, "--forks", "4", targets=hosts[:part], at_once=4, timeout=60 + 20 * part, **options)
-            assert done.status == 0, done.output
-            took, now = time.monotonic() - begun, os.times()
-            own = now.children_user + now.children_system - spent.children_user - spent.children_system
-            seconds[part] = took / part
-            print(f"{part} hosts: {took:.1f} s, {took / part:.2f} s and {own / part:.2f} s of the processor for each")
-            assert len(done.output.splitlines()) < 60 + 20 * part
+        yield hosts
+
+
+# What is measured on them is the services' time and our own.
+ON_MANY = {"volume": "none", "guest": "none", "follow": False}
+
+
+@pytest.mark.soak
+def test_the_time_for_each_host_does_not_grow_with_their_number(runs, many_hosts, bare_network):
+    number, seconds = len(many_hosts), {}
+    for part in (number // 4, number):
+        begun, spent = time.monotonic(), os.times()
+        options = {**ON_MANY, "network": bare_network}
+        done = sweep(runs, "--forks", "4", targets=many_hosts[:part], at_once=4, timeout=60 + 20 * part, **options)
+        assert done.status == 0, done.output
+        took, now = time.monotonic() - begun, os.times()
+        own = now.children_user + now.children_system - spent.children_user - spent.children_system
+        seconds[part] = took / part
+        print(f"{part} hosts: {took:.1f} s, {took / part:.2f} s and {own / part:.2f} s of the processor for each")
+        assert len(done.output.splitlines()) < 60 + 20 * part
     assert seconds[number] <= MOST * seconds[number // 4]
+
+
+@pytest.mark.soak
+def test_four_slices_at_once_share_a_sweep_and_are_merged_into_one_verdict(runs, many_hosts, bare_network):
+    """As four control nodes would: each with its own folder of runs."""
+    number, folders, begun = len(many_hosts), [Path(runs) / f"node{part}" for part in range(1, 5)], time.monotonic()
+    options = {**ON_MANY, "cloud": "lab-admin", "network": bare_network, "targets": many_hosts, "at_once": 2}
+    nodes = [
+        subprocess.Popen(
+            command("acceptance", "--forks", "2", runs=folder, sweep_id="shared", slice=f"{part}/4", **options),
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for part, folder in enumerate(folders, start=1)
+    ]
+    outputs = [node.communicate(timeout=60 + 20 * number)[0] for node in nodes]
+    assert [node.returncode for node in nodes] == [0] * 4, outputs
+    took, merging = time.monotonic() - begun, time.monotonic()
+    status, output = play("merge", runs=runs, sweeps=folders, sweep_id="shared")
+    assert status == 0, output
+    print(f"{number} hosts in four slices: {took:.1f} s; merged in {time.monotonic() - merging:.1f} s")
+    record = json.loads((Path(runs) / "sweep-shared/sweep.json").read_text())
+    jsonschema.validate(record, SCHEMA)
+    assert sorted(target["host"] for target in record["targets"]) == many_hosts
+    assert record["verdict"] == {"result": "pass", "reason": f"All {number} targets passed.", "hosts": []}

@@ -17,6 +17,8 @@ import openstack.exceptions
 import pytest
 from lab_under_test import GROUPS, on_the_lab, until
 
+# The runs of verify boot instances in these ways, too. Here the lab is asked without the collection.
+pytestmark = pytest.mark.soak
 MARK = "lab-test"
 COMPUTES = GROUPS.get("compute", [])
 

@@ -64,6 +64,8 @@ FRESH = {
     "volume_type": "ceph",
 }
 PLAIN = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "volume_type": "ceph"}
+# With all that a server may get after its boot
+CONNECTED = {"attach": "after", "floating_ip": "true", "tcp_port": "80"}
 
 
 def passed(outcome):
@@ -89,7 +91,7 @@ def together(folder):
     """Two boots at the same moment: a fresh image out of the object store for a user out of LDAP, and a plain one."""
     begun = {
         name: start(folder / name, "-i", str(INVENTORY), **variables)
-        for name, variables in {"fresh": FRESH, "plain": PLAIN}.items()
+        for name, variables in {"fresh": FRESH, "plain": {**PLAIN, **CONNECTED}}.items()
     }
     outputs = {name: process.communicate(timeout=LIMIT)[0] for name, process in begun.items()}
     return {
@@ -103,8 +105,25 @@ def test_every_step_of_the_stages_before_the_boot_is_seen_in_its_order(alone, na
     assert_seen(alone, name)
 
 
+@pytest.mark.soak
 def test_every_step_of_an_upload_is_seen_in_its_order(together):
     assert_seen(together["fresh"], "upload_image")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["attach_volume", "give_floating_ip"])
+def test_every_step_of_what_a_server_gets_after_its_boot_is_seen_in_its_order(together, name):
+    assert_seen(together["plain"], name)
+
+
+def test_every_step_of_the_removal_is_seen_in_its_order(alone):
+    assert_seen(alone, "remove_run")
+
+
+@pytest.mark.soak
+def test_every_step_of_the_removal_of_all_that_there_is_is_seen_in_its_order(together):
+    for followed in together.values():
+        assert_seen(followed, "remove_run")
 
 
 def assert_seen(followed, name):
@@ -176,6 +195,7 @@ def minute_and_second(line):
     return 60 * int(minutes) + int(seconds)
 
 
+@pytest.mark.soak  # seconds mean something on a machine that does nothing else
 def test_following_takes_little_time(alone):
     """From the end of the last stage: asking, reading five hosts, matching and writing."""
     lines = alone.outcome.output.splitlines()
@@ -184,6 +204,7 @@ def test_following_takes_little_time(alone):
     assert finished - ended < 20, alone.outcome.output
 
 
+@pytest.mark.soak
 def test_two_boots_at_one_moment_are_told_apart(together):
     fresh, plain = together["fresh"], together["plain"]
     for boot, other in ((fresh, plain), (plain, fresh)):
@@ -199,6 +220,7 @@ def test_two_boots_at_one_moment_are_told_apart(together):
         assert_in_order(boot.steps())
 
 
+@pytest.mark.soak
 def test_what_has_no_id_counts_for_neither_of_two_boots(together):
     """Since the later of the two was asked for, whatever has no id may be the other's."""
     both = max(bounds(boot.steps()["4"])[0] for boot in together.values())
@@ -208,6 +230,7 @@ def test_what_has_no_id_counts_for_neither_of_two_boots(together):
             assert all(datetime.fromisoformat(seen["at"]).timestamp() < both for seen in late), step
 
 
+@pytest.mark.soak
 def test_an_image_out_of_the_object_store_is_seen_to_be_fetched(together):
     assert {together["fresh"].steps()[name]["status"] for name in ("23", "25")} == {"seen"}
     assert {together["plain"].steps()[name]["status"] for name in ("23", "25")} == {"absent"}

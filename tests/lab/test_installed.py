@@ -10,12 +10,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
 from lab_under_test import GROUPS, INVENTORY
 from runs_under_test import verify
 from test_verify import assert_sound
 from tree import ROOT
 
 
+@pytest.mark.soak
 def test_the_tarball_alone_verifies_the_host_that_an_administrator_names(runs, monkeypatch):
     """Neither the repository's files nor its settings are used."""
     host = GROUPS["compute"][-1]

@@ -24,6 +24,11 @@ OTHER = "lifelab"
 KILLED = 10
 # A build with a root file system at hand takes this long, so each part of it may be hit.
 LONGEST = 90
+POWER_LOST = 5
+# The controller's steps take this long.
+STEPS_TAKE = 25
+# All processes of a host, also those that are about to start others
+LOSE_POWER = "for round in 1 2 3; do ip netns pids {}-{} | xargs --no-run-if-empty kill -KILL; done"
 # How ssh keeps a connection open for the next command
 LINGERS = 150
 
@@ -179,3 +184,30 @@ def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
         assert built.returncode == 0, built.stdout
         assert "all well" in playbook("status", **lab).stdout
         assert_it_provisions(lab, tmp_path / "runs")
+
+
+@pytest.mark.soak
+def test_a_host_that_loses_its_power_within_its_one_time_steps_is_built_on(tmp_path):
+    lab = lab_in(tmp_path)
+    with no_trace(lab):
+        for _time in range(POWER_LOST):
+            process = subprocess.Popen(
+                ["ansible-playbook", "stackproof.lab.up"],
+                env=dict(os.environ, **lab),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for line in process.stdout:
+                if "Run the one-time steps" in line:
+                    break
+            moment = random.uniform(1, STEPS_TAKE)
+            time.sleep(moment)
+            subprocess.run([*AS_ROOT, "sh", "-c", LOSE_POWER.format(OTHER, "controller1")], check=True)
+            output = process.communicate(timeout=600)[0]
+            print(f"\ncontroller1 lost its power {moment:.0f} s after the first step had begun")
+            assert process.returncode != 0, output
+            built = playbook("up", **lab)
+            assert built.returncode == 0, built.stdout
+            assert "all well" in playbook("status", **lab).stdout
+            assert playbook("destroy", **lab).returncode == 0

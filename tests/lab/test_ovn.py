@@ -20,6 +20,8 @@ from runs_under_test import kept_run, verify
 from test_host_checks import (
     ACK,
     ADDRESSES,
+    ARP,
+    ARP_OF_OVN,
     BINDING,
     DHCP,
     DNSMASQ,
@@ -31,6 +33,7 @@ from test_host_checks import (
     OPTIONS,
     PROXY,
     PROXY_OF_OVN,
+    ROUTER,
     TAPS,
     checks,
 )
@@ -38,6 +41,8 @@ from tree import ROOT
 
 GONE = "OVN's databases do not have its ports any more"
 GONE_PROXY = "OVN's metadata proxy of a network that is gone is gone too"
+# The steps of the removal that a cloud with OVN has
+REMOVED = {f"D{number}" for number in range(1, 27)} - {"D7", "D13", "D20", "D21", "D24"}
 OWN = {f"N{number}" for number in range(20, 28)}
 
 # The lab of make test has Open vSwitch's agents; make test-ovn, a part of make test, builds one with OVN for these.
@@ -99,10 +104,15 @@ def steps_of(outcome, name):
     return {step["id"]: step for flow in outcome.record["flows"] if flow["name"] == name for step in flow["steps"]}
 
 
-def test_after_a_run_the_databases_have_nothing_of_it(tmp_path):
-    outcome = verify(tmp_path, "-i", str(INVENTORY))
+@pytest.fixture(scope="module")
+def passed(tmp_path_factory):
+    outcome = verify(tmp_path_factory.mktemp("passed"), "-i", str(INVENTORY), floating_ip=True, tcp_port=80)
     assert outcome.status == 0, outcome.output
-    checked = {check["check"]: check["status"] for host in outcome.record["hosts"] for check in host["checks"]}
+    return outcome
+
+
+def test_after_a_run_the_databases_have_nothing_of_it(passed):
+    checked = {check["check"]: check["status"] for host in passed.record["hosts"] for check in host["checks"]}
     assert {checked[GONE], checked[GONE_PROXY]} == {"ok"}
 
 
@@ -114,7 +124,7 @@ def test_the_run_passes_and_every_check_that_applies_is_well(kept):
             by_status.setdefault(check["status"], set()).add(check["check"])
     assert set(by_status) == {"ok", "not_applicable"}
     assert OF_OVN | {TAPS} <= by_status["ok"]
-    assert by_status["not_applicable"] == {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY}
+    assert by_status["not_applicable"] == {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY, ROUTER, ARP}
 
 
 def test_every_step_is_seen_or_explained(kept):
@@ -123,6 +133,12 @@ def test_every_step_is_seen_or_explained(kept):
     assert unknown == {}
     assert {name: steps[name]["status"] for name in OWN} == dict.fromkeys(OWN, "seen")
     assert [step["id"] for step in steps.values() if "agent" in step["source"] and step["status"] == "seen"] == ["N26"]
+
+
+def test_every_step_of_the_removal_is_seen(passed):
+    steps = steps_of(passed, "remove_run")
+    assert {name for name, step in steps.items() if step["status"] == "seen"} == REMOVED
+    assert {step["status"] for step in steps.values()} == {"seen", "skipped"}
 
 
 @pytest.mark.parametrize("name", ["make_network", "make_volume"])
@@ -210,7 +226,7 @@ def test_a_floating_ip_without_its_rule(there, look):
     back = f"ovn-nbctl set NAT {rule} external_ip={address}"
     with changed(there.central, f"ovn-nbctl set NAT {rule} external_ip=203.0.113.7", back):
         wrong = look()
-    assert set(wrong) == {FLOATING}
+    assert set(wrong) == {FLOATING, ARP_OF_OVN}
     assert f"no router in OVN has a NAT rule from {address}" in wrong[FLOATING]["reason"]
     assert router in there.network["routers"]
 
@@ -244,7 +260,7 @@ def test_databases_that_are_not_there_are_no_agreement(there, look):
         wrong = look()
     connected = "sudo ovn-appctl -t ovn-controller connection-status"
     until("ovn-controller to be connected", lambda: there.home.run(connected).stdout.startswith("connected"), 60)
-    assert set(wrong) == {BINDING, ADDRESSES, DHCP, GROUPS_OF_PORT, FLOATING}
+    assert set(wrong) == {BINDING, ADDRESSES, DHCP, GROUPS_OF_PORT, FLOATING, ARP_OF_OVN}
     assert {check["status"] for check in wrong.values()} == {"unreadable"}
     assert "no host that could be read has OVN's databases" in wrong[BINDING]["reason"]
 

@@ -18,6 +18,8 @@ from lab_under_test import DIRECTORY, GROUPS, INVENTORY, until
 from runs_under_test import environment, nothing_left, start, verify, wait_for_end, wait_for_progress
 from test_flow import PLAIN, ROOT, assert_in_order, passed
 
+# Recording, and what is recorded without one, are tried by unit tests on recorded messages, too.
+pytestmark = pytest.mark.soak
 BROKER = GROUPS["controller"][0]
 DEADLINE = 45
 
@@ -112,7 +114,6 @@ def test_no_secret_of_a_message_is_written(instrumented, broker):
     assert not re.search("gAAAA", written)
 
 
-@pytest.mark.soak
 def test_a_killed_verify_leaves_the_broker_as_it_was(folder, broker):
     runs = folder / "killed"
     process = start(runs, "-i", str(INVENTORY), **PLAIN, firehose=True, firehose_deadline=DEADLINE)
@@ -124,7 +125,6 @@ def test_a_killed_verify_leaves_the_broker_as_it_was(folder, broker):
     wait_for_end(runs)
 
 
-@pytest.mark.soak
 def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
     assert firehose("started", "killed-recorder")["changed"]
     assert "tracing" in traces(broker)
@@ -136,7 +136,6 @@ def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
     assert "had ended before" in answer["why"]
 
 
-@pytest.mark.soak
 def test_two_recorders_do_not_end_each_other(broker):
     assert firehose("started", "first")["foreign"] is False
     assert firehose("started", "second")["foreign"] is False
@@ -145,7 +144,6 @@ def test_two_recorders_do_not_end_each_other(broker):
     assert firehose("stopped", "second")["changed"]
 
 
-@pytest.mark.soak
 def test_tracing_that_was_on_before_stays_on(broker):
     broker.check_output("rabbitmqctl -q trace_on")
     try:
@@ -156,7 +154,6 @@ def test_tracing_that_was_on_before_stays_on(broker):
         broker.check_output("rabbitmqctl -q trace_off")
 
 
-@pytest.mark.soak
 def test_the_user_of_a_recorder_may_only_record(broker):
     firehose("started", "narrow")
     try:

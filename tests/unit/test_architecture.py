@@ -17,7 +17,7 @@ DRAWING = (ROOT / "docs/architecture.svg").read_text()
 PLUGINS = ROOT / "plugins"
 SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 # Those of the sweep write a record of another schema.
-OTHERS = {"_sweep"}
+OTHERS = {"_sweep", "_history", "_canary", "_load"}
 
 
 def section(title):

@@ -16,11 +16,12 @@ NAME = "ansible_collections.stackproof.provision.plugins.module_utils"
 FLOORS = [
     {"_record"},
     {"_cloud", "_report"},
-    {"_act", "_collect", "_sweep"},
+    {"_act", "_collect", "_sweep", "_history"},
     {"_normalise"},
     {"_match"},
     {"_judge"},
-    {"_end", "_diagnose"},
+    {"_end", "_diagnose", "_load"},
+    {"_canary"},
 ]
 FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 FILES = sorted(UTILS.rglob("*.py"))

@@ -86,7 +86,7 @@ class Hosts:
         containers = json.loads(self.podman(["ps", "--format", "json"]).stdout or "[]")
         return {name for container in containers for name in container["Names"]}
 
-    def hold(self, clone, rootfs):
+    def hold(self, clone, rootfs, shared):
         """Take the lab for this clone and start its keeper."""
         lab = self.lab
         os.makedirs(lab.state, exist_ok=True)
@@ -105,6 +105,7 @@ class Hosts:
         self.claim = {
             "clone": clone,
             "rootfs": rootfs,
+            "shared": sorted(shared),
             "prefix": str(lab.prefix),
             "keeper": self.keeper,
             "keeper_started": start_time(self.keeper),

@@ -113,7 +113,10 @@ def start_time(pid):
 
 
 def read_claim(lab):
-    """The claim of the clone that holds the lab: {clone, keeper, keeper_started, stopped}, or None."""
+    """The claim of the clone that holds the lab, or None.
+
+    It has clone, rootfs, shared, prefix, keeper, keeper_started and stopped.
+    """
     try:
         with open(os.path.join(lab.state, "claim.json"), encoding="utf-8") as claim:
             return json.load(claim)

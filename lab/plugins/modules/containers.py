@@ -135,7 +135,7 @@ def ensure_started(module, lab, hosts_of, result):
     result.update(changed=bool(missing or down), made=missing, started=down)
     if module.check_mode:
         return
-    hosts_of.hold(params["clone"], params["rootfs"])
+    hosts_of.hold(params["clone"], params["rootfs"], params["shared"].values())
     for host in missing:
         hosts_of.make(host, params["rootfs"], params["user"], params["authorized_key"], params["masked"])
     hosts_of.await_end(going)

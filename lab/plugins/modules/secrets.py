@@ -34,6 +34,11 @@ options:
     type: list
     elements: str
     default: []
+  ceph_cipher:
+    description: The cipher of these keys. Ceph 20.2 takes V(aes) for insecure, and older ones know no other.
+    type: str
+    choices: [aes, aes256k]
+    default: aes
 attributes:
   check_mode:
     description: Says whether secrets are missing and makes none.
@@ -66,16 +71,22 @@ import uuid
 
 from ansible.module_utils.basic import AnsibleModule
 
-
-def ceph_key():
-    """A cephx key as ceph-authtool makes it: type 1 (AES), a time, a length, and 16 random bytes."""
-    return base64.b64encode(struct.pack("<HIIH", 1, int(time.time()), 0, 16) + secrets.token_bytes(16)).decode()
+# Cipher to the number of its type, and to the length of its keys
+CIPHERS = {"aes": (1, 16), "aes256k": (2, 32)}
 
 
+def ceph_key(cipher):
+    """A cephx key as ceph-authtool makes it: its type, a time, a length, and random bytes."""
+    number, length = CIPHERS[cipher]
+    head = struct.pack("<HIIH", number, int(time.time()), 0, length)
+    return base64.b64encode(head + secrets.token_bytes(length)).decode()
+
+
+# Kind of secret to what makes one, out of the module's parameters
 MAKERS = {
-    "passwords": lambda: secrets.token_hex(16),
-    "uuids": lambda: str(uuid.uuid4()),
-    "ceph_keys": ceph_key,
+    "passwords": lambda _params: secrets.token_hex(16),
+    "uuids": lambda _params: str(uuid.uuid4()),
+    "ceph_keys": lambda params: ceph_key(params["ceph_cipher"]),
 }
 
 
@@ -96,6 +107,7 @@ def main():
             "passwords": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "uuids": {"type": "list", "elements": "str", "default": []},
             "ceph_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
+            "ceph_cipher": {"type": "str", "choices": list(CIPHERS), "default": "aes"},
         },
         supports_check_mode=True,
     )
@@ -107,7 +119,8 @@ def main():
         values = {}
     except OSError as exc:
         module.fail_json(msg=f"{path} cannot be read: {exc}")
-    made = {name: maker() for kind, maker in MAKERS.items() for name in module.params[kind] if name not in values}
+    missing = [(kind, name) for kind in MAKERS for name in module.params[kind] if name not in values]
+    made = {name: MAKERS[kind](module.params) for kind, name in missing}
     if made and not module.check_mode:
         values.update(made)
         lines = ["# Secrets of the lab. Made once; nothing reads them from anywhere else."]

@@ -30,6 +30,12 @@ options:
         description: The command, for C(/bin/sh). Secrets belong in a file that it reads.
         type: str
         required: true
+      undo:
+        description:
+          - A command that root runs first, where the step has begun before and has never ended well, as on a host that
+            lost its power. For steps that cannot go on where they were.
+        type: str
+        default: ''
       user:
         description: The user that runs it.
         type: str
@@ -77,6 +83,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import shlex
 import signal
 import time
 
@@ -85,6 +92,7 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import sta
 
 DONE = "/var/lib/stackproof-lab"
 LOGS = "/var/log/stackproof-lab"
+BEGUN = ".begun"
 
 
 def digest(step):
@@ -103,6 +111,12 @@ def is_done(step):
         return False
     with open(path, encoding="utf-8") as file:
         return file.read() == wanted
+
+
+def has_broken_off(step):
+    """Whether the step has begun before, and has never ended well."""
+    path = os.path.join(DONE, step["name"])
+    return os.path.exists(path + BEGUN) and not os.path.exists(path)
 
 
 def ready(waiting, running):
@@ -144,6 +158,9 @@ def launch(step):
     argv = ["/bin/sh", "-ec", step["run"]]
     if step["user"] != "root":
         argv = ["runuser", "-u", step["user"], "--", *argv]
+    if step["undo"] and has_broken_off(step):
+        argv = ["/bin/sh", "-ec", f"{step['undo']}\nexec {shlex.join(argv)}"]
+    write(os.path.join(DONE, step["name"] + BEGUN), "")
     with open(path, "w", encoding="utf-8") as log:
         return start(argv, log)
 
@@ -154,8 +171,20 @@ def last_words(name, lines=12):
 
 
 def remember(step):
-    with open(os.path.join(DONE, step["name"]), "w", encoding="utf-8") as file:
-        file.write(digest(step))
+    """Note that a step has ended well, and what it has written: a host that loses its power has both or neither."""
+    os.sync()
+    write(os.path.join(DONE, step["name"]), digest(step))
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(DONE, step["name"] + BEGUN))
+
+
+def write(path, text):
+    """Write a file as a whole, or not at all, so that it outlives a loss of power."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".new", path)
 
 
 def stop(process):
@@ -206,6 +235,7 @@ def main():
                 "options": {
                     "name": {"type": "str", "required": True},
                     "run": {"type": "str", "required": True},
+                    "undo": {"type": "str", "default": ""},
                     "user": {"type": "str", "default": "root"},
                     "after": {"type": "list", "elements": "str", "default": []},
                     "inputs": {"type": "list", "elements": "str", "default": []},

@@ -122,6 +122,15 @@ class Systemctl:
             self.module.fail_json(msg=f"systemctl show: {(err or out).strip()}")
         return parse_show(out)
 
+    def enable(self, units):
+        """Have units start with the host. Some packages name an alias that is none, and systemd refuses the unit."""
+        for unit in units if not self.module.check_mode else ():
+            code, _out, err = self.module.run_command(["systemctl", "enable", "--quiet", unit])
+            if code != 0:
+                if "Cannot alias" not in err:
+                    self.module.fail_json(msg=f"systemctl enable {unit}: {err.strip()}")
+                self("add-wants", "--quiet", "multi-user.target", unit)
+
 
 def await_active(module, systemctl, units):
     """Wait for all units, and return those that still do not run, with their state."""
@@ -171,7 +180,7 @@ def main():
     shown = systemctl.show(active) if unmask else before
     enable = [name for name in active if shown.get(name, {}).get("UnitFileState") == "disabled"]
     if enable:
-        systemctl("enable", "--quiet", *enable)
+        systemctl.enable(enable)
     start = [name for name in active if shown.get(name, {}).get("ActiveState") not in ("active", "activating")]
     restart = [
         name

@@ -57,3 +57,13 @@ def ping(address):
     if FORBIDDEN.search(done.stderr):
         return outcome("unreadable", "this machine lets this user send no ping")
     return outcome("silent", " ".join(done.stderr.split()) or "no echo reply")
+
+
+def mac_of(address, table="/proc/net/arp"):
+    """The MAC that answered ARP for an address; None where this machine is not on its network."""
+    try:
+        with open(table, encoding="ascii") as stream:
+            entries = [line.split() for line in stream]
+    except OSError:
+        return None
+    return next((entry[3].lower() for entry in entries[1:] if entry[0] == address and entry[2] != "0x0"), None)

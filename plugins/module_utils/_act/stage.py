@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import time
 
@@ -74,6 +75,10 @@ class Stage:
         if resource is None:
             self.run.ledger.write(ledger.BEGUN, kind, name)
             resource = self._make(kind, name, make, find)
+        if not ledger.is_id(kind, resource.id):
+            # It is still begun in the ledger: the cleanup looks for its name.
+            message = f"the answer has the id {resource.id!r:.80}, which no service gives"
+            raise StageError("malformed", f"{self.doing}: {message}", resource=name)
         self.run.ledger.write(ledger.MADE, kind, name, id=resource.id)
         self.changed = True
         return self.use(kind, resource, made=True)
@@ -107,7 +112,7 @@ class Stage:
                 return resource
         return None
 
-    def wait(self, what, look, period=waiting.PERIOD):
+    def wait(self, what, look, pace=waiting.usual_pace):
         """Look until it is done. Until the deadline, a look without an answer is a state as well."""
 
         def patient_look():
@@ -120,7 +125,7 @@ class Stage:
 
         self.doing = f"waiting for {what}"
         say = self.say if not self.check else lambda _text: None
-        return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, period)
+        return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, pace)
 
     def as_record(self, status, error=None):
         session.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
@@ -148,6 +153,15 @@ def interrupt(number, _frame):
     raise Interrupted(signal.Signals(number).name)
 
 
+def check_texts(options):
+    """Refuse bytes that are not text, before anything is asked for: no request could hold them."""
+    for name, value in options.items():
+        try:
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            raise StageError("invalid", f"{name} is not text in UTF-8: {value!a:.80}", resource=name) from None
+
+
 def perform(stage, act):
     """Run a stage to its record, whatever happens. Returns the record, and a traceback if a defect of ours ended it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -158,6 +172,7 @@ def perform(stage, act):
             # The record says this if the process dies.
             unfinished = StageError("interrupted", f"the stage {stage.name} began and did not come to its end")
             stage.run.put_stage(stage.as_record("failed", unfinished.record))
+        check_texts(stage.params)
         skipped = act(stage)
         stage.keep_token()
         record = stage.as_record("skipped" if skipped else "ok")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 
-from .._record.errors import StageError
+from .._record.errors import MALFORMED, StageError
 from .._record.waiting import timeout_of
 from .errors import without_credentials
 from .session import RecordedSession
@@ -46,6 +47,9 @@ def cloud_name(params):
     cloud, auth = params.get("_cloud") or params.get("cloud"), params.get("auth") or {}
     if isinstance(cloud, dict):
         auth, cloud = cloud.get("auth") or {}, cloud.get("profile")
+    if not isinstance(cloud, (str, type(None))) or not isinstance(auth, dict):
+        hint = "Give the name of a cloud in clouds.yaml, or a dictionary as one has it there."
+        raise StageError("config", f"the cloud cannot be {cloud or auth!r:.80}", hint=hint)
     names = (cloud, auth.get("auth_url"), os.environ.get("OS_CLOUD"), os.environ.get("OS_AUTH_URL"), "environment")
     return without_credentials(next(name for name in names if name))
 
@@ -66,7 +70,8 @@ def configure(params, session_constructor):
         raise StageError("config", f"{why_no_clouds()}: {' '.join(str(exc).split())}", resource=cloud) from None
     try:
         return config.get_one(cloud=cloud, **options)
-    except (sdk.ConfigException, ValueError) as exc:
+    # The SDK takes its settings for what they should be.
+    except (sdk.ConfigException, *MALFORMED) as exc:
         names = sorted(name for name in config.get_cloud_names() if name) if config.config_filename else []
         where = config.config_filename or why_no_clouds()
         message = f"the cloud {cloud or 'of the environment'} cannot be used: {str(exc).rstrip('.')}"
@@ -90,7 +95,30 @@ def connect(params, calls, samples, deadline):
     constructor = functools.partial(
         RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
     )
-    return openstack.connection.Connection(config=configure(params, constructor))
+    cloud = openstack.connection.Connection(config=configure(params, constructor))
+    if hasattr(cloud.session.auth, "get_access"):
+        cloud.session.auth.get_access = alone(cloud.session.auth.get_access)
+    return cloud
+
+
+def alone(get_access):
+    """A plugin's get_access that refuses to be asked for a token by what it does to get one.
+
+    A service of identity that answers 401 to everything would have keystoneauth wait for itself for ever.
+    """
+    here = threading.local()
+
+    def get(session, **options):
+        if getattr(here, "busy", False):
+            hint = "Look at auth_url, and at what answers there: it asks for a token before it has given one."
+            raise StageError("unauthorized", "the service of identity gives no token without a token", hint=hint)
+        here.busy = True
+        try:
+            return get_access(session, **options)
+        finally:
+            here.busy = False
+
+    return get
 
 
 def known_endpoints(cloud):

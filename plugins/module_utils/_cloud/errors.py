@@ -22,6 +22,8 @@ try:
 except ImportError:
     CLOUD_ERRORS = ()
 
+# So many characters of an error page are looked at.
+LONGEST_PAGE = 16384
 KIND_OF_STATUS = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict"}
 
 
@@ -42,8 +44,8 @@ def message_of(exc):
         body = next((value for value in body.values() if isinstance(value, (dict, list))), None)
         body = body[0] if isinstance(body, list) and body else body
     if text:
-        # An HTML page, or plain text
-        body = re.sub(r"(?s)<(title|style|script)\b.*?</\1>", " ", text)
+        # An HTML page, or plain text. A page without ends of its parts would take a long time if it were long.
+        body = re.sub(r"(?s)<(title|style|script)\b.*?</\1>", " ", text[:LONGEST_PAGE])
         return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())[:500]
     return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
 
@@ -94,6 +96,9 @@ def explain(exc, doing):
     if exc.__class__ is Exception and str(exc).endswith("is a required attribute"):
         # keystoneauth raises a plain exception for a missing password
         return StageError("config", f"{doing}: {exc}").record
+    if isinstance(exc, errors.MALFORMED) and not isinstance(exc, OSError):
+        message = f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}"
+        return StageError("malformed", message).record
     return errors.explain(exc, doing)
 
 

@@ -11,9 +11,10 @@ import functools
 import os
 import threading
 import time
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from .._record.clock import Stopwatch
+from .._record.errors import StageError
 
 try:
     import requests
@@ -29,6 +30,8 @@ GATEWAY_TIMEOUT = 504
 GATEWAY = (502, 503, GATEWAY_TIMEOUT)
 PAUSES = (0.25, 1, 2)
 LAST = 1
+# In bytes; a cloud lists its things in pages of some thousand.
+LARGEST = 64 << 20
 # A request that makes something gets more time: it is not simply sent again as a safe one is.
 PATIENCE = 4
 service_called = contextvars.ContextVar("service_called", default=None)
@@ -73,6 +76,34 @@ def within(seconds, action):
     return result
 
 
+def refuse_another_address(url, answer):
+    """Refuse a redirect to another address: the request would carry the token, or the password, to it."""
+    if not answer.is_redirect:
+        return
+    target = urljoin(url, answer.headers["location"])
+    old, new = urlsplit(url), urlsplit(target)
+    same = (old.scheme, old.hostname, old.port) == (new.scheme, new.hostname, new.port)
+    # A service may insist on TLS.
+    if not same and (old.hostname, old.scheme, new.scheme) != (new.hostname, "http", "https"):
+        hint = "Write the address that answers into the catalogue, or into clouds.yaml."
+        message = f"{host_of(url)} sends to another address, {host_of(target)}, to which no token is sent"
+        raise StageError("service", message, hint=hint)
+
+
+def whole(answer, url):
+    """An answer with its body, of which no more is read than any service sends."""
+    parts, size = [], 0
+    for part in answer.iter_content(1 << 16):
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST:
+            answer.close()
+            raise StageError("service", f"{host_of(url)} answers with more than {LARGEST >> 20} MiB to {path_of(url)}")
+    # requests keeps it here as well when it reads a body at once.
+    answer._content, answer._content_consumed = b"".join(parts), True
+    return answer
+
+
 class Transport(BaseTransport):
     """The layer below retries and renewed tokens: each request that is sent is one line in calls."""
 
@@ -87,9 +118,10 @@ class Transport(BaseTransport):
         if urlsplit(url).path.endswith("/auth/tokens"):
             call["service"] = "identity"
         try:
-            ask = functools.partial(super().request, method, url, **options)
-            answer = within(max(LAST, self.deadline.left()), ask)
+            ask = functools.partial(super().request, method, url, **{**options, "stream": True})
+            answer = within(max(LAST, self.deadline.left()), lambda: whole(ask(), url))
             call.update(status=answer.status_code, request_id=request_id(answer.headers))
+            refuse_another_address(url, answer)
             self.samples.append((sent, answer.headers.get("date"), time.time()))
             return answer
         except BaseException as exc:

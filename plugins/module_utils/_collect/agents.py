@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS, explain
 from .._record.errors import MALFORMED, StageError
@@ -21,16 +23,21 @@ NAMES = {
 
 def look(admin):
     """(list of component, host, state, enabled, heard; what could not be asked and why)."""
-    agents, unread = [], []
-    for ask in (compute, network, volume):
-        try:
-            agents += ask(admin)
-        except (*CLOUD_ERRORS, StageError) as exc:
-            unread.append(explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
-        # A web server before the API may answer anything.
-        except MALFORMED:
-            unread.append(f"the agents of the service {ask.__name__}: an answer of an unknown form")
-    return agents, unread
+    asks = (compute, network, volume)
+    with ThreadPoolExecutor(len(asks)) as pool:
+        answers = list(pool.map(lambda ask: answered(ask, admin), asks))
+    return [agent for agents, _why in answers for agent in agents], [why for _agents, why in answers if why]
+
+
+def answered(ask, admin):
+    """(the agents of a service, why it could not be asked or None)"""
+    try:
+        return ask(admin), None
+    except (*CLOUD_ERRORS, StageError) as exc:
+        return [], explain(exc, f"asking for the agents of the service {ask.__name__}")["message"]
+    # A web server before the API may answer anything.
+    except MALFORMED:
+        return [], f"the agents of the service {ask.__name__}: an answer of an unknown form"
 
 
 def compute(admin):

@@ -12,20 +12,26 @@ import re
 from .host import UnreadError
 
 USERS = ["admin", "cinder", "nova", "openstack"]
+# Named, as else the programs would look in the caller's folder, too, and sudo runs them as root.
+CONFIGURATION = "/etc/ceph/ceph.conf"
 KEYRING = re.compile(r"^ceph\.client\.(.+)\.keyring$")
 ABSENT = re.compile(r"error opening (image|pool) .*No such file or directory")
 
 
-def read(host, images, users):
-    """The cluster's health, its OSDs, and the parent, watchers and place of each image (pool, name)."""
+def read(host, images, users, origin=None):
+    """The cluster's health, its OSDs, and the parent, watchers and place of each image (pool, name).
+
+    origin: the image of Glance that the root disk is made of, as (pool, name).
+    """
     user = host.attempt("the keyrings of Ceph", user_of, users)
     if user is None:
-        return {"user": None, "health": None, "osds": None, "images": None}
+        return {"user": None, "health": None, "osds": None, "images": None, "origin": None}
     return {
         "user": user,
         "health": host.attempt("the health of Ceph", health_of, user),
         "osds": host.attempt("the OSDs", osds_of, user),
         "images": images_of(host, user, images),
+        "origin": origin and origin_of(host, user, *origin),
     }
 
 
@@ -55,7 +61,7 @@ def user_of(host, users):
 
 
 def ask(host, user, program, *words):
-    return json.loads(host.ask("ceph", program, "--id", user, *words, "--format", "json"))
+    return json.loads(host.ask("ceph", program, "--conf", CONFIGURATION, "--id", user, *words, "--format", "json"))
 
 
 def health_of(host, user):
@@ -90,6 +96,13 @@ def image_of(host, user, pool, name):
         "snapshots": host.attempt(f"the snapshots of {pool}/{name}", snapshots_of, user, pool, name),
         "header": host.attempt(f"the place of {pool}/{name}", place_of, user, pool, header),
     }
+
+
+def origin_of(host, user, pool, name):
+    """Whether an image of Glance is there, and its snapshots, of which disks are made."""
+    info = host.attempt(f"the origin {pool}/{name}", info_of, user, pool, name)
+    snapshots = host.attempt(f"the origin {pool}/{name}", snapshots_of, user, pool, name) if info else []
+    return {"pool": pool, "name": name, "exists": None if info is None else bool(info), "snapshots": snapshots}
 
 
 def info_of(host, user, pool, name):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._record.clock import seconds_of
-from . import ceph, dnsmasq, libvirt, metadata_proxy, ovn, ovs, units
+from . import ceph, dnsmasq, libvirt, metadata_proxy, ovn, ovs, router, units
 from .host import UnreadError, addresses_of
 from .log_lines import zone_of
 
@@ -55,6 +55,7 @@ def read(host, parts, instance, platform):
         facts["interfaces"] = {port["id"]: ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
     if "network" in parts:
         facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in instance["ports"]}
+        facts["routers"] = router.read(host, routers_of(instance))
     # With OVN the proxies are on the compute hosts.
     by_ovn = any(network["distributed"] for network in instance["networks"])
     if "network" in parts or ("compute" in parts and by_ovn):
@@ -65,12 +66,24 @@ def read(host, parts, instance, platform):
         facts["ovn"] = {port["id"]: read_ovn(host, port, instance) for port in instance["ports"]}
     if "ceph" in parts:
         images = [name.split("/", 1) for name in pool_images(instance, platform)]
-        facts["ceph"] = ceph.read(host, images, platform["ceph_users"])
+        facts["ceph"] = ceph.read(host, images, platform["ceph_users"], origin_of(instance))
     return facts
+
+
+def origin_of(instance):
+    """(pool, name) of the instance's image in Ceph, where Glance shows it; else None."""
+    url = (instance["image"] or {}).get("direct_url") or ""
+    return tuple(url.split("/")[3:5]) if url.startswith("rbd://") else None
 
 
 def read_dhcp(host, port, since, platform):
     return dnsmasq.read(host, port["network"], port["mac"], since, platform["dhcp_states"], platform["dhcp_logs"])
+
+
+def routers_of(instance):
+    """The routers of the instance's networks whose work agents do."""
+    networks = [network for network in instance["networks"] if not network["distributed"]]
+    return sorted({router for network in networks for router in network["routers"]})
 
 
 def read_ovn(host, port, instance):

@@ -35,11 +35,16 @@ def look(cloud, server_id, admin=None):
     ports = [port for port in listed(everything, "ports", device_id=server_id) if port["device_id"] == server_id]
     networks = [describe_network(everything, network) for network in {port["network_id"]: None for port in ports}]
     by_ovn = {network["id"] for network in networks if network["distributed"]}
+    routed = {network["id"] for network in networks if network["routers"]}
     return {
         "asked": now(),
         "server": describe_server(server),
         "ports": [
-            {**describe_port(port), **(in_ovn(everything, port) if port["network_id"] in by_ovn else {})}
+            {
+                **describe_port(port),
+                "floating_ips": floating_ips(everything, port) if port["network_id"] in routed else [],
+                **(in_ovn(everything, port) if port["network_id"] in by_ovn else {}),
+            }
             for port in ports
         ],
         "networks": networks,
@@ -120,6 +125,10 @@ def describe_port(port):
     }
 
 
+def floating_ips(cloud, port):
+    return [entry["floating_ip_address"] for entry in listed(cloud, "floatingips", port_id=port["id"])]
+
+
 def in_ovn(cloud, port):
     """All that OVN's databases must have of a port."""
     rules = {
@@ -129,7 +138,6 @@ def in_ovn(cloud, port):
     return {
         "subnets": [address["subnet_id"] for address in port["fixed_ips"]],
         "security_rules": rules,
-        "floating_ips": [entry["floating_ip_address"] for entry in listed(cloud, "floatingips", port_id=port["id"])],
     }
 
 
@@ -146,6 +154,8 @@ def describe_network(cloud, identity):
         # OVN has a port of its own kind instead of DHCP agents.
         "distributed": any(port["device_owner"] == "network:distributed" for port in ports),
         "routers": sorted({port["device_id"] for port in ports if "router" in port["device_owner"]}),
+        # Then the compute hosts translate floating IPs.
+        "on_computes": any(port["device_owner"] == "network:router_interface_distributed" for port in ports),
     }
 
 

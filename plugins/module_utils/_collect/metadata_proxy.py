@@ -15,8 +15,8 @@ SOURCES = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
 # The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
 MAPPED = "::ffff:"
 REQUEST = re.compile(
-    r"(?P<address>[0-9a-f.:]+):\d+ \[.*?\] .*? (?:-?\d+/){4}\+?(?P<took>-?\d+) (?P<status>-?\d+) "
-    r".*\"(?P<request>[^\"]*)\""
+    r"(?P<address>[0-9a-f.:]+):\d+ \[[^\]]*\] \S+ \S+ (?:-?\d+/){4}\+?(?P<took>-?\d+) (?P<status>-?\d+) "
+    r"[^\"]*\"(?P<request>[^\"]*)\""
 )
 
 

@@ -98,31 +98,36 @@ def port_groups(host, logical):
 
 
 def routers_of(host, routers, addresses):
-    """Of each router the host of its gateway, and the floating IPs of the port's addresses."""
+    """Of each router the host and the MAC of its gateway, and the floating IPs of the port's addresses."""
     facts = {}
     for router in routers:
         for row in table(host, NORTHBOUND, "ports,nat", "find", "Logical_Router", f"name=neutron-{router}"):
             floating = floating_ips(host, set(listed(row["nat"])), addresses) if listed(row["nat"]) else []
-            facts[router] = {"gateway": gateway_of(host, listed(row["ports"])), "floating_ips": floating}
+            facts[router] = {**gateway_of(host, listed(row["ports"])), "floating_ips": floating}
     return facts
 
 
 def floating_ips(host, rules, addresses):
     """The floating IP of each address, by a router's NAT rules. Other projects may have the same addresses."""
-    columns, found = "_uuid,external_ip,logical_ip,type", []
+    columns, found = "_uuid,external_ip,external_mac,logical_ip,type", []
     for address in addresses:
         found += table(host, NORTHBOUND, columns, "find", "NAT", f"logical_ip={address}")
     return [
-        {"address": row["external_ip"], "fixed": row["logical_ip"]}
+        # With a MAC of its own it is answered for where the port is, else by the router's gateway.
+        {
+            "address": row["external_ip"],
+            "fixed": row["logical_ip"],
+            "mac": next(iter(listed(row["external_mac"])), None),
+        }
         for row in found
         if row["type"] == "dnat_and_snat" and row["_uuid"] in rules
     ]
 
 
 def gateway_of(host, ports):
-    """The host whose chassis has the gateway port of a router; None without one."""
+    """The gateway port of a router: its MAC, and the host whose chassis has it; None and None without one."""
     for port in ports:
-        row = table(host, NORTHBOUND, "name,gateway_chassis", "list", "Logical_Router_Port", port)[0]
+        row = table(host, NORTHBOUND, "name,mac,gateway_chassis", "list", "Logical_Router_Port", port)[0]
         if listed(row["gateway_chassis"]):
-            return (binding(host, f"cr-{row['name']}") or {}).get("host")
-    return None
+            return {"gateway": (binding(host, f"cr-{row['name']}") or {}).get("host"), "mac": row["mac"]}
+    return {"gateway": None, "mac": None}

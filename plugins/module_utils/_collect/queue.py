@@ -22,11 +22,6 @@ def read(lines, keys):
     # Other boots may share an id, such as that of an image: it does not make a message ours.
     keyed = [event for event in events if event["keys"].keys() - {"shared"}]
     ours = {event["message"] for event in keyed} - {None}
-    requests = {event["message"]: event["keys"]["request"] for event in keyed if "request" in event["keys"]}
-    for event in events:
-        # A reply does not name its request.
-        if event["message"] in requests:
-            event["keys"]["request"] = requests[event["message"]]
     return [event for event in events if event["keys"].keys() - {"shared"} or event["message"] in ours]
 
 

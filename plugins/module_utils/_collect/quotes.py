@@ -72,7 +72,7 @@ def quote_of(text, ids=()):
     text = "".join(mark for mark in COLOUR.sub("", text) if mark.isprintable() or mark.isspace())
     text = " ".join(text.split())
     for pattern in SECRETS:
-        text = pattern.sub(without_value, text)
+        text = without_values(pattern, text)
     for pattern in (HEX, WORD):
         text = pattern.sub(lambda match: match[0] if match[0] in ids or is_harmless(match[0]) else HIDDEN, text)
     # What a command said stands behind the command, which may be long.
@@ -80,9 +80,15 @@ def quote_of(text, ids=()):
     return text if len(text) <= LONGEST else f"{text[:half]}{CUT}{text[-half:]}"
 
 
-def without_value(match):
-    begin, end = (place - match.start() for place in match.span("value"))
-    return match[0][:begin] + HIDDEN + match[0][end:]
+def without_values(pattern, text):
+    """The text without the values that a pattern finds. A value may look like the name of another one."""
+    place, shown, end = 0, [], 0
+    while match := pattern.search(text, place):
+        begin, place = match.start("value"), max(match.start("value"), match.start() + 1)
+        if begin >= end:
+            shown += [text[end:begin], HIDDEN]
+        end = max(end, match.end("value"))
+    return "".join([*shown, text[end:]])
 
 
 def is_passphrase(word):

@@ -70,6 +70,8 @@ def keys_and_lines(bundle, boot, keys, near):
         keys = related.grown(keys, lines)
         if keys == before:
             break
+    if not lines:
+        raise StageError("not_found", f"no line has the boot any more. {where(bundle)}", hint=unread_hint(bundle))
     return keys, lines
 
 

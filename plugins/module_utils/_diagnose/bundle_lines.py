@@ -20,6 +20,7 @@ from .._collect.log_files import EDGE, MOST
 LONGEST = 65536
 # Only so many bytes of an unpacked file are read: a small file may unpack to an endless one.
 LARGEST = 16 << 30
+BLOCK = 1 << 20
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 # A journal begins so; only the program of journald can read it.
 JOURNAL = b"LPKSHHRH"
@@ -82,36 +83,48 @@ def why_not(start, path):
 
 
 def take(sifted, start, stream, is_wanted):
-    for line in lines_of(start, stream):
-        if len(sifted.head) < EDGE:
-            sifted.head.append(line)
-        sifted.tail.append(line)
-        if is_wanted(line):
-            if len(sifted.lines) >= MOST:
-                sifted.why = f"more than {MOST} lines were found in it"
-                break
-            sifted.lines.append(text_of(line))
-
-
-def lines_of(start, stream):
-    """Lines as bytes; of a long line only the beginning."""
-    *lines, rest = start.split(b"\n")
-    yield from (line.rstrip(b"\r") for line in lines)
-    left = LARGEST
-    while True:
-        line = stream.readline(LONGEST)
-        left -= len(line)
-        whole = rest + line
-        rest = b""
-        if whole:
-            yield whole[:LONGEST].rstrip(b"\r\n")
-        while line and not line.endswith(b"\n") and left > 0:
-            line = stream.readline(LONGEST)
-            left -= len(line)
-        if not line:
+    """Take the first, the last and the wanted lines. is_wanted holds for a block if it holds for a line of it."""
+    for block in blocks_of(start, stream):
+        first = EDGE - len(sifted.head)
+        if not is_wanted(block):
+            sifted.head += lines_of(block.split(b"\n", first)[:first] if first else [])
+            sifted.tail.extend(lines_of(block.rsplit(b"\n", EDGE)[-EDGE:]))
+            continue
+        lines = lines_of(block.split(b"\n"))
+        sifted.head += lines[:first]
+        sifted.tail.extend(lines[-EDGE:])
+        sifted.lines += [text_of(line) for line in lines if is_wanted(line)]
+        if len(sifted.lines) > MOST:
+            del sifted.lines[MOST:]
+            sifted.why = f"more than {MOST} lines were found in it"
             return
-        if left <= 0:
+
+
+def blocks_of(start, stream):
+    """Many whole lines at once, without the end of the last one; of a very long line only the beginning."""
+    rest, left, over_long = start, LARGEST, False
+    # Of what is cut off, read1 gives all that comes before the cut.
+    while block := stream.read1(BLOCK):
+        left -= len(block)
+        if left < 0:
             raise TooLargeError
+        if over_long:
+            _more, end, block = block.partition(b"\n")
+            if not end:
+                continue
+            rest, over_long = rest + end, False
+        whole, end, rest = (rest + block).rpartition(b"\n")
+        if end:
+            yield whole
+        if len(rest) > LONGEST:
+            rest, over_long = rest[:LONGEST], True
+    if rest:
+        whole, end, last = rest.rpartition(b"\n")
+        yield rest if last else whole
+
+
+def lines_of(lines):
+    return [line[:LONGEST].rstrip(b"\r") for line in lines]
 
 
 def text_of(line):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._collect.sources.log import account
 from .._judge import culprit, verdict
 from .._match.components import is_beside
-from .._match.follow import as_records, errors_of
+from .._match.follow import NO_FACTS, as_records, errors_of
 from .._match.matcher import Matcher
 from .._match.rivals import TOOK
 from .._normalise.events import of_run
@@ -31,13 +31,14 @@ def record_of(bundle, flows, run_id, quotes=True):
     record = begin(bundle, run_id, followed, events)
     if not quotes:
         culprit.keep_only(None, record["errors"])
-    others = bundle["others"]
-    of_requests = (others, events_in(others)) if others else (bundle["hosts"], events)
-    causes = failures.causes_of(bundle["requests"], *of_requests, quotes)
-    record["diagnosis"]["failures"] = [failures.as_record(cause) for cause in causes]
     record["stages"] = [stage_of(name, record) for name in STAGES]
     by_time = {"since", "until"}.issuperset(bundle["asked"])
     record["verdict"] = judge(record) if bundle["boot"] else failures.nothing_failed(bundle["requests"], by_time)
+    went_well = record["verdict"]["result"] == "pass"
+    found = [request for request in bundle["requests"] if went_well or not request.get("of_others")]
+    others = bundle["others"]
+    causes = failures.causes_of(found, *((others, events_in(others)) if others else (bundle["hosts"], events)), quotes)
+    record["diagnosis"]["failures"] = [failures.as_record(cause) for cause in causes]
     asked_for = not (bundle["boot"] or by_time)
     if record["verdict"]["result"] != "fail" and causes and failures.is_failure(causes[0], asked_for):
         add_cause(record, causes[0])
@@ -75,7 +76,7 @@ def add_cause(record, cause):
     """Make the likeliest cause of the requests that failed the verdict, if no boot failed."""
     stage, before = cause["stage"], record["verdict"]["reason"]
     record["stages"] = [stage if stage["stage"] == other["stage"] else other for other in record["stages"]]
-    lead = f"{before} Another request of its project failed. " if record["diagnosis"]["boot"] else ""
+    lead = f"{before} Another request failed at that time. " if record["diagnosis"]["boot"] else ""
     record["verdict"] = {**cause["verdict"], "reason": lead + cause["verdict"]["reason"]}
 
 
@@ -84,7 +85,7 @@ def follow(bundle, flows):
     hosts = bundle["hosts"]
     events = events_in(hosts)
     sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
-    facts = {"volumes": bool(bundle["keys"].get("volume")), "port": None, "stores": None, "network": None, "made": []}
+    facts = {**NO_FACTS, "volumes": bool(bundle["keys"].get("volume"))}
     matcher = Matcher(
         events,
         names_of(bundle),

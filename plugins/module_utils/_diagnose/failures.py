@@ -63,7 +63,7 @@ def rank(of_cause):
 
 
 def weight(request):
-    return requests.is_asked(request), requests.has_failed(request), not requests.is_removal(request)
+    return request["asked"], requests.has_failed(request), not requests.is_removal(request)
 
 
 def is_failure(cause, asked_for):
@@ -71,7 +71,7 @@ def is_failure(cause, asked_for):
 
     asked_for: whether somebody wants to know of just these requests. Else a refusal is none: users ask for too much.
     """
-    asked = [request for request in cause["requests"] if requests.is_asked(request)]
+    asked = [request for request in cause["requests"] if request["asked"]]
     return any(asked_for or requests.has_failed(request) for request in asked)
 
 

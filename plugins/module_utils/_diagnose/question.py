@@ -64,7 +64,7 @@ def of_request(bundle, request, near):
     asked = read_whole(bundle, [request], near)
     if asked and not any(requests.is_told(request) for request in asked):
         asked += beside(bundle, asked, near)
-    return without_boot(asked)
+    return without_boot(bundle, asked)
 
 
 def beside(bundle, asked, near):
@@ -85,7 +85,7 @@ def of_resource(bundle, resource, near):
         services = ", ".join(sorted({line["service"] for line in lines}))
         message = f"no line that names {resource} has the id of a request; {services} name it"
         raise StageError("not_found", message, hint="Give the time in which it happened instead.")
-    return without_boot(read_whole(bundle, names, near))
+    return without_boot(bundle, read_whole(bundle, names, near))
 
 
 def of_time(bundle, since, until, near):
@@ -99,25 +99,31 @@ def of_time(bundle, since, until, near):
     unbuilt = [boot for boot in there if boot["outcome"] != "built"]
     of_failed = [boot for boot in unbuilt if boot["outcome"] == "failed"]
     if failed and not of_failed and len(unbuilt) != 1:
-        return without_boot(failed)
+        return without_boot(bundle, failed)
     boot = of_failed[0] if failed and of_failed else boots.chosen(there)
     boot, keys, lines = boots.whole(bundle, boot, near)
     return Found(boot, keys, lines, others(failed, keys))
 
 
 def around(bundle, boot, keys, lines):
-    """The requests that failed near a boot, or until the server was removed, and that may concern it."""
+    """The requests that failed near a boot, or until the server was removed, and that may concern it.
+
+    If there are none, those of others that were told of a failure: they count if the boot went well.
+    """
     of_server = [line for line in lines if keys["server"] & set(line["ids"].get("server", ()))]
     removed = [line["at"] + NEAR for line in of_server if "deleted" in line["marks"]]
     failed = failed_in(bundle, boot["at"] - NEAR, min([boot["at"] + related.FAR, *removed]), boot["at"])
     owners = {line["owner"] for line in lines if keys["request"] & set(line["requests"])} - {None}
     projects = {project for _user, project in owners}
-    return [request for request in others(failed, keys) if may_concern(request, keys, projects)]
+    of_others = others(failed, keys)
+    concerning = [request for request in of_others if may_concern(request, keys, projects)]
+    denied = [request for request in of_others if request["asked"] and requests.is_denied(request)]
+    return concerning or [{**request, "of_others": True} for request in denied]
 
 
 def may_concern(request, keys, projects):
     """Whether a request may have to do with a boot: it is about a resource of its, or of its project and about none."""
-    if not requests.is_asked(request) or (requests.is_removal(request) and not requests.is_denied(request)):
+    if not request["asked"] or (requests.is_removal(request) and not requests.is_denied(request)):
         return False
     servers = set(request["resources"].get("server", ()))
     if servers:
@@ -151,6 +157,8 @@ def read_whole(bundle, names, near):
     return requests.requests_in(lines)
 
 
-def without_boot(found):
+def without_boot(bundle, found):
+    if not found:
+        raise StageError("not_found", f"no line has it as its own request. {where(bundle)}", hint=unread_hint(bundle))
     keys = {"request": {name for request in found for name in request["ids"]}}
     return Found(None, keys, [], found)

@@ -91,7 +91,7 @@ def http_of(http):
 def owner_of(text):
     """(user, project) for whom a line was logged, or None."""
     match = OWNER.search(text[: log_formats.LONGEST])
-    return match.groups() if match and match["user"] != "-" else None
+    return match.groups() if match and match["user"] not in ("-", "None") else None
 
 
 def own_request(line):
@@ -199,6 +199,8 @@ def is_deleted(lines, keys):
 
 def near_and_far(lines):
     """(lines near the median time, lines far from it)"""
+    if not lines:
+        return [], []
     middle = sorted(line["at"] for line in lines)[len(lines) // 2]
     near = [line for line in lines if abs(line["at"] - middle) <= FAR]
     return near, [line for line in lines if abs(line["at"] - middle) > FAR]
@@ -206,7 +208,7 @@ def near_and_far(lines):
 
 def interval(lines, keys, settling):
     """(begin, end) of a boot: from its request to its last line, and the time in which its effects settle."""
-    near, _far = near_and_far(lines_of_boot(lines, keys))
+    near, _far = near_and_far(lines_of_boot(lines, keys) or lines)
     first = min(line["at"] - line["seconds"] for line in near)
     last = max(line["at"] for line in near)
     return first, last + settling

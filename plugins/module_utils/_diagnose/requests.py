@@ -61,8 +61,9 @@ def request_of(root, names, by_id):
     lines = sorted((line for name in names for line in by_id[name]), key=lambda line: line["at"])
     answers = answers_in(lines)
     # Of several answers that of the API which the client itself has asked tells what was asked for.
-    own = [answer for answer in answers if answer["id"] == root] or answers
-    first = min(own, key=lambda answer: (answer["method"] in LOOKING, answer["at"]), default=None)
+    own = [answer for answer in answers if answer["id"] == root]
+    first = min(own or answers, key=lambda answer: (answer["method"] in LOOKING, answer["at"]), default=None)
+    owner = next((line["owner"] for line in by_id[root] if line["owner"]), None)
     return {
         "id": root,
         "ids": names,
@@ -70,7 +71,9 @@ def request_of(root, names, by_id):
         "until": max(line["at"] for line in lines),
         **{name: (first or lines[0])[name] for name in ("service", "host")},
         **{name: first and first[name] for name in ("method", "path", "status")},
-        "owner": next((line["owner"] for line in lines if line["owner"]), None),
+        "owner": owner,
+        # Whether a client stands behind it. A service that does something by itself asks others as a user of its own.
+        "asked": bool(owner or own),
         "answers": answers,
         "errors": sum(line["failed"] for line in lines),
         "resources": {kind: sorted(texts) for kind, texts in resources_in(lines).items()},
@@ -128,11 +131,6 @@ def is_told(request):
 def is_refused(request):
     """Whether a client was refused what it wanted to have changed."""
     return not has_failed(request) and is_bad(request["method"], request["status"])
-
-
-def is_asked(request):
-    """Whether a client stands behind a request: a line names the user, or an API has answered."""
-    return request["owner"] is not None or request["status"] is not None
 
 
 def is_removal(request):

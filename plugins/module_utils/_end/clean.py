@@ -7,14 +7,18 @@
 from __future__ import annotations
 
 from .._cloud import connection, token_cache
+from .._record import shapes
+from .._record.clock import now, seconds_between
+from .._record.errors import StageError
+from .._record.run import REMOVAL, in_words
 from .._record.waiting import Deadline
 from . import removal
 
 
 def clean(run, params):
-    """Remove all that the run has made, and record what was removed and what is left. Returns what is left."""
+    """Remove all that the run has made, and record how, and what is left. Returns what is left."""
     deadline = Deadline(params["timeout"])
-    calls, samples, texts = [], [], set()
+    calls, samples, waits, texts, started = [], [], [], set(), now()
 
     def say(text):
         if text not in texts:
@@ -23,11 +27,30 @@ def clean(run, params):
 
     cloud = connection.connect(params, calls, samples, deadline)
     token_cache.take(run.token_path, cloud.session.auth)
-    left = removal.remove_all(cloud, run, deadline, say)
+    left = removal.remove_all(cloud, run, deadline, waits, say)
+    finished = now()
     run.record["kept"] = False
+    run.record["removal"] = shapes.stage(
+        REMOVAL,
+        "failed" if left else "ok",
+        started=started,
+        finished=finished,
+        duration_s=seconds_between(started, finished),
+        calls=calls,
+        waits=waits,
+        error=error_of(left),
+    )
     removal.settle_account(run, left)
     run.save()
     return left
+
+
+def error_of(left):
+    """The error of a removal that has left something."""
+    if not left:
+        return None
+    hint = "Look for the ids of what is left in the logs of its service."
+    return StageError("service", f"this could not be removed: {in_words(left)}", hint=hint).record
 
 
 def keep(run):

@@ -13,8 +13,10 @@ from .._judge.history import earlier_records, summarize
 from .._judge.thresholds import apply_limits
 from .._record import ledger
 from .._record.run import write_whole
-from .._report import page, sequence_svg, sequence_text
-from .._report.text import PAGE, junit, metrics
+from .._report import page, sequence, sequence_svg, sequence_text
+from .._report.metrics import FILE as METRICS
+from .._report.metrics import metrics
+from .._report.text import PAGE, junit
 
 # Why a run does not pass if its playbook did not end it
 AFTER_STAGES = "The run broke off after its stages."
@@ -48,17 +50,16 @@ def forgotten(run):
 def render(run, template=None, history=20):
     """Write the files for readers. The page needs its template, which lies in the role that reports."""
     write_whole(run.path("junit.xml"), junit(run.record))
-    write_whole(run.path("metrics.prom"), metrics(run.record))
-    diagram = None
-    if run.record["flows"]:
-        flow = run.record["flows"][0]
-        diagram = sequence_svg.svg(flow, run.record)
-        write_whole(run.path("flow.svg"), diagram)
-        write_whole(run.path("flow.mmd"), sequence_text.mermaid(flow))
-        write_whole(run.path("flow.puml"), sequence_text.plantuml(flow))
+    write_whole(run.path(METRICS), metrics(run.record))
+    drawings = []
+    for name, flow in sequence.drawn(run.record):
+        drawings.append((flow["title"], sequence_svg.svg(flow, run.record)))
+        write_whole(run.path(f"{name}.svg"), drawings[-1][1])
+        write_whole(run.path(f"{name}.mmd"), sequence_text.mermaid(flow))
+        write_whole(run.path(f"{name}.puml"), sequence_text.plantuml(flow))
     if template is None:
         return
     with open(template, encoding="utf-8") as stream:
         text = stream.read()
     earlier = earlier_records(os.path.dirname(run.directory), run.record, history)
-    write_whole(run.path(PAGE), page.render(run.record, text, diagram, earlier))
+    write_whole(run.path(PAGE), page.render(run.record, text, drawings, earlier))

@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import time
 from typing import NamedTuple
 
 from .._cloud.connection import answer_of
@@ -16,8 +14,8 @@ from .._cloud.errors import explain
 from .._cloud.session import request_id, status_of
 from .._record import ledger
 from .._record.clock import now, seconds_between
-from .._record.errors import StageError
-from .._record.waiting import PERIOD, pause_after
+from .._record.errors import DeadlinePassed, StageError
+from .._record.waiting import wait_until
 
 # Seconds to look for the result of a request without an answer, if the request is not older than OLD
 SETTLE = 10
@@ -126,17 +124,15 @@ KINDS = {
 }
 
 
-# The form of the services' ids. Another text could lead to another of their URLs.
-ID = r"[0-9A-Za-z_-]{1,64}"
-
-
 def carries(resource, mark):
-    """Whether a resource's name or description begins with the run's mark. That of run-1 does not match run-12."""
+    """Whether a resource's name or description is the run's mark, or one of the names that a run gives."""
     return any(is_marked(resource.get(field), mark) for field in ("name", "description"))
 
 
 def is_marked(text, mark):
-    return isinstance(text, str) and (text == mark or text.startswith(f"{mark}-"))
+    """Whether a run of this mark gives such a name. The run abc gives none of those of the run abc-2."""
+    names = {f"{mark}-{kind.replace('_', '-')}" for kind in KINDS}
+    return isinstance(text, str) and (text == mark or text in names)
 
 
 def why_foreign(entry, mark):
@@ -147,8 +143,7 @@ def why_foreign(entry, mark):
         return "no run makes anything of this kind, so it is not deleted"
     if not is_marked(entry["name"], mark):
         return f"it does not carry the mark {mark}, so it is not deleted"
-    form = f"{ID}/{ID}" if entry["kind"] == "router_interface" else ID
-    if entry["id"] is not None and not (isinstance(entry["id"], str) and re.fullmatch(form, entry["id"])):
+    if entry["id"] is not None and not ledger.is_id(entry["kind"], entry["id"]):
         return "its id has a wrong form, so it is not deleted"
     return None
 
@@ -251,8 +246,8 @@ def check_project(cloud, run):
             raise StageError("config", message, hint="Name the cloud that the run used.")
 
 
-def remove_all(cloud, run, deadline, say):
-    """Remove all that the ledger names. Returns what is left, with the reasons."""
+def remove_all(cloud, run, deadline, waits, say):
+    """Remove all that the ledger names, and add the waits for it. Returns what is left, with the reasons."""
     entries = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
     removals, foreign = [], []
     if entries:
@@ -267,7 +262,7 @@ def remove_all(cloud, run, deadline, say):
         else:
             removals.append(Removal(entry, run.mark))
     for level in sorted({removal.kind.level for removal in removals}):
-        remove_level(cloud, run, [removal for removal in removals if removal.kind.level == level], deadline, say)
+        remove_level(cloud, run, [removal for removal in removals if removal.kind.level == level], deadline, waits, say)
     left = [
         {"kind": removal.entry["kind"], "id": removal.id, "name": removal.entry["name"], "why": removal.why}
         for removal in removals
@@ -295,13 +290,11 @@ def ports_left(cloud, removals):
     return left
 
 
-def remove_level(cloud, run, removals, deadline, say):
+def remove_level(cloud, run, removals, deadline, waits, say):
     """Remove resources that do not depend on each other, and wait for all of them at once."""
-    begun, over = time.monotonic(), False
-    waiting = removals
-    while waiting:
-        asked = time.monotonic()
-        for removal in waiting:
+
+    def look():
+        for removal in pending(removals):
             removal.step(cloud)
             if removal.gone:
                 # A full disk must not stop the removal. The next removal finds out again that this one is gone.
@@ -309,15 +302,23 @@ def remove_level(cloud, run, removals, deadline, say):
                     run.ledger.write(
                         ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id or removal.entry["id"]
                     )
-        waiting = [removal for removal in waiting if not removal.gone and not removal.final]
-        if waiting:
-            say("removing " + ", ".join(removal.entry["kind"].replace("_", " ") for removal in waiting))
-        if over:
-            return
-        over = deadline.left() <= 0  # one last look, so that the reasons are true at the end
-        took = time.monotonic() - asked
-        if waiting:
-            time.sleep(min(pause_after(took / len(waiting), time.monotonic() - begun, PERIOD), max(0, deadline.left())))
+        left = pending(removals)
+        if left:
+            say(f"removing {kinds_of(left)}")
+        return not left, f"{kinds_of(left)} left" if left else "all gone", None
+
+    try:
+        wait_until(f"{kinds_of(removals)} to be gone", look, deadline, waits, lambda _text: None)
+    except DeadlinePassed:
+        look()  # once more, so that the reasons are true at the end
+
+
+def pending(removals):
+    return [removal for removal in removals if not removal.gone and not removal.final]
+
+
+def kinds_of(removals):
+    return ", ".join(removal.entry["kind"].replace("_", " ") for removal in removals)
 
 
 def settle_account(run, left):

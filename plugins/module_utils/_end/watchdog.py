@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import time
@@ -20,18 +21,17 @@ from .._cloud import token_cache
 from .._cloud.errors import explain
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
-from .._record.ledger import private
+from .._record.ledger import private, regular
 from .._record.run import Run
-from . import clean, finish
+from . import clean, finish, lookout
 
-LOOK = 0.5
 # How long a stage that lost its playbook may take to end
 PATIENCE = 20
 
 
 def watch(run, params, controller):
     """Start the watching process for the playbook with this process id. Returns whether it watches."""
-    if start_time(controller) is None:
+    if lookout.start_time(controller) is None:
         return False  # a system without /proc
     ready, tell = os.pipe()
     if os.fork():
@@ -53,12 +53,13 @@ def watch(run, params, controller):
         with open(run.path("watched"), "a", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             lock.truncate(0)
-            lock.write(token_cache.make())
+            token = token_cache.make()
+            lock.write(token)
             lock.flush()
             os.write(tell, b"1")
             os.close(tell)
             os.close(ready)
-            stand_by(run.directory, params, controller)
+            stand_by(run.directory, params, controller, [lock.fileno(), int(os.path.basename(token))])
     finally:
         os._exit(0)
 
@@ -76,28 +77,22 @@ def is_watched(run):
         return True
 
 
-def start_time(process):
-    """The start of a process by the kernel's clock. It tells a process from a later one with the same id."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
-            return stream.read().rpartition(")")[2].split()[19]
-    except OSError:
-        return None
+def stand_by(directory, params, controller, files):
+    """Wait, as a process that does not have the playbook's name: somebody may kill all that have it.
 
-
-def is_finished(directory):
-    with contextlib.suppress(StageError, OSError):
-        return Run(directory).record["finished"] is not None
-    return True  # the run's directory was removed: nothing to guard
-
-
-def stand_by(directory, params, controller):
-    begun = start_time(controller)
-    while begun is not None and start_time(controller) == begun:
-        time.sleep(LOOK)
-        if is_finished(directory):
-            return
-    if not is_finished(directory):
+    files: descriptors that stay open as long as it waits.
+    """
+    if os.path.isfile(__file__):
+        with contextlib.suppress(OSError):
+            options = os.memfd_create("options")
+            os.write(options, json.dumps(params).encode())
+            os.lseek(options, 0, os.SEEK_SET)
+            for descriptor in (*files, options):
+                os.set_inheritable(descriptor, True)
+            words = lookout.command(directory, controller, options)
+            os.execv(words[0], words)
+    # Ansible has packed this module, and started a process of another name for it.
+    if lookout.is_abandoned(directory, controller):
         end(directory, params)
 
 
@@ -114,17 +109,18 @@ def end(directory, params):
             stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, signals)
             if watch.seconds() > 2 * PATIENCE:
                 return run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
-            time.sleep(LOOK)
+            time.sleep(lookout.LOOK)
 
 
 def stop_stage(directory, number, signals):
     """Send the process that holds the run's lock a signal, each only once. signals has those that were sent."""
     with (
         contextlib.suppress(OSError, ValueError),
-        open(os.path.join(directory, "lock"), "r+", encoding="ascii") as lock,
+        open(os.path.join(directory, "lock"), "r+", encoding="ascii", opener=regular) as lock,
     ):
         process = int(lock.read())
-        if (process, number) in signals:
+        # No stage has such a number; a signal to -1 would go to all processes of the user.
+        if process <= 1 or (process, number) in signals:
             return
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

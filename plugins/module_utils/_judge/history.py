@@ -13,6 +13,7 @@ import statistics
 from collections import Counter
 
 from .._record.errors import StageError
+from .._record.ledger import regular
 from .._record.run import STAGES, read_record, run_directories
 
 # A record says among its first characters when the run began.
@@ -40,7 +41,8 @@ def earlier_records(runs, record, most):
 def began(directory):
     """The start of a run by the first lines of its record: there may be thousands of runs, and only the last count."""
     try:
-        with open(os.path.join(directory, "run.json"), encoding="utf-8", errors="replace") as stream:
+        path = os.path.join(directory, "run.json")
+        with open(path, encoding="utf-8", errors="replace", opener=regular) as stream:
             match = STARTED.search(stream.read(HEAD))
     except OSError:
         match = None

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from .._record.errors import StageError
+from .._record.run import is_finite
 
 try:
     import jmespath
@@ -44,6 +45,10 @@ def check_expressions(limits):
         if limit.get("max") is None and limit.get("min") is None:
             message = f"the threshold {limit['name']} has neither max nor min"
             raise StageError("invalid", message, resource=limit["name"], hint=hint)
+        for end in ("max", "min"):
+            if not is_finite(limit.get(end) or 0):
+                message = f"the threshold {limit['name']} has the {end} {limit[end]}, which is no number"
+                raise StageError("invalid", message, resource=limit["name"], hint=hint)
 
 
 def apply_limits(limits, record):
@@ -58,7 +63,7 @@ def apply_limit(limit, record):
         value, problem = None, " ".join(str(exc).split())
     else:
         # A value that cannot be measured is not within its limits.
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        is_number = is_finite(value)
         problem = None if is_number else f"the query finds no number, but {value!r:.80}"
         value = value if is_number else None
     if problem is None and most is not None and value > most:

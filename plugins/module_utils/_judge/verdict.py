@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .._record import shapes
 from .._record.errors import sentence
-from .._record.run import STAGES, failed_stage
+from .._record.run import REMOVAL, STAGES, failed_stage, of_removal
+from .._record.run import in_words as leftovers_in_words
 from .._report import finding as in_words
 from .culprit import finding
 
@@ -86,9 +87,21 @@ def flaw(record):
         reasons = "; ".join(limit["said"] for limit in breached)
         return shapes.verdict("fail", None, f"All stages worked, but {reasons}.")
     if record["leftovers"]:
-        names = ", ".join(f"{resource['name']} ({resource['why']})" for resource in record["leftovers"])
-        return shapes.verdict("fail", None, f"All stages worked, but this could not be removed: {names}.")
+        return failed_removal(record)
     return None
+
+
+def failed_removal(record):
+    """The verdict on a run that could not be removed, with the finding about who kept it from that."""
+    reason = f"All stages worked, but this could not be removed: {leftovers_in_words(record['leftovers'])}."
+    if (record.get("removal") or {}).get("status") != "failed":
+        return shapes.verdict("fail", None, reason)
+    found = finding(of_removal(record)) or {}
+    if found.get("headline"):
+        reason += f" The cause: {found['headline']}."
+    if found.get("next"):
+        reason += f" Next: {found['next']}."
+    return {**shapes.verdict("fail", REMOVAL, reason), **found}
 
 
 def passed(record, stages):

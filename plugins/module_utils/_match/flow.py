@@ -22,7 +22,7 @@ except ImportError:
 
 from .._collect.phrases import Pattern
 from .._collect.sources import SOURCES
-from .._record.errors import StageError
+from .._record.errors import MALFORMED, StageError
 from .._record.levels import LEVELS
 from . import flow_limits
 from .rivals import BUILT, RIVALS, TOOK
@@ -32,6 +32,8 @@ TIERS = (0, 1, 2, 3)
 # The service that takes a message off the queue logs one of these, with no id but the message's own.
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
+# Two clocks that are in step may still differ by so many seconds.
+LEAD = 1
 STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
 STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise", "instead"}
 # Keys of a step that refer to the steps of the flow that is extended
@@ -57,6 +59,10 @@ RULE_KEYS = {
 }
 
 
+# So many flows may extend each other.
+MOST_ABOVE = 5
+
+
 class FlowError(StageError):
     def __init__(self, path, why):
         super().__init__("config", f"the flow {path}: {why}", hint="docs/flows.md describes the format.")
@@ -67,9 +73,14 @@ def fastest_loader():
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@functools.cache
 def load(path, above=()):
     """Read and check a flow; an error names its place. Flows share parts: never change one that was loaded."""
+    return load_file(os.path.realpath(path), above)
+
+
+# Playbooks, roles and modules write the path of one file in different ways.
+@functools.cache
+def load_file(path, above):
     if path in above:
         raise FlowError(path, "it extends itself")
     try:
@@ -79,9 +90,16 @@ def load(path, above=()):
     # PyYAML raises ValueError for an invalid date, and flow_limits for a file beyond its limits.
     except (OSError, yaml.YAMLError, ValueError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
-    if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
-        flow = extended(load(os.path.join(os.path.dirname(path), str(flow["extends"])), (*above, path)), flow)
-    check(path, flow)
+    if isinstance(flow, dict) and "base" in flow:
+        raise FlowError(path, "it has base, which is not known")
+    if len(above) > MOST_ABOVE:
+        raise FlowError(path, f"it is the {len(above)}th of flows that extend each other")
+    try:
+        if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
+            flow = extended(load(os.path.join(os.path.dirname(path), str(flow["extends"])), (*above, path)), flow)
+        check(path, flow)
+    except MALFORMED as exc:
+        raise FlowError(path, f"a part of it has an unknown form: {type(exc).__name__}: {exc}") from exc
     return flow
 
 
@@ -272,15 +290,25 @@ def wanted(flows):
     """All that the rules look for in logs: phrases in lines with our ids, and texts in lines without an id."""
     phrases = [{"service": "nova-compute", "says": TOOK}]
     windows = [*({"service": "nova-api", "text": text} for text in RIVALS), {"service": "nova-compute", "text": BUILT}]
-    for flow in flows:
-        for rule in (rule for step in flow.get("base", flow)["steps"] for rule in rules_of(step)):
-            if rule["source"] == "log" and rule.get("says"):
-                phrases.append({"service": rule["service"], "says": rule["says"]})
-            if rule["source"] == "log" and rule.get("window"):
-                windows.append({"service": rule["service"], "text": rule["window"]})
-            if rule["source"] == "log" and rule.get("kind") == "rpc":
-                windows += [{"service": rule["service"], "text": text} for text in MESSAGES]
+    for rule in log_rules(flows):
+        if rule.get("says"):
+            phrases.append({"service": rule["service"], "says": rule["says"]})
+        if rule.get("window"):
+            windows.append({"service": rule["service"], "text": rule["window"]})
+        if rule.get("kind") == "rpc":
+            windows += [{"service": rule["service"], "text": text} for text in MESSAGES]
     return {"phrases": unique(phrases), "windows": unique(windows)}
+
+
+def looks_back(flows):
+    """For how many seconds before a run the logs may show something of it."""
+    early = any(rule.get("window") or rule.get("within", [""])[0] is None for rule in log_rules(flows))
+    return TOKEN_CACHE if early else LEAD
+
+
+def log_rules(flows):
+    steps = [step for flow in flows for step in flow.get("base", flow)["steps"]]
+    return [rule for step in steps for rule in rules_of(step) if rule["source"] == "log"]
 
 
 def unique(pairs):
@@ -288,7 +316,7 @@ def unique(pairs):
 
 
 def agrees(expression, event):
-    """The result of an expression on an event; None where the event lacks what it asks for."""
+    """The result of a compiled expression on an event; None where the event lacks what it asks for."""
     try:
         return expression.search(event)
     except JMESPathTypeError:
@@ -296,10 +324,12 @@ def agrees(expression, event):
 
 
 def search(text, data):
-    """The result of an expression of a flow on some data."""
-    return jmespath.search(text, data)
+    """The result of an expression of a flow on some data; None where they lack what it asks for."""
+    return agrees(jmespath.compile(text), data)
 
 
 def compiled(text, names):
     """A rule's expression with the run's names in it. Raises KeyError where the run has no such name."""
-    return jmespath.compile(filled(text, names))
+    # A name stands between quotation marks, and may be anybody's text.
+    safe = {name: str(text).replace("\\", "\\\\").replace("'", "\\'") for name, text in names.items()}
+    return jmespath.compile(filled(text, safe))

@@ -12,6 +12,9 @@ from .._record import run
 from .._record.errors import failing
 from . import flow
 
+# The option that both modules have
+REMOVAL = {"removal": {"type": "bool", "default": False}}
+
 
 def main(options, act):
     """Run act(run, flows, module) and exit with its result."""

@@ -15,18 +15,22 @@ from .._normalise.events import of_run
 from .._normalise.places import back_end_of, host_of
 from .._record.clock import iso_of, now, seconds_of
 from .._record.ids import keys_of, server_of, stage_of
+from .._record.run import REMOVAL, is_removal
 from . import status
-from .flow import TOKEN_CACHE, telling
+from .flow import looks_back, telling
 from .flow import wanted as wanted_in_logs
 from .matcher import Matcher
 
 # More kinds of complaints than this are a flood; the others are left out.
 MOST_ERRORS = 200
 
+# So many seconds after a removal agents may still be at work.
+TIDYING = 5
 # The last word of the path at which a resource is asked for
 KINDS = {
     "images": "image", "networks": "network", "subnets": "subnet", "routers": "router", "ports": "port",
-    "security-groups": "security_group", "floatingips": "floating_ip", "volumes": "volume",
+    "security-groups": "security_group", "floatingips": "floating_ip", "volumes": "volume", "servers": "server",
+    "os-volume_attachments": "attachment",
 }  # fmt: skip
 
 FIELDS = sorted({field for source in SOURCES.values() for field in source.fields})
@@ -34,31 +38,39 @@ FIELDS = sorted({field for source in SOURCES.values() for field in source.fields
 
 def wanted(record, flows):
     """All that is looked for on the hosts, with times by the control node's clock."""
-    began = seconds_of(record["started"])
+    began, flows = seconds_of(record["started"]), flows_of(record, flows)
     return {
         "keys": keys_of(record),
         **wanted_in_logs(flows),
         "began": began,
         **{name: value for source in SOURCES.values() for name, value in source.wanted(record).items()},
-        # The token may have been validated so long before the run.
-        "since": began - TOKEN_CACHE,
+        "since": began - looks_back(flows),
         "until": seconds_of(now()),
         "errors": True,
     }
 
 
+def flows_of(record, flows):
+    """The flows of a run, or those of its removal."""
+    return [flow for flow in flows if (flow.get("stage") == REMOVAL) == is_removal(record)]
+
+
 def follow(record, flows, reads):
     """(flows as run.json has them, all events). reads: name of a source to hosts, each with what was read there."""
-    events = of_run(record, reads)
+    events, flows = of_run(record, reads), flows_of(record, flows)
     sources = [
         {**source, "host": host}
         for host, read in (reads.get("log") or {}).items()
         for source in (read or {}).get("sources") or []
     ]
     began = seconds_of(record["started"])
-    ended = max([began, *(event["until"] or event["at"] for event in events if event["source"] in ("api", "host"))])
-    matcher = Matcher(events, names_of(record), facts_of(record), sources, began, ended, boots_of(record))
-    return as_records(flows, matcher), events
+    # Agents still tidy up when the API has nothing more to remove.
+    ending = [event for event in events if is_removal(record) or event["source"] in ("api", "host")]
+    ended = max([began, *(event["until"] or event["at"] for event in ending)])
+    # The logs of a removal are read as soon as the API has nothing more to remove.
+    settled = seconds_of(record["removal"]["finished"]) - TIDYING if is_removal(record) else math.inf
+    known = names_of(record), facts_of(record), sources, began, ended, boots_of(record)
+    return as_records(flows, Matcher(events, *known, settled=settled)), events
 
 
 def boots_of(record):
@@ -124,23 +136,41 @@ def names_of(record):
     return {kind: name for kind, name in names.items() if name}
 
 
+# The facts of a run that the condition of a step may ask for, before anything is known of it
+NO_FACTS = {
+    "volumes": False, "attached": False, "port": None, "stores": None, "network": None, "made": [], "removed": [],
+}  # fmt: skip
+
+
 def facts_of(record):
-    """The facts of a run that the condition of a step may ask for."""
+    """The facts of a run."""
     instance = record.get("instance") or {}
     network = stage_of(record, "network")["details"]
     return {
-        "volumes": bool(instance.get("volumes")) or stage_of(record, "volume")["status"] == "ok",
+        "volumes": has_volume(record) and stage_of(record, "boot")["details"].get("attach") != "after",
+        "attached": has_volume(record),
         "port": network.get("port"),
         "stores": (instance.get("image") or {}).get("stores"),
         "network": back_end_of(record),
         "made": made_in(record),
+        "removed": removed_in(record),
     }
+
+
+def has_volume(record):
+    return bool((record.get("instance") or {}).get("volumes")) or stage_of(record, "volume")["status"] == "ok"
 
 
 def made_in(record):
     """The kinds of resources that the run has asked for, whether or not it got them."""
     calls = [call for stage in record["stages"] for call in stage["calls"] if call["method"] == "POST"]
     return sorted({KINDS[name] for call in calls if (name := call["path"].rpartition("/")[2]) in KINDS})
+
+
+def removed_in(record):
+    """The kinds of resources that the run has asked to remove."""
+    calls = [call for stage in record["stages"] for call in stage["calls"] if call["method"] == "DELETE"]
+    return sorted({KINDS[name] for call in calls if (name := call["path"].split("/")[-2]) in KINDS})
 
 
 def as_records(flows, matcher):

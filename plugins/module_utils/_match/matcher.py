@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 
@@ -14,7 +15,7 @@ from .._record import shapes
 from .._record.levels import LEVELS
 from . import order
 from .components import ALSO_ASK, is_beside
-from .flow import TOKEN_CACHE, agrees, compiled, search
+from .flow import LEAD, TOKEN_CACHE, agrees, compiled, search
 from .rivals import own_keys, rivals_in
 from .status import status_of
 
@@ -88,6 +89,7 @@ class Matcher:
     logs_alone: nobody asked the API, so that a step is not missing for want of its answers.
     caller_known: whether the host that has sent a request is known by its address.
     complete: whether all that happened had to be seen, so that a step can be missing.
+    settled: what happened later than this may have effects that came after the logs were read.
     """
 
     def __init__(
@@ -103,11 +105,13 @@ class Matcher:
         logs_alone=False,
         caller_known=True,
         complete=True,
+        settled=math.inf,
     ):
         self.names, self.facts, self.sources = names, facts, sources
         self.began, self.ended = began, ended
         self.levels = {**levels_of(events), **(levels or {})}
         self.logs_alone, self.caller_known, self.complete = logs_alone, caller_known, complete
+        self.settled = settled
         self.used = None
         self.index = defaultdict(list)
         for event in events:
@@ -189,7 +193,8 @@ class Matcher:
             rules = observe_rules(definition)
             # An event that is logged without an id of ours, or whose sender is hidden, may be there and not be known.
             unsure = any("window" in rule or self.caller_known and self.hidden_caller(rule) for rule in rules)
-            certain = step["owed_by"] != order.NOBODY and not unsure
+            late = any((by_id[before]["at"] or 0) > self.settled for before in step["follows"])
+            certain = step["owed_by"] != order.NOBODY and not unsure and not late
             if step["status"] == "unseen" and step["id"] not in happened and certain:
                 places = [place for rule in rules for place in self.silent_places(rule, by_id)]
                 if places:
@@ -324,7 +329,7 @@ class Matcher:
         """The time in which a rule's evidence may lie: between two steps, or anywhere in the run. None if unknown."""
         within = rule.get("within")
         if not within:
-            return self.began - TOKEN_CACHE if rule.get("window") else self.began - 1, self.ended
+            return self.began - (TOKEN_CACHE if rule.get("window") else LEAD), self.ended
         if any(name is not None and not has_time(steps.get(str(name))) for name in within):
             return None
         first, last = (None if name is None else steps[str(name)] for name in within)

@@ -17,10 +17,20 @@ PAUSE = 10
 
 
 def judged_steps(record, stage="boot"):
-    """The steps of the flow by which a stage is judged; where it has none of its own, of the first that judges."""
+    """The steps of the flow by which a stage is judged: of its own flows the one that began last.
+
+    So a volume that is given to a server after its boot is judged by its own flow. A stage without a flow is judged by
+    the first flow that judges.
+    """
     judged = [flow for flow in record["flows"] if flow["judged"]] or record["flows"][:1]
     own = [flow for flow in judged if any(is_of(step, stage) for step in flow["steps"])]
-    return [step for flow in (own or judged)[:1] for step in flow["steps"] if "follows" in step]
+    last = max(own, key=lambda flow: began(flow, stage), default=None) or next(iter(judged), {"steps": []})
+    return [step for step in last["steps"] if "follows" in step]
+
+
+def began(flow, stage):
+    """When the first step of a flow in a stage was seen; an empty text if none was."""
+    return min((step["at"] for step in flow["steps"] if is_of(step, stage) and step["at"]), default="")
 
 
 def follows(steps):

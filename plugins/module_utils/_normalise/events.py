@@ -44,15 +44,16 @@ def corrected(event, hosts):
 
 
 def joined(events):
-    """The events in the order of time. Each event of a message of the boot gets its id as a key.
+    """The events in the order of time. Each event of a message of the boot gets its id as a key, and its request.
 
-    A service that takes a message logs its id, and no id of the run.
+    A service that takes a message logs its id, and no id of the run; a reply does not name its request.
     """
     about = [event for event in events if is_message(event)]
     # A message of an earlier request of the run, such as the request for a network, is not a message of the boot.
     ours = {event["message"] for event in about if set(event["keys"]) - {"asked", "shared"}}
+    requests = {event["message"]: event["keys"]["request"] for event in about if "request" in event["keys"]}
     methods = {event["message"]: event["method"] for event in events if event.get("message") and event.get("method")}
-    complete = [with_message(event, ours, methods) if is_message(event) else event for event in events]
+    complete = [with_message(event, ours, requests, methods) if is_message(event) else event for event in events]
     return sorted(complete, key=lambda event: event["at"])
 
 
@@ -60,9 +61,11 @@ def is_message(event):
     return event["kind"] == "rpc" and event.get("message")
 
 
-def with_message(event, ours, methods):
-    """The event with the method of its message, and with the message as a key if it is one of ours."""
-    event = {**event, "method": event.get("method") or methods.get(event["message"])}
-    if event["message"] in ours:
-        event["keys"] = {**event["keys"], "message": [event["message"]]}
+def with_message(event, ours, requests, methods):
+    """The event with the method of its message, and with the message and its request as keys if it is one of ours."""
+    message = event["message"]
+    event = {**event, "method": event.get("method") or methods.get(message)}
+    if message in ours:
+        of_message = {"message": [message], **({"request": requests[message]} if message in requests else {})}
+        event["keys"] = {**event["keys"], **of_message}
     return {**event, "text": words_of(event, {})}

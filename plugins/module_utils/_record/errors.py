@@ -25,14 +25,17 @@ HINTS = {
     "config": "Look at clouds.yaml and the OS_ variables of the environment.",
     "files": "Look at the free space and the permissions of this folder.",
     "no_run": "Give a directory that this version has written: the folder of runs has one for each run.",
+    "malformed": "Look what answers at that address: a web server before the service may. If the answer is right, this "
+    "version does not understand it: please report it, with the output of ANSIBLE_DISPLAY_TRACEBACK=error "
+    "ansible-playbook.",
     "interrupted": "Run the cleanup playbook for this run if anything is left.",
     "internal": "This is a defect of stackproof.provision: please report it, with the output of "
     "ANSIBLE_DISPLAY_TRACEBACK=error ansible-playbook.",
 }
 
 
-# Exceptions of code that reads an answer of an unknown form
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError)
+# Exceptions of code that reads an answer or a file of an unknown form
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 class StageError(Exception):
@@ -83,13 +86,17 @@ def explain(exc, doing):
 
 
 def sentence(error):
-    """A record's error as a message for the user: what failed, and what to look at."""
-    return f"{error['message'].rstrip('.')}. {error['hint']}".strip()
+    """A record's error as a message for the user: what failed, and what to look at.
+
+    A cloud's own words may stand in it, and must not control a terminal.
+    """
+    text = f"{error['message'].rstrip('.')}. {error['hint']}".strip()
+    return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
 def trace_of(error):
-    """The traceback of the current exception if it is a defect of ours. Ansible shows it on request."""
-    return traceback.format_exc() if error["kind"] == "internal" else None
+    """The traceback of the current exception if it may be a defect of ours. Ansible shows it on request."""
+    return traceback.format_exc() if error["kind"] in ("internal", "malformed") else None
 
 
 @contextlib.contextmanager

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import stat
 
 from .clock import now
@@ -21,6 +23,10 @@ LONGEST = 4 << 20
 # Stands for a byte that is not text; our own lines are plain ASCII.
 DAMAGE = "\N{REPLACEMENT CHARACTER}"
 DAMAGED_LINE = "damaged line"
+# The form of the services' ids; a router's interface has two. Another text could lead to another of their URLs.
+ID = r"[0-9A-Za-z_-]{1,64}"
+FORMS = {"router_interface": re.compile(f"{ID}/{ID}")}
+FORM = re.compile(ID)
 
 
 class Ledger:
@@ -43,9 +49,28 @@ class Ledger:
         return self.entries.get((kind, name))
 
 
+def is_id(kind, identity):
+    """Whether something may be the id of such a resource."""
+    return isinstance(identity, str) and FORMS.get(kind, FORM).fullmatch(identity) is not None
+
+
 def private(path, flags):
     """An opener for a run's own files. Only the user may read them, and a link is refused, as it may lead anywhere."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    return regular(path, flags | os.O_NOFOLLOW)
+
+
+def regular(path, flags):
+    """An opener of regular files. A FIFO would keep its opener for as long as nobody opens the other end."""
+    refusal = OSError(errno.EINVAL, "it is not a regular file", path)
+    try:
+        handle = os.open(path, flags | os.O_NONBLOCK, 0o600)
+    except OSError as exc:
+        # A FIFO that nobody reads
+        raise refusal if exc.errno == errno.ENXIO else exc from None
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise refusal
 
 
 def own_text(path, longest, errors="strict"):

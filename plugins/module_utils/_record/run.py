@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import re
 import secrets
@@ -17,21 +18,46 @@ from datetime import datetime, timezone
 
 from . import shapes
 from .clock import now, parse, seconds_between
-from .errors import StageError
-from .ledger import Ledger, own_text, private
+from .errors import MALFORMED, StageError
+from .ledger import Ledger, own_text, private, regular
 
 SCHEMA = "stackproof.run/1"
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
+# The removal of what a run has made is recorded as a stage of its own, beside the others.
+REMOVAL = "removal"
+# The link to the newest run
+LATEST = "latest"
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
 # In characters; the largest record so far had less than a hundredth of that.
 LONGEST = 64 << 20
+LONGEST_PATH = 4096
 GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+
+
+def of_removal(record):
+    """A record in which the removal of the run is the only stage that asked for anything."""
+    stages = [{**stage, "calls": [], "waits": []} for stage in record["stages"]]
+    return {**record, "started": record["removal"]["started"], "stages": [*stages, record["removal"]]}
+
+
+def with_removal(record):
+    """The stages of a run, and its removal if it had one."""
+    return [*record["stages"], *filter(None, [record.get("removal")])]
+
+
+def in_words(leftovers):
+    """What is left, and why."""
+    return ", ".join(f"{resource['name']} ({resource['why']})" for resource in leftovers)
+
+
+def is_removal(record):
+    return any(stage["stage"] == REMOVAL for stage in record["stages"])
 
 
 def failed_stage(stages):
     """The first failed stage in the order of a run, or None."""
     failed = {stage["stage"]: stage for stage in stages if stage["status"] == "failed"}
-    return next((failed[name] for name in STAGES if name in failed), None)
+    return next((failed[name] for name in (*STAGES, REMOVAL) if name in failed), None)
 
 
 def new_run_id():
@@ -118,8 +144,8 @@ class Run:
     @property
     def token_path(self):
         """The path of the run's token while the run is watched, else an empty text."""
-        with contextlib.suppress(OSError), open(self.path("watched"), encoding="ascii") as stream:
-            return stream.read()
+        with contextlib.suppress(OSError, ValueError), open(self.path("watched"), "rb", opener=regular) as stream:
+            return stream.read(LONGEST_PATH).decode("ascii")
         return ""
 
     def say(self, stage, text):
@@ -152,15 +178,27 @@ class Run:
             yield
 
 
-def begin(runs, run_id, cloud):
-    """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
+def check_id(run_id):
+    """Refuse what cannot be the name of a run and of its directory."""
     if not RUN_ID.fullmatch(run_id):
         message = f"{run_id!r} is not a run id, which has 3 to 40 small letters, digits and hyphens"
         raise StageError("invalid", message, resource=run_id)
+    if run_id == LATEST:
+        message = f"{run_id!r} is not a run id, as the link to the newest run has that name"
+        raise StageError("invalid", message, resource=run_id)
+
+
+def begin(runs, run_id, cloud):
+    """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
+    check_id(run_id)
     directory = os.path.join(os.path.abspath(runs), run_id)
     if os.path.exists(os.path.join(directory, "run.json")):
-        return Run(directory), False
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+        run = Run(directory)
+        check_own(run)
+        return run, False
+    # The mode of makedirs is of the last directory alone, and that of the others would follow from the umask.
+    for path in (os.path.abspath(runs), directory):
+        os.makedirs(path, mode=0o700, exist_ok=True)
     record = new_record(run_id, cloud)
     os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
     write_whole(os.path.join(directory, "run.json"), json.dumps(record, indent=1) + "\n")
@@ -172,7 +210,7 @@ def begin(runs, run_id, cloud):
 def point_latest(runs, run_id):
     new = os.path.join(runs, f".latest-{os.getpid()}")
     os.symlink(run_id, new)
-    os.replace(new, os.path.join(runs, "latest"))
+    os.replace(new, os.path.join(runs, LATEST))
 
 
 def sync_directory(path):
@@ -194,13 +232,19 @@ def read_record(directory):
     schema = record.get("schema") if isinstance(record, dict) else None
     if schema != SCHEMA:
         raise StageError("no_run", f"the schema of {path} is {schema}, not {SCHEMA}")
-    if not is_understood(record):
+    try:
+        understood = is_understood(completed(record))
+    except MALFORMED:
+        understood = False
+    if not understood:
         raise StageError("no_run", f"{path} lacks what every record of the schema {SCHEMA} has")
-    return completed(record)
+    return record
 
 
 def completed(record):
-    """The record, with the keys of flows and their steps that one of 0.1.0 does not have."""
+    """The record, with keys that others expect of it: those of flows and steps are not in one of 0.1.0."""
+    for timed in (record, *record["stages"]):
+        timed.setdefault("duration_s", None)
     for flow in record.get("flows") or ():
         for name, default in (("judged", False), ("told_as", None), ("parts", [])):
             flow.setdefault(name, default)
@@ -212,17 +256,22 @@ def completed(record):
 
 def is_understood(record):
     """Whether a record can be compared with the others of its folder. Anybody may have put it there."""
+    parse(record["started"])
+    words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
+    numbers = [timed["duration_s"] for timed in (record, *record["stages"])]
+    return (
+        isinstance(record["cloud"], (str, type(None)))
+        and all(isinstance(word, str) for word in words)
+        and all(number is None or is_finite(number) for number in numbers)
+        and all(stage["stage"] in STAGES for stage in record["stages"])
+    )
+
+
+def is_finite(value):
+    """Whether a value is a number that others can be compared with, and that JSON can hold."""
     try:
-        parse(record["started"])
-        words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
-        numbers = [stage.get("duration_s") for stage in record["stages"]]
-        return (
-            isinstance(record["cloud"], (str, type(None)))
-            and all(isinstance(word, str) for word in words)
-            and all(isinstance(number, (int, float, type(None))) for number in numbers)
-            and all(stage["stage"] in STAGES for stage in record["stages"])
-        )
-    except (LookupError, TypeError, ValueError, AttributeError):
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
         return False
 
 

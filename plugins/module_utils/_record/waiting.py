@@ -17,14 +17,18 @@ PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
 STRAINED, LONGEST = 1, 10
 
 
+# A thread cannot wait for much longer than some decades, and nobody waits for a week.
+LONGEST_TIMEOUT = 7 * 24 * 3600
+
+
 def timeout_of(value, name):
-    """The seconds of a timeout, as an option gives them. Only a finite number above 0 is a timeout."""
+    """The seconds of a timeout, as an option gives them. It is above 0, and not beyond a week."""
     try:
         seconds = float(value)
     except (TypeError, ValueError):
         seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        hint = "Give a number of seconds above 0."
+    if not 0 < seconds <= LONGEST_TIMEOUT:
+        hint = f"Give a number of seconds above 0, at most {LONGEST_TIMEOUT}, a week."
         raise StageError("invalid", f"{name} cannot be {value}", resource=name, hint=hint)
     return seconds
 
@@ -38,22 +42,26 @@ class Deadline:
         return self._end - time.monotonic()
 
 
-def pause_after(took, waited, period=PERIOD):
+def usual_pace(waited):
+    """The seconds between the beginnings of two looks, after so many seconds of a wait."""
+    return PERIOD_LATER if waited > LATER else PERIOD
+
+
+def pause_after(took, period):
     """The seconds to rest before the next look.
 
-    Looks begin one period apart. After a minute they become rarer. A service is never asked more than two thirds of
-    the time, and one that needs over a second has so much to do that it is asked a quarter of the time.
+    A service is never asked more than two thirds of the time, and one that needs over a second has so much to do that
+    it is asked a quarter of the time.
     """
-    period = max(period, PERIOD_LATER) if waited > LATER else period
     rest = took / 2 if took < STRAINED else min(3 * took, LONGEST)
     return max(period - took, rest)
 
 
-def wait_until(what, look, deadline, record, say, period=PERIOD):
+def wait_until(what, look, deadline, record, say, pace=usual_pace):
     """Call look until it is done, and record each new state.
 
     look returns (done, state, value): state is a short text, and value is returned at the end. The wait's line
-    is added to record at once, so that it is there whatever interrupts the wait.
+    is added to record at once, so that it is there whatever interrupts the wait. pace: as usual_pace.
     """
     watch = Stopwatch()
     line = {"for": what, "started": watch.started, "seconds": 0.0, "states": [], "resolution_s": None, "looks": 0}
@@ -77,4 +85,4 @@ def wait_until(what, look, deadline, record, say, period=PERIOD):
             line["timed_out"] = True
             raise DeadlinePassed(what, state, line["seconds"])
         last_asked = asked
-        time.sleep(max(0, min(pause_after(answered - asked, line["seconds"], period), deadline.left())))
+        time.sleep(max(0, min(pause_after(answered - asked, pace(line["seconds"])), deadline.left())))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from .._record.clock import seconds_between
-from .._record.run import failed_stage
+from .._record.run import failed_stage, with_removal
 
 # So many other suspects are told beside the one that is named.
 OTHERS = 3
@@ -52,7 +52,7 @@ def request_in_words(request):
 
 def parts(record):
     """(name, text) of all that stands below the headline, or an empty list without one."""
-    verdict, stage = record["verdict"], failed_stage(record["stages"])
+    verdict, stage = record["verdict"], failed_stage(with_removal(record))
     if not (verdict.get("headline") or verdict["alternatives"]):
         return []
     headline = verdict.get("headline") or verdict["reason"]

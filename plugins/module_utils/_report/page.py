@@ -10,16 +10,17 @@ import functools
 import itertools
 import re
 from collections import Counter
+from pathlib import Path
 
 try:
     import jinja2
 
-    HAS_JINJA2 = True
+    HAS_JINJA2, UNDEFINED = True, (jinja2.UndefinedError,)
 except ImportError:
-    HAS_JINJA2 = False
+    HAS_JINJA2, UNDEFINED = False, ()
 
 from .._record.clock import parse, seconds_between
-from .._record.run import failed_stage
+from .._record.run import failed_stage, with_removal
 from . import finding, leaning, plot
 from .text import MINUS, STATUSES, clean, grouped, slowest_calls
 
@@ -29,10 +30,11 @@ COUNTED = ("seen", "window", "cached", "absent", "skipped", "unseen", "missing")
 TIERS = ("plain user", "administrator", "ssh and logs", "instrumented")
 
 
-def render(record, template_text, diagram=None, history=()):
-    """The whole page. diagram is the text of an SVG of our own making; history has the records of earlier runs."""
+def render(record, template_text, drawings=(), history=()):
+    """The whole page. drawings: (title, text of an SVG of our own making); history: the records of earlier runs."""
     page = view(scrubbed(record), [scrubbed(earlier) for earlier in history])
-    return template(template_text).render(page, diagram=inlined(diagram)) + "\n"
+    figures = [{"title": title, "svg": inlined(svg)} for title, svg in drawings]
+    return template(template_text).render(page, drawings=figures) + "\n"
 
 
 @functools.cache
@@ -41,6 +43,11 @@ def template(text):
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(text)
+
+
+def layouts(folder, name):
+    """The texts of a template and of that of a run's page, whose style it has."""
+    return [Path(folder, each).read_text(encoding="utf-8") for each in (name, "report.html.j2")]
 
 
 def scrubbed(value):
@@ -54,8 +61,6 @@ def scrubbed(value):
 
 def inlined(svg):
     """An SVG file as HTML may hold it: without the declarations at its beginning."""
-    if svg is None:
-        return None
     return re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>", "", svg, flags=re.DOTALL).strip()
 
 
@@ -132,7 +137,7 @@ def share(part, whole):
 
 def verdict_view(record):
     verdict = record["verdict"]
-    failed = failed_stage(record["stages"])
+    failed = failed_stage(with_removal(record))
     where = [(name, verdict[name]) for name in ("stage", "step", "component", "host") if verdict[name] is not None]
     started = parse(record["started"])
     return {
@@ -205,22 +210,33 @@ def waterfall(record):
     whole = record["duration_s"] or max((seconds_between(started, end) for end in ends), default=0)
     rows = [stage_view(stage, started, whole, record["history"].get(stage["stage"])) for stage in stages]
     for row in rows:
-        row["steps"] = steps_of_stage(record, row["name"])
+        row["flows"] = flows_of_stage(record, row["name"])
     if record.get("evidence"):
         begin, end = record["evidence"]["started"], record["evidence"]["finished"]
         rows.append(bar_row("hosts read", "done", seconds_between(started, begin), seconds_between(begin, end), whole))
+    if record.get("removal"):
+        row = stage_view(record["removal"], started, whole, None)
+        rows.append({**row, "flows": flows_of_stage(record, row["name"])})
     return {"rows": rows, "ticks": ticks(whole), "whole": duration(whole)}
 
 
-def steps_of_stage(record, stage):
-    """The steps of a flow that is told beside this stage, without those that are no part of the run."""
-    flows = [flow for flow in record["flows"] if flow["told_as"] == "stage"]
-    steps = [step for flow in flows for step in flow["steps"] if step["stage"] == stage and step["status"] != "skipped"]
-    if not steps:
-        return None
+def flows_of_stage(record, stage):
+    """The flows that are told beside this stage, with their steps in any stage that are a part of the run."""
+    return [told_beside(flow) for flow in record["flows"] if flow["told_as"] == "stage" and stage == main_stage(flow)]
+
+
+def main_stage(flow):
+    """The stage with most of a flow's steps that are a part of the run; None if there are none."""
+    stages = Counter(step["stage"] for step in flow["steps"] if step["status"] != "skipped")
+    return max(stages, key=stages.get, default=None)
+
+
+def told_beside(flow):
+    steps = [step for step in flow["steps"] if step["status"] != "skipped"]
     zero = min((step["at"] for step in steps if step["at"]), default=None)
     seen = sum(step["status"] == "seen" for step in steps)
-    return {"rows": [step_view(step, zero) for step in steps], "said": f"{seen} of {plural(len(steps), 'step')} seen"}
+    said = f"{flow['title']}: {seen} of {plural(len(steps), 'step')} seen"
+    return {"rows": [step_view(step, zero) for step in steps], "said": said}
 
 
 def bar_row(name, status, offset, seconds, whole):
@@ -234,7 +250,7 @@ def bar_row(name, status, offset, seconds, whole):
         "median": None,
         "compared": None,
         "waits": [],
-        "steps": None,
+        "flows": [],
     }
 
 
@@ -478,7 +494,7 @@ def slowest(record):
 def requests(record):
     """How many requests each stage made, and how long they took together."""
     rows = []
-    for stage in record["stages"]:
+    for stage in with_removal(record):
         times = [call["seconds"] for call in stage["calls"]]
         refused = sum(call["status"] is None or call["status"] >= 400 for call in stage["calls"])
         rows.append(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
@@ -27,6 +28,36 @@ class Row:
     at: float | None
     after_ms: float | None
     unsure: bool
+
+
+def drawn(record):
+    """(name, flow) of each drawing of a run: its main flow, those told beside a stage, and the whole run."""
+    main, *others = record["flows"] or [None]
+    if main is None:
+        return []
+    stages = [flow for flow in others if flow["told_as"] == "stage" and any(map(took_part, flow["steps"]))]
+    run = [("run", whole([main, *stages]))] if stages else []
+    return [("flow", main), *((f"flow-{word_of(flow)}", flow) for flow in stages), *run]
+
+
+def word_of(flow):
+    """A flow's name as files and ids may have it; the flow may be anybody's."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", flow["name"])[:40]
+
+
+def took_part(step):
+    return step["status"] != "skipped"
+
+
+def whole(flows):
+    """All flows of a run as one: their steps lie between each other by their times."""
+    return {
+        "name": "run",
+        "title": "The whole run",
+        "lifelines": list(dict.fromkeys(name for flow in flows for name in flow["lifelines"])),
+        "steps": [step for flow in flows for step in flow["steps"] if took_part(step)],
+        "coverage": [],
+    }
 
 
 def plain(text):

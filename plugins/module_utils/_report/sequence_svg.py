@@ -48,8 +48,8 @@ def svg(flow, record):
     title = plain(f"{flow['title']}, run {record['run_id']} on {record['cloud']}")
     root = node(
         "svg",
-        node("title", text=title, id="flow-title"),
-        node("desc", text=description(flow, rows), id="flow-desc"),
+        node("title", text=title, id=f"flow-{sequence.word_of(flow)}-title"),
+        node("desc", text=description(flow, rows), id=f"flow-{sequence.word_of(flow)}-desc"),
         node("style", text=stylesheet()),
         node("rect", class_="flow-paper", width=width, height=plan.height),
         *heading,
@@ -61,12 +61,12 @@ def svg(flow, record):
         *steps(plan),
         xmlns="http://www.w3.org/2000/svg",
         class_="flow-svg",
-        id="flow-svg",
+        id=f"flow-{sequence.word_of(flow)}-svg",
         viewBox=f"0 0 {number(width)} {number(plan.height)}",
         width=width,
         height=plan.height,
         role="img",
-        aria_labelledby="flow-title flow-desc",
+        aria_labelledby=f"flow-{sequence.word_of(flow)}-title flow-{sequence.word_of(flow)}-desc",
     )
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 

@@ -2,17 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Renders a run's record for readers: terminal, JUnit, OpenMetrics."""
+"""Renders a run's record for readers: terminal, JUnit."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
-from operator import itemgetter
 from xml.etree import ElementTree
 
-from .._record.clock import seconds_of
+from .._record.run import with_removal
 from . import finding
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
@@ -55,7 +53,7 @@ def summary(record, directory):
     if record.get("diagnosis"):
         return [clean(line) for line in diagnosis_lines(record, directory)]
     lines = ["", f"Run {record['run_id']} on {record['cloud']}", "", f"  {'stage':<10} {'result':<8} seconds"]
-    for stage in record["stages"]:
+    for stage in with_removal(record):
         row = f"  {stage['stage']:<10} {stage['status']:<8} {seconds(stage['duration_s']):>7}"
         lines.append(f"{row}   {compared(stage, record['history'])}".rstrip())
     slowest = slowest_calls(record)
@@ -135,7 +133,7 @@ def host_lines(record):
 
 
 def slowest_calls(record, most=SLOWEST):
-    calls = [(stage["stage"], call) for stage in record["stages"] for call in stage["calls"]]
+    calls = [(stage["stage"], call) for stage in with_removal(record) for call in stage["calls"]]
     return sorted(calls, key=lambda pair: -pair[1]["seconds"])[:most]
 
 
@@ -196,57 +194,3 @@ def case(name, took, failure=None, skipped=None):
     elif skipped is not None:
         ElementTree.SubElement(element, "skipped", message=clean(skipped))
     return element
-
-
-def metrics(record):
-    """OpenMetrics, of gauges only, so that a textfile collector reads it too."""
-    common = {"cloud": record["cloud"]}
-    stages = [stage for stage in record["stages"] if stage["started"]]
-    finished = record["finished"] and seconds_of(record["finished"])
-    families = [
-        ("stackproof_run_passed", "Whether the last run passed.", [({}, int(record["verdict"]["result"] == "pass"))]),
-        ("stackproof_run_duration_seconds", "How long the last run took.", [({}, record["duration_s"])]),
-        ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, finished)]),
-        ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
-        ("stackproof_host_checks", "Checks of the hosts, by how they ended.", checks_by_status(record)),
-        ("stackproof_stage_passed", "Whether a stage worked.", per_stage(stages, passed)),
-        ("stackproof_stage_duration_seconds", "How long a stage took.", per_stage(stages, itemgetter("duration_s"))),
-        ("stackproof_stage_requests", "Requests of a stage.", per_stage(stages, count_of_requests)),
-        (
-            "stackproof_stage_request_seconds",
-            "How long the requests of a stage took together.",
-            per_stage(stages, seconds_of_requests),
-        ),
-    ]
-    lines = []
-    for name, text, samples in families:
-        lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
-        lines += [f"{name}{labels({**common, **more})} {value}" for more, value in samples if value is not None]
-    return "\n".join([*lines, "# EOF", ""])
-
-
-def checks_by_status(record):
-    counts = Counter((host["host"], check["status"]) for host in record["hosts"] for check in host["checks"])
-    return [({"host": host, "status": status}, count) for (host, status), count in sorted(counts.items())]
-
-
-def per_stage(stages, value_of):
-    return [({"stage": stage["stage"]}, value_of(stage)) for stage in stages]
-
-
-def passed(stage):
-    return int(stage["status"] != "failed")
-
-
-def count_of_requests(stage):
-    return len(stage["calls"])
-
-
-def seconds_of_requests(stage):
-    return round(sum(call["seconds"] for call in stage["calls"]), 6)
-
-
-def labels(pairs):
-    # A JSON string escapes what the format wants escaped: backslash, quote and line feed; and tabs, which it does not.
-    texts = {name: json.dumps(clean(value).replace("\t", " "), ensure_ascii=False) for name, value in pairs.items()}
-    return "{" + ",".join(f"{name}={text}" for name, text in texts.items()) + "}"

@@ -6,42 +6,53 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 
 from .._cloud import connection
 from .._record import ledger, run
 from .._record.errors import StageError, explain
-from . import sweep
+from .._report.page import layouts
+from . import slices, sweep
 from .render import PAGE, junit, page
+
+RECORD = "sweep.json"
 
 
 def save(record, directory):
-    run.write_whole(os.path.join(directory, "sweep.json"), json.dumps(record, indent=1) + "\n")
+    run.write_whole(os.path.join(directory, RECORD), json.dumps(record, indent=1) + "\n")
 
 
 def begin(params, check):
     """The record of a new sweep, and its directory."""
-    sweep_id = params["sweep_id"] or run.new_run_id()
+    part = slices.slice_of(params["slice"]) if params["slice"] else None
+    sweep_id = slices.id_of(params["sweep_id"] or run.new_run_id(), part)
     targets = sweep.targets_of(params["hosts"], params["values"], sweep_id)
-    name = connection.cloud_name(params)
-    record = sweep.new_record(sweep_id, name, targets, params["checks"], params["left_out"], params["at_once"])
+    chosen = slices.sliced(targets, part) if part else targets
+    name, told = connection.cloud_name(params), (params["checks"], params["left_out"], params["at_once"])
+    record = sweep.new_record(sweep_id, name, chosen, *told, part=slices.slice_record(part, targets))
     directory = sweep.directory_of(params["runs"], sweep_id)
     if not check:
-        try:
-            os.makedirs(directory, mode=0o700)
-        except FileExistsError:
-            hint = "Choose another id, or none."
-            raise StageError("conflict", f"there was a sweep {sweep_id} before", resource=sweep_id, hint=hint) from None
+        make(directory, sweep_id)
         save(record, directory)
     return record, directory
 
 
-def read(directory):
-    path = os.path.join(directory, "sweep.json")
+def make(directory, sweep_id):
     try:
-        return json.loads(ledger.own_text(path, run.LONGEST))
-    except (ValueError, RecursionError) as exc:
+        os.makedirs(directory, mode=0o700)
+    except FileExistsError:
+        hint = "Choose another id, or none."
+        raise StageError("conflict", f"there was a sweep {sweep_id} before", resource=sweep_id, hint=hint) from None
+
+
+def read(directory):
+    """The record of a sweep; one of an earlier release knows no slices."""
+    path = os.path.join(directory, RECORD)
+    try:
+        return {"slice": None, "merged": [], **json.loads(ledger.own_text(path, run.LONGEST))}
+    except (ValueError, TypeError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
 
 
@@ -59,11 +70,7 @@ def outcome_of(target, runs):
 def render(record, directory, templates):
     run.write_whole(os.path.join(directory, "junit.xml"), junit(record))
     if templates:
-        texts = []
-        for name in ("sweep.html.j2", "report.html.j2"):
-            with open(os.path.join(templates, name), encoding="utf-8") as stream:
-                texts.append(stream.read())
-        run.write_whole(os.path.join(directory, PAGE), page(record, *texts))
+        run.write_whole(os.path.join(directory, PAGE), page(record, *layouts(templates, "sweep.html.j2")))
 
 
 def end(params):
@@ -71,8 +78,55 @@ def end(params):
     record = read(directory)
     changed = record["finished"] is None
     if changed:
-        outcomes = {target["key"]: outcome_of(target, params["runs"]) for target in record["targets"]}
-        sweep.finish(record, outcomes, params["slow_times"], params["slow_seconds"])
+        sweep.finish(record, outcomes_of(record, params["runs"]), params["slow_times"], params["slow_seconds"])
         save(record, directory)
     render(record, directory, params["templates"])
     return record, directory, changed
+
+
+def outcomes_of(record, runs):
+    return {target["key"]: outcome_of(target, runs) for target in record["targets"]}
+
+
+def merge(params):
+    """The record of all sweeps in some directories as one, and its directory."""
+    sweep_id = params["sweep_id"] or run.new_run_id()
+    sweep.check_id(sweep_id)
+    directory = sweep.directory_of(params["runs"], sweep_id)
+    sweeps = [(where, ended(read(where), where)) for where in sweeps_in(params["directories"])]
+    record = slices.merge(sweeps, sweep_id, directory, params["slow_times"], params["slow_seconds"])
+    make(directory, sweep_id)
+    save(record, directory)
+    render(record, directory, params["templates"])
+    return record, directory
+
+
+def sweeps_below(runs):
+    """Directory and record of each sweep in a folder of runs."""
+    paths = sorted(glob.glob(os.path.join(glob.escape(runs), "sweep-*", RECORD)))
+    return [(directory, read(directory)) for directory in map(os.path.dirname, paths)]
+
+
+def sweeps_in(directories):
+    """The directories of sweeps: each given one is one, or a folder of runs with some, without those merged before."""
+    found = []
+    for directory in map(os.path.abspath, directories):
+        below = sweeps_below(directory)
+        if os.path.exists(os.path.join(directory, RECORD)):
+            found.append(directory)
+        elif below:
+            found += [where for where, record in below if not record["merged"]]
+        else:
+            hint = "Name the directory of a sweep, or a folder of runs with sweeps in it."
+            raise StageError("no_run", f"there is no sweep in {directory}", hint=hint)
+    if not found:
+        raise StageError("invalid", "there are no sweeps to merge: no directory was given")
+    return list(dict.fromkeys(found))
+
+
+def ended(record, where):
+    """The record with the outcomes of its targets, also if the sweep was broken off."""
+    if record["finished"]:
+        return record
+    outcomes = outcomes_of(record, os.path.dirname(where))
+    return {**record, "targets": [{**target, **outcomes[target["key"]]} for target in record["targets"]]}

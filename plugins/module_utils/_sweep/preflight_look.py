@@ -101,6 +101,8 @@ class Look:
         return {"vcpus": flavor.vcpus, "ram": flavor.ram}
 
     def at_once(self):
+        if self.params["instances"]:
+            return min(self.params["at_once"], self.params["instances"])
         hosts = self.params["hosts"]
         if hosts is None:
             hosts, _left_out = preflight.compute_hosts(self.services)

@@ -57,7 +57,7 @@ def status_in(target, name):
 
 def summary(record, directory):
     """The lines on the terminal at the end: one for each way in which targets ended, whatever their number."""
-    lines = ["", f"Sweep {record['sweep_id']} on {record['cloud']}", ""]
+    lines = ["", f"Sweep {record['sweep_id']} on {record['cloud']}{part_of(record)}", ""]
     lines.append("  targets  " + "".join(f"{name:<10}" for name in STAGES) + "result")
     for group in alike(record["targets"]):
         cells = "".join(f"{status_in(group[0], name):<10}" for name in STAGES)
@@ -79,6 +79,13 @@ def summary(record, directory):
         "",
     ]
     return [text.clean(line) for line in lines]
+
+
+def part_of(record):
+    """Which slice a sweep is, or of how many sweeps it was merged; an empty text for any other."""
+    if record["merged"]:
+        return f", merged of {len(record['merged'])}"
+    return ", slice {number} of {of}".format(**record["slice"]) if record["slice"] else ""
 
 
 def usual_line(record, title, key):
@@ -143,7 +150,7 @@ def view(record):
     longest = max((target["duration_s"] or 0 for target in record["targets"]), default=0)
     wrong = [check for check in record["preflight"] if check["status"] != "ok"]
     return {
-        "sweep_id": record["sweep_id"],
+        "sweep_id": record["sweep_id"] + part_of(record),
         "cloud": record["cloud"],
         "verdict": {**record["verdict"], "word": RESULTS[record["verdict"]["result"]]},
         "started": f"{parse(record['started']):%Y-%m-%d %H:%M:%S} UTC",

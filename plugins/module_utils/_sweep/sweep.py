@@ -39,12 +39,16 @@ def check_values(values):
             raise StageError("invalid", f"the values of {option} for the sweep are not a list of names: {names!r}")
 
 
-def targets_of(hosts, values, sweep_id):
-    """Every host with every combination of the given values, each with a name and the id of its own run."""
-    check_values(values)
+def check_id(sweep_id):
     most = LONGEST_RUN_ID - 1 - LEAST_ROOM
     if not RUN_ID.fullmatch(sweep_id) or len(sweep_id) > most:
         raise StageError("invalid", f"{sweep_id!r} is not a sweep id: 3 to {most} small letters, digits and hyphens")
+
+
+def targets_of(hosts, values, sweep_id):
+    """Every host with every combination of the given values, each with a name and the id of its own run."""
+    check_values(values)
+    check_id(sweep_id)
     varied = {name: dict.fromkeys(values[name]) for name in DIMENSIONS if values.get(name)}
     if not hosts and not varied:
         return []
@@ -85,10 +89,13 @@ def keys_of(names, room):
     return keys
 
 
-def new_record(sweep_id, cloud, targets, preflight=(), left_out=(), at_once=None):
+def new_record(sweep_id, cloud, targets, preflight=(), left_out=(), at_once=None, part=None):
+    """The record of a sweep that begins. part: which slice of a larger one it is."""
     return {
         "schema": SCHEMA,
         "sweep_id": sweep_id,
+        "slice": part,
+        "merged": [],
         "cloud": cloud,
         "started": now(),
         "finished": None,
@@ -197,20 +204,24 @@ def without_own(target):
     return re.sub(r"[\d.]+ s\b", "* s", text.replace(target["host"], "*") if target["host"] else text)
 
 
-def judge(targets, preflight, slow=()):
-    """The verdict on the whole, in a few sentences."""
+def judge(targets, preflight, slow=(), part=None, missing=()):
+    """The verdict on the whole, in a few sentences. part: the slice that the targets are; missing: other slices."""
     bad = [check for check in preflight if check["status"] == "failed"]
     unread = [check for check in preflight if check["status"] == "unreadable"]
     wrong = [target for target in targets if target["result"] != "pass"]
-    sentences = about_targets(targets, wrong)
+    # A slice of fewer targets than there are slices is none the worse for being empty.
+    is_empty_slice = bool(part and part["targets"] and not targets)
+    sentences = ["No target is left for this slice."] if is_empty_slice else about_targets(targets, wrong)
+    if missing:
+        sentences.append(f"Slices that are missing: {listed(missing)}.")
     if bad:
         sentences.append(f"Before the sweep: {listed([check['reason'] for check in bad])}.")
     if unread:
         sentences.append(f"Not known: {listed([check['reason'] for check in unread])}.")
     if slow:
         sentences.append(f"Slow: {listed([outlier['reason'] for outlier in slow])}.")
-    result = "incomplete" if wrong else "pass"
-    if bad or not targets or any(target["result"] == "fail" for target in wrong):
+    result = "incomplete" if wrong or missing else "pass"
+    if bad or not (targets or is_empty_slice) or any(target["result"] == "fail" for target in wrong):
         result = "fail"
     hosts = [
         *(target["host"] or target["name"] for target in wrong),
@@ -244,7 +255,7 @@ def finish(record, outcomes, times, least):
     slow = outliers(targets, usual, times, least)
     record.update(targets=targets, stages=usual, outliers=slow, finished=now())
     record["duration_s"] = round(seconds_between(record["started"], record["finished"]), 6)
-    record["verdict"] = judge(targets, record["preflight"], slow)
+    record["verdict"] = judge(targets, record["preflight"], slow, record["slice"])
     return record
 
 

@@ -23,7 +23,6 @@ from importlib.util import module_from_spec
 from pathlib import Path
 
 import pytest
-import yaml
 
 COLLECTION = Path(__file__).resolve().parents[3]
 # The modules import each other by the collection's name, wherever it is installed.
@@ -39,9 +38,9 @@ for name, places in (
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.instance import look
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
 
-PLATFORMS = COLLECTION / "roles/evidence/vars/platforms"
 AT_ONCE = 16
 
 
@@ -50,9 +49,7 @@ def name_of(host):
 
 
 def read_platform():
-    name = os.environ.get("STACKPROOF_PLATFORM") or "packages"
-    path = Path(name) if "/" in name else PLATFORMS / f"{name}.yml"
-    return yaml.safe_load(path.read_text())["stackproof_platform_profile"]
+    return profile_of(os.environ.get("STACKPROOF_PLATFORM") or "packages")
 
 
 class Unreadable(Exception):
@@ -197,6 +194,18 @@ def homes(readings, server):
 def not_applicable():
     """Skip a check that does not apply to this cloud, with the reason."""
     return lambda reason: pytest.skip(f"not applicable here, because {reason}")
+
+
+@pytest.fixture
+def reached(record, not_applicable):
+    """The MAC that answered ARP for a floating IP when the run reached the guest by it."""
+
+    def mac_of(address):
+        details = [stage["details"].get("reached") or {} for stage in record.get("stages") or ()]
+        macs = [reached["mac"] for reached in details if reached.get("address") == address and reached.get("mac")]
+        return macs[0] if macs else not_applicable(f"the machine that ran this is not on the network of {address}")
+
+    return mac_of
 
 
 @pytest.fixture

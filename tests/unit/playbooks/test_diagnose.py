@@ -6,40 +6,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from tree import ROOT
 
-COLLECTION = "ansible_collections/stackproof/provision"
-
 
 @pytest.fixture
-def diagnose(tmp_path, bundle):
+def diagnose(playbook, bundle):
     """Return a function that runs the playbook where the bundle is, and gives its status and what it printed."""
-    place = tmp_path / "collections" / COLLECTION
-    place.parent.mkdir(parents=True)
-    place.symlink_to(ROOT)
-    usual = {name: text for name, text in os.environ.items() if not name.startswith(("ANSIBLE_", "OS_"))}
-    environment = {
-        **usual,
-        "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"),
-        "ANSIBLE_HOME": str(tmp_path / "home"),
-        "ANSIBLE_LOCALHOST_WARNING": "false",
-        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
-        "PWD": str(tmp_path),
-    }
 
     def run(*arguments, **variables):
-        variables = {"stackproof_bundle": bundle.top.name, **variables}
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), "stackproof.provision.diagnose", *arguments]
-        command += ["-e", json.dumps(variables)]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+        return playbook("diagnose", *arguments, **{"stackproof_bundle": bundle.top.name, **variables})
 
     return run
 

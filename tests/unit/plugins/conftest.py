@@ -542,7 +542,7 @@ def hurry(monkeypatch):
     for module in (session, stage_module):
         monkeypatch.setattr(module, "time", pauses)
     monkeypatch.setattr(session, "LAST", 0.3)
-    monkeypatch.setattr(stage_module.Stage.wait, "__defaults__", (waiting.PERIOD / 10,))
+    monkeypatch.setattr(stage_module.Stage.wait, "__defaults__", (lambda _waited: waiting.PERIOD / 10,))
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import sudo_rules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, log_files, router
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from tree import FLOWS
@@ -121,12 +121,19 @@ def look_again(monkeypatch):
     return look
 
 
+def read_router(_name, host):
+    """A router with a floating IP: the recorded instance has none."""
+    names = host.ask(None, "ls", "/run/netns", root=False).split()
+    router.read(host, [name.removeprefix("qrouter-") for name in names if name.startswith("qrouter-")])
+
+
 @pytest.fixture
 def asked(asked_of, read_facts, look_again, log_commands):
     """(rules that a host needs, command) of all that is asked as root."""
     commands = [("logs", words) for words in log_commands]
     for name, (_parts, (part,)) in HOSTS.items():
         commands += [(part, words) for words in asked_of(name, read_facts)]
+    commands += [("network", words) for words in asked_of("network1-router", read_router)]
     for name in EXAMINED:
         commands += [("examination", words) for words in asked_of(name, look_again)]
     return commands

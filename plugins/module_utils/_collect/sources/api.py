@@ -59,6 +59,7 @@ def from_waits(stage, keys):
             resolution_s=state["resolution_s"] or 1e-6,
             keys=server,
             state=state["state"],
+            waited_for=wait["for"],
         )
         for wait in stage["waits"]
         for state in wait["states"]
@@ -135,6 +136,7 @@ SOURCE = Source(
         "status",
         "seconds",
         "state",
+        "waited_for",
         "fact",
     ),
     events=events,

@@ -95,6 +95,20 @@ def test_dhcp(gone, instance):
     assert not left, f"{' and '.join(left)} still have a line of {', '.join(port['mac'] for port in instance['ports'])}"
 
 
+@pytest.mark.part("network")
+def test_router(gone, record, not_applicable):
+    """No network host has the namespace of a router of the run any more."""
+    resources = [resource for stage in record["stages"] for resource in stage["resources"]]
+    if not any(resource["kind"] == "router" and resource["made"] for resource in resources):
+        not_applicable("the run made no router")
+
+    def pick(here):
+        return [router for router, facts in here.fact("routers", "the namespaces").items() if facts]
+
+    left = gone(pick)
+    assert not left, f"the namespace of the router {' and '.join(left)} is still there"
+
+
 @pytest.mark.part("ovn")
 @pytest.mark.usefixtures("networks_of_ovn")
 def test_ovn(gone):

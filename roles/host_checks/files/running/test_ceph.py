@@ -71,6 +71,17 @@ def test_parent(images, instance, not_applicable):
     assert root["parent"] == expected, f"{root['pool']}/{root['name']} stands on {root['parent']}, not on {expected}"
 
 
+def test_origin(ceph, here, instance, not_applicable):
+    """The Glance image is an image in Ceph and has the snapshot that Glance names, where Glance shows it."""
+    origin = ceph.get("origin")
+    if not origin:
+        not_applicable("Glance shows no place of the image in Ceph")
+    here.fact("ceph", "the origin")
+    name, snapshot = f"{origin['pool']}/{origin['name']}", instance["image"]["direct_url"].rpartition("/")[2]
+    assert origin["exists"], f"Ceph has no image {name}, of which Glance says that it is there"
+    assert snapshot in origin["snapshots"], f"{name} has no snapshot {snapshot}, of which Glance says that it has it"
+
+
 def test_watchers(images, here, homes):
     """Each image is open once, on the compute host."""
     here.fact("ceph", "the watchers")

@@ -132,3 +132,54 @@ def proxies_of(reading):
     if "network" not in reading.parts:
         return []
     return [proxy for proxies in reading.facts.get("metadata", {}).values() for proxy in proxies]
+
+
+@pytest.fixture
+def floating(instance, not_applicable):
+    """(floating IP, fixed address) of each of the instance's ports whose routers are in namespaces of network hosts."""
+    networks = {network["id"]: network for network in instance["networks"]}
+    ports = [port for port in instance["ports"] if port.get("floating_ips")]
+    if not ports:
+        not_applicable("the instance has no floating IP")
+    if all(networks[port["network"]]["distributed"] for port in ports):
+        not_applicable("OVN translates floating IPs, there are no routers in namespaces")
+    if any(networks[port["network"]].get("on_computes") for port in ports):
+        not_applicable("the routers are distributed, and the compute hosts translate floating IPs")
+    return [(address, port["addresses"][0]) for port in ports for address in port["floating_ips"]]
+
+
+@pytest.fixture
+def routers(readings):
+    """(reading, facts) of each router of the instance's networks, on each network host that has its namespace."""
+    return [
+        (reading, facts)
+        for reading in readings
+        if "network" in reading.parts
+        for facts in (reading.facts.get("routers") or {}).values()
+        if facts
+    ]
+
+
+def test_router(floating, routers, here):
+    """A network host has the router of each floating IP, with rules that translate it both ways."""
+    here.fact("routers", "the namespaces", "the router's translations")
+    for address, fixed in floating:
+        rule = {"address": address, "fixed": fixed}
+        having = [reading for reading, facts in routers if rule in facts["to"] and rule in facts["from"]]
+        where = ", ".join(reading.name for reading, _facts in routers) or "no host"
+        assert having, f"{where} has the namespace of the router, but no host translates {address} to {fixed} and back"
+        if having[0] is not here:
+            pytest.skip("elsewhere")
+
+
+def test_arp(floating, routers, here, reached):
+    """The router has each floating IP on its outer side, and it is the one that answered ARP for it."""
+    here.fact("routers", "the namespaces", "the router's addresses")
+    outer = [(reading, interface) for reading, facts in routers for interface in facts["outer"]]
+    for address, _fixed in floating:
+        having = [(reading, interface) for reading, interface in outer if address in interface["addresses"]]
+        assert having, f"no router has {address} on an interface to the outside, so nobody answers ARP for it"
+        if having[0][0] is not here:
+            pytest.skip("elsewhere")
+        macs, heard = [interface["mac"] for _reading, interface in having], reached(address)
+        assert heard in macs, f"{heard} answered ARP for {address}, the router has {', '.join(macs)}"

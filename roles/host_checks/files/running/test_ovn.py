@@ -96,12 +96,26 @@ def test_floating_ip(ports, not_applicable):
     if not wanted:
         not_applicable("the instance has no floating IP")
     for port, address, ovn in wanted:
-        having = [
-            router
-            for router in ovn["routers"].values()
-            if {"address": address, "fixed": port["addresses"][0]} in router["floating_ips"]
-        ]
+        having = [router for router in ovn["routers"].values() if rule_of(router, address, port["addresses"][0])]
         assert having, f"no router in OVN has a NAT rule from {address} to {port['addresses'][0]}"
         assert having[0]["gateway"], (
             f"no chassis has the gateway of the router with {address}: is a gateway chassis up?"
         )
+
+
+def rule_of(router, address, fixed):
+    """The NAT rule of a router for a floating IP, or None."""
+    wanted = {"address": address, "fixed": fixed}
+    return next((rule for rule in router["floating_ips"] if wanted.items() <= rule.items()), None)
+
+
+def test_arp(ports, reached, not_applicable):
+    """Each floating IP was answered by the MAC that OVN gives it, or else by that of the router's gateway."""
+    wanted = [(port, address, ovn) for port, _network, ovn in ports for address in port["floating_ips"]]
+    if not wanted:
+        not_applicable("the instance has no floating IP")
+    for port, address, ovn in wanted:
+        heard = reached(address)
+        rules = [(router, rule_of(router, address, port["addresses"][0])) for router in ovn["routers"].values()]
+        macs = [rule["mac"] or router["mac"] for router, rule in rules if rule]
+        assert heard in macs, f"{heard} answered ARP for {address}, OVN has {', '.join(map(str, macs)) or 'no router'}"

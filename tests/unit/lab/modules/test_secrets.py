@@ -38,11 +38,12 @@ def test_makes_each_kind(call, path):
     assert uuid.UUID(secrets["fsid"]).version == 4
 
 
-def test_ceph_key_is_one_that_ceph_takes(call, path):
-    call(module, path=str(path), ceph_keys=["ceph_admin"])
+@pytest.mark.parametrize(("cipher", "number", "size"), [({}, 1, 16), ({"ceph_cipher": "aes256k"}, 2, 32)])
+def test_ceph_key_is_one_that_ceph_takes(call, path, cipher, number, size):
+    call(module, path=str(path), ceph_keys=["ceph_admin"], **cipher)
     key = base64.b64decode(load(path)["ceph_admin"], validate=True)
     kind, seconds, nanoseconds, length = struct.unpack("<HIIH", key[:12])
-    assert (kind, nanoseconds, length, len(key)) == (1, 0, 16, 28)
+    assert (kind, nanoseconds, length, len(key)) == (number, 0, size, 12 + size)
     assert abs(seconds - time.time()) < 60
 
 

@@ -28,7 +28,8 @@ def place(tmp_path, monkeypatch):
 
 
 def step(name, run="true", after=(), inputs=()):
-    return {"name": name, "run": run, "user": "root", "after": list(after), "inputs": [str(path) for path in inputs]}
+    plain = {"name": name, "run": run, "undo": "", "user": "root"}
+    return {**plain, "after": list(after), "inputs": [str(path) for path in inputs]}
 
 
 def mark(place, name, after=()):
@@ -52,7 +53,7 @@ def command_line(pid):
 
 
 def remembered():
-    return sorted(os.listdir(module.DONE))
+    return sorted(name for name in os.listdir(module.DONE) if not name.endswith(module.BEGUN))
 
 
 def test_digest_follows_command_user_and_inputs(tmp_path):
@@ -256,3 +257,44 @@ def test_last_words_are_few():
     Path(module.LOGS, "a.log").write_bytes(b"".join(b"line %d \xff\n" % number for number in range(100)))
     words = module.last_words("a").splitlines()
     assert (len(words), words[0][:7], words[-1][:7]) == (12, "line 88", "line 99")
+
+
+@pytest.fixture
+def broken_off(place):
+    """Return a step that fails where it was before, with its way back; it is as a loss of power leaves it."""
+    made = place / "made"
+    broken = {**step("tables", f"mkdir {made}"), "undo": f"rmdir {made}; echo undone >> {place}/order"}
+    made.mkdir()
+    os.makedirs(module.DONE)
+    Path(module.DONE, "tables" + module.BEGUN).write_text("")
+    return broken
+
+
+def test_a_step_that_broke_off_is_undone_before_it_runs_again(call, place, broken_off):
+    result = call(module, steps=[broken_off, mark(place, "next", ["tables"])])
+    assert "failed" not in result
+    assert order(place) == ["undone", "next"]
+    assert remembered() == ["next", "tables"]
+    assert call(module, steps=[broken_off])["changed"] is False
+
+
+def test_a_step_that_never_began_or_once_ended_well_is_not_undone(call, place):
+    plain = {**mark(place, "tables"), "undo": f"echo undone >> {place}/order"}
+    call(module, steps=[plain])
+    changed = {**plain, "run": plain["run"] + " "}
+    Path(module.DONE, "tables" + module.BEGUN).write_text("")
+    call(module, steps=[changed])
+    assert order(place) == ["tables", "tables"]
+
+
+def test_a_step_whose_way_back_fails_says_so(call, broken_off):
+    result = call(module, steps=[{**broken_off, "undo": "echo no way back; exit 3"}])
+    assert "Step tables failed, exit status 3" in result["msg"]
+    assert "no way back" in result["msg"]
+
+
+def test_what_a_loss_of_power_leaves_of_a_note_is_no_note(call, place):
+    os.makedirs(module.DONE)
+    Path(module.DONE, "tables.new").write_text("half a dig")
+    call(module, steps=[mark(place, "tables")])
+    assert (order(place), remembered()) == (["tables"], ["tables"])

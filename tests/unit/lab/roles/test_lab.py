@@ -18,7 +18,7 @@ from tree import LAB
 ROLE = LAB / "roles/lab"
 TEMPLATES = ROLE / "templates"
 # What is no tree of a component.
-OTHERS = {"common.j2", "clouds.yaml.j2", "inventory.yml.j2", "summary.txt.j2", "ssh"}
+OTHERS = {"common.j2", "cache.txt.j2", "clouds.yaml.j2", "inventory.yml.j2", "summary.txt.j2", "ssh"}
 
 
 def load(place):
@@ -29,20 +29,22 @@ NAMES = load("main/names.yml")
 CLOUD = load("main/cloud.yml")
 # A release may have components and groups of its own.
 RELEASES = {
-    name: {**load("main/components.yml"), **NAMES, **load(f"releases/{name}.yml")} for name in ("2025.1", "devstack")
+    name: {**load("main/components.yml"), **NAMES, **load(f"releases/{name}.yml")}
+    for name in ("2022.2", "2025.1", "2026.2", "devstack")
 }
 TOPOLOGIES = {
-    "five": "2025.1",
-    "one": "2025.1",
-    "devstack": "devstack",
-    "devstack-ceph": "devstack",
-    "devstack-ovs": "devstack",
+    "five": ["2022.2", "2025.1", "2026.2"],
+    "one": ["2022.2", "2025.1", "2026.2"],
+    "devstack": ["devstack"],
+    "devstack-ceph": ["devstack"],
+    "devstack-ovs": ["devstack"],
 }
 # A lab has one of them, and a devstack has none of ours.
-NETWORKS = {"2025.1": ["ovs", "ovn"], "devstack": [""]}
+NETWORKS = {"2022.2": ["ovs", "ovn"], "2025.1": ["ovs", "ovn"], "2026.2": ["ovs", "ovn"], "devstack": [""]}
 HOSTS = [
-    pytest.param(release, network, host["groups"], id="-".join(filter(None, (topology, network, name))))
-    for topology, release in TOPOLOGIES.items()
+    pytest.param(release, network, host["groups"], id="-".join(filter(None, (release, topology, network, name))))
+    for topology, releases in TOPOLOGIES.items()
+    for release in releases
     for network in NETWORKS[release]
     for name, host in load(f"topologies/{topology}.yml")["lab_hosts"].items()
 ]
@@ -92,13 +94,15 @@ def test_a_lab_has_the_components_of_its_network_alone(network, other):
 
 
 # The files for users of Ceph are for the lab's controller, too, which a devstack does not have.
-@pytest.mark.parametrize(("release", "unused"), [("2025.1", set()), ("devstack", {"controller"})])
+@pytest.mark.parametrize(
+    ("release", "unused"), [("2022.2", set()), ("2025.1", set()), ("2026.2", set()), ("devstack", {"controller"})]
+)
 def test_components_are_in_known_groups(release, unused):
     used = {group for component in components_of(release).values() for group in component["groups"]}
     assert used == groups_of(release) | {"all"} | unused
 
 
-@pytest.mark.parametrize(("release", "least"), [("2025.1", 20), ("devstack", 5)])
+@pytest.mark.parametrize(("release", "least"), [("2022.2", 20), ("2025.1", 20), ("2026.2", 20), ("devstack", 5)])
 def test_step_names_are_unique(release, least):
     names = [step["name"] for _component, step in all_steps(release)]
     assert len(names) > least

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 
@@ -15,11 +14,6 @@ import pytest
 def test_only_a_run_on_this_machine_learns_which_process_to_watch(act, transport, learns):
     act("run", {"run_id": "run-1"}, transport, runs="runs")
     assert act.given[1].get("_controller") == (os.getppid() if learns else None)
-
-
-def test_the_module_that_starts_the_watch_is_no_fork(act, tmp_path):
-    variables = {"ansible_python_interpreter": sys.executable}
-    assert act("run", {"run_id": "run-1"}, variables=variables, runs=str(tmp_path)) == {"run_id": "run-1"}
 
 
 @pytest.mark.parametrize(

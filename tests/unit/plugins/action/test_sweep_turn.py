@@ -13,12 +13,13 @@ from types import SimpleNamespace
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.stackproof.provision.plugins.action import sweep_turn as plugin
+from ansible_collections.stackproof.provision.plugins.plugin_utils import _turns
 
 
 @pytest.fixture
 def turn(tmp_path, monkeypatch):
     """Return a function that runs the action for a target."""
-    monkeypatch.setattr(plugin, "LOOK", 0.01)
+    monkeypatch.setattr(_turns, "LOOK", 0.01)
     monkeypatch.setattr(plugin.ActionBase, "run", lambda *_args: {})
 
     def run(target, state="taken", at_once=2, check=False):
@@ -62,7 +63,7 @@ def test_in_check_mode_there_are_none(turn, tmp_path):
 def test_whoever_waits_ends_with_the_playbook(turn, monkeypatch):
     turn("a", at_once=1)
     parents = iter([4711, 4711, 1])
-    monkeypatch.setattr(plugin.os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(_turns.os, "getppid", lambda: next(parents))
     with pytest.raises(AnsibleActionFail, match="the playbook ended"):
         turn("b", at_once=1)
 

@@ -75,6 +75,11 @@ def test_the_hosts_that_have_to_do_with_an_instance(platform, host, expected):
     assert sorted(hosts.hosts_of(GROUPS, platform(), host)) == expected
 
 
+def test_only_the_parts_count_that_are_asked_for(platform):
+    assert sorted(hosts.hosts_of(GROUPS, platform(), "c1", ["control"])) == ["c1"]
+    assert sorted(hosts.hosts_of(GROUPS, platform(), "c1", ["ceph"])) == ["c1", "s1"]
+
+
 def test_of_many_compute_hosts_one_is_read(platform):
     groups = {"compute": [f"c{number}.example.org" for number in range(100)], "network": ["n1"]}
     assert hosts.hosts_of(groups, platform(), "c7") == ["c7.example.org", "n1"]
@@ -88,5 +93,5 @@ def test_without_such_hosts_nobody_has_to_do_with_it(platform, groups):
 
 def test_the_filters_are_known_by_their_names(platform):
     filters = hosts.FilterModule().filters()
-    assert set(filters) == {"parts_of", "hosts_with", "first_with", "hosts_of"}
+    assert set(filters) == {"profile_of", "parts_of", "hosts_with", "first_with", "hosts_of"}
     assert filters["parts_of"](["storage"], platform()) == ["ceph"]

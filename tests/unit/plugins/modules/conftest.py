@@ -13,7 +13,9 @@ import jsonschema
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._end import removal
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
 from tree import RECORDED, ROLES
 
@@ -31,6 +33,13 @@ def warned(monkeypatch):
     warnings = []
     monkeypatch.setattr(AnsibleModule, "warn", lambda _self, text: warnings.append(text))
     return warnings
+
+
+@pytest.fixture
+def quick_removal(monkeypatch):
+    """A removal looks a hundred times a second, and not for long for what was not answered."""
+    monkeypatch.setattr(waiting, "PERIOD", 0.01)
+    monkeypatch.setattr(removal, "SETTLE", 0.05)
 
 
 @pytest.fixture

@@ -304,6 +304,7 @@ def test_a_volume_is_attached_after_the_boot(go, cloud):
     assert [wait["for"] for wait in record["waits"]] == [
         f"the server {NAME} to be active",
         "the volume stackproof-run-1-volume to be in use",
+        "the ends of the server's events",
     ]
 
 

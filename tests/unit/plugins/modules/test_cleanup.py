@@ -12,16 +12,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._end import removal
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger as ledger_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import cleanup as module
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(removal, "PERIOD", 0.01)
+    monkeypatch.setattr(waiting, "PERIOD", 0.01)
 
 
 @pytest.fixture

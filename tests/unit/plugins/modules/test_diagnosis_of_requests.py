@@ -153,6 +153,10 @@ def test_what_is_none_of_a_server_that_was_built_is_no_failure_of_it(diagnose, b
     assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("pass", [])
 
 
+def look_that_fails(bundle):
+    bundle.add(*CINDER, answer(1, "GET", "/v3/volumes/detail", 500, LATER, project=STRANGER))
+
+
 ITS_OWN = {
     "by the service user, about the server": lambda bundle: bundle.add(
         "compute2",
@@ -164,6 +168,7 @@ ITS_OWN = {
     "by an administrator, about its network": lambda bundle: bundle.add(
         *NEUTRON, answer(1, "PUT", "/v2.0/networks/e565ba2a-7a9b-4441-b73a-701e31c127f4", 500, LATER, project=STRANGER)
     ),
+    "by another project, which was told of the failure": look_that_fails,
     "a removal that is answered with an error": lambda bundle: bundle.add(
         *CINDER, answer(1, "DELETE", f"/v3/{PROJECT}/volumes/{VOLUME}", 500, MAKE)
     ),
@@ -192,7 +197,14 @@ def test_a_boot_that_the_logs_leave_in_the_air_leads_to_what_its_project_asked_f
     verdict = diagnose()["verdict"]
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", "cinder-volume")
     assert verdict["reason"].startswith(f"The logs do not tell how the boot of the server {bundle.boot.server} ended.")
-    assert "Another request of its project failed. volume: cinder-volume on storage1" in verdict["reason"]
+    assert "Another request failed at that time. volume: cinder-volume on storage1" in verdict["reason"]
+
+
+def test_a_boot_that_the_logs_leave_in_the_air_does_not_lead_to_what_another_project_asked_for(diagnose, bundle):
+    bundle.cut("14:43:38.460")
+    look_that_fails(bundle)
+    record = diagnose()
+    assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("incomplete", [])
 
 
 def test_a_boot_that_failed_is_judged_by_its_flow_and_the_others_are_told(diagnose, bundle):

@@ -13,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
-from tree import ROLES
+from tree import RECORDED, ROLES
 
 FILES = [str(ROLES / "flow/files/flows" / f"{name}.yml") for name in ("ops_guide", "http_trace")]
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
@@ -251,3 +251,46 @@ def test_a_run_that_another_process_works_on_is_left_alone(call, directory, foll
         result = call(module, run_dir=str(directory), flows=FILES, reads={"log": returned(followed.logs)})
     assert "another process works on the run" in result["msg"]
     assert record(directory)["flows"] == []
+
+
+REMOVE = [str(ROLES / "flow/files/flows/remove_run.yml")]
+
+
+@pytest.fixture
+def removed(tmp_path):
+    """The directory of a recorded run whose cinder-volume was stopped before its removal."""
+    kept = json.loads((RECORDED / "removed/run.json").read_text())
+    made = tmp_path / kept["run_id"]
+    made.mkdir()
+    (made / "run.json").write_text(json.dumps({**kept, "flows": []}))
+    (made / "events.jsonl").write_text('{"at": "2026-11-24T14:09:17+00:00"}\n')
+    return made
+
+
+def test_a_removal_is_looked_for_by_its_own_requests(call, removed):
+    wanted = call(asking, run_dir=str(removed), flows=[*FILES, *REMOVE], removal=True)["wanted"]
+    assert wanted["began"] == clock.seconds_of(record(removed)["removal"]["started"])
+    assert "req-913c48bf-445d-4db2-b64d-bdcae365a8b4" in wanted["keys"]["asked"]
+    assert {"service": "nova-compute", "says": "Terminating instance"} in wanted["phrases"]
+    of_stages = call(asking, run_dir=str(removed), flows=[*FILES, *REMOVE])["wanted"]
+    assert {"service": "nova-compute", "says": "Terminating instance"} not in of_stages["phrases"]
+
+
+def test_a_run_without_a_removal_has_nothing_to_look_for(call, directory):
+    assert "wanted" not in call(asking, run_dir=str(directory), flows=REMOVE, removal=True)
+
+
+def test_a_removal_adds_its_flow_and_its_events(call, removed):
+    result = call(module, run_dir=str(removed), flows=[*FILES, *REMOVE], removal=True)
+    assert (result["changed"], set(result["coverage"])) == (True, {"remove_run"})
+    filed = record(removed)
+    (flow,) = filed["flows"]
+    statuses = {step["id"]: step["status"] for step in flow["steps"]}
+    assert {name for name, status in statuses.items() if status == "seen"} == {"D1", "D15", "D23", "D26"}
+    assert (statuses["D11"], statuses["D12"], statuses["D27"]) == ("missing", "skipped", "skipped")
+    assert {step["stage"] for step in flow["steps"]} == {"removal"}
+    first, *added = [json.loads(line)["at"] for line in (removed / "events.jsonl").read_text().splitlines()]
+    assert first == "2026-11-24T14:09:17+00:00"
+    assert len(added) >= 6
+    assert min(added) >= filed["removal"]["started"]
+    assert [error.json_path for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed)] == []

@@ -30,7 +30,9 @@ BROKEN = {
     "host_checks": (
         {**AT, "suite": "/nowhere", "inventory": ["a"], "hosts": ["a"]}, "modules.host_checks", "results_or_why_not"
     ),
+    "history": ({"runs": "/nowhere"}, "module_utils._history.files", "write"),
     "instance": ({"cloud": "small", "server": "a"}, "modules.instance", "look_or_file_why_not"),
+    "load": ({"runs": "/nowhere", "state": "begun"}, "module_utils._load.files", "begin"),
     "preflight": ({"cloud": "small"}, "modules.preflight", "Look"),
     "report": (AT, "modules.report", "Run"),
     "run": ({"cloud": "small", "runs": "/nowhere"}, "modules.run", "begin"),

@@ -126,7 +126,7 @@ def test_pytest_is_that_of_ansible_and_is_ended_in_time(check, suite_says, monke
     commands = suite_says(0, [OK])
     check(timeout=12.4)
     ((words, environment),) = commands
-    assert words[:5] == ["/bin/timeout", "12", sys.executable, "-m", "pytest"]
+    assert words[:5] == ["/bin/timeout", "13", sys.executable, "-m", "pytest"]
     assert str(SUITE / "running") in words
     assert environment["PATH"].startswith(f"{Path(sys.executable).parent}:")
 

@@ -97,7 +97,7 @@ def test_logs_may_be_elsewhere(on):
 
 def test_all_that_a_host_knows(on, instance, platform):
     result = on("network1", "evidence_info", instance=instance, parts=["network"], platform=platform())
-    assert set(result["facts"]) == {"names", "addresses", "zone_s", "services", "dhcp", "metadata"}
+    assert set(result["facts"]) == {"names", "addresses", "zone_s", "services", "dhcp", "metadata", "routers"}
     assert result["facts"]["names"] == ["network1"]
 
 

@@ -19,6 +19,11 @@ def quick(monkeypatch):
     monkeypatch.setattr(module, "CONSOLE_PERIOD", 0.01)
 
 
+@pytest.mark.parametrize(("waited", "pace"), [(0, 0.01), (2, 0.2), (30, 3), (50, 5), (290, 5)])
+def test_a_guest_that_takes_long_is_looked_at_more_rarely(waited, pace):
+    assert module.console_pace(waited) == pytest.approx(pace)
+
+
 @pytest.fixture
 def booted(earlier, cloud):
     """The server, after the stages before this one."""

@@ -82,7 +82,7 @@ def test_other_rules_may_be_given(go, cloud):
 
 def test_a_range_of_the_sixth_version_is_refused_before_anything_is_made(go, cloud):
     result = go("network", cidr="fd00:1::/64")
-    assert "fd00:1::/64 is not an IPv4 range" in result["msg"]
+    assert "stackproof_network_cidr cannot be 'fd00:1::/64': it is not an IPv4 range" in result["msg"]
     assert bodies(cloud, "network") == []
 
 

@@ -111,7 +111,7 @@ def test_a_run_that_another_playbook_works_on_is_refused(call, runs, watched):
     assert watched == []
 
 
-@pytest.mark.parametrize("value", ["x", "nan", "inf", "-1", "0", -5, float("inf"), [3]])
+@pytest.mark.parametrize("value", ["x", "nan", "inf", "-1", "0", -5, "1e10", float("inf"), [3]])
 @pytest.mark.parametrize("name", ["cleanup", "boot"])
 def test_a_time_that_nobody_can_wait_is_refused_before_anything_is_made(call, runs, name, value):
     result = call(module, runs=str(runs), cloud="lab", timeouts={"auth": "5", name: value})
@@ -129,3 +129,12 @@ def test_the_watch_is_given_the_time_of_the_removal(call, runs, watched):
         timeouts={"cleanup": "90", "boot": "", "auth": None},
     )
     assert watched[0][1]["timeouts"] == {"cleanup": 90}
+
+
+@pytest.mark.parametrize("run_id", ["latest", "../../etc/x", "Big", "ab"])
+@pytest.mark.parametrize("check", [False, True])
+def test_what_cannot_be_the_name_of_a_run_is_refused_in_check_mode_too(call, runs, run_id, check):
+    result = call(module, check=check, runs=str(runs), cloud="lab", run_id=run_id)
+    assert result["failed"] is True
+    assert "is not a run id" in result["msg"]
+    assert not runs.exists()

@@ -142,3 +142,77 @@ def test_what_was_seen_before_counts(sweep, begun, tmp_path):
     assert result["msg"] == "The target c1 passed. Before the sweep: it is down."
     assert record_of(result)["left_out"] == left_out
     assert other["sweep_id"] != begun["sweep_id"]
+
+
+@pytest.fixture
+def sliced(sweep, tmp_path):
+    """Two slices that have ended: in the first c1 has passed, in the second c2 has failed."""
+    for number, recorded in ((1, PASSED), (2, FAILED)):
+        part = sweep("begun", sweep_id="nightly", slice=f"{number}/2", hosts=["c1", "c2"])
+        put(tmp_path, part["targets"][0], recorded)
+        sweep("finished", sweep_id=part["sweep_id"], enforce=False)
+    return tmp_path
+
+
+def test_a_slice_is_begun_with_its_part_of_the_targets(sweep):
+    part = sweep("begun", sweep_id="nightly", slice="2/3", hosts=["c1", "c2", "c3", "c4", "c5"])
+    assert (part["sweep_id"], [target["name"] for target in part["targets"]]) == ("nightly-2of3", ["c2", "c5"])
+    record = record_of(part)
+    jsonschema.validate(record, SCHEMA)
+    assert record["slice"] == {"number": 2, "of": 3, "targets": 5}
+
+
+def test_a_slice_that_is_none_is_refused_before_anything_is_written(sweep, tmp_path):
+    assert "'4/3' is not a slice" in sweep("begun", slice="4/3", hosts=["c1"])["msg"]
+    assert os.listdir(tmp_path) == []
+
+
+def test_slices_are_merged_into_one_sweep_with_one_verdict(sweep, sliced):
+    templates = str(REPORT / "templates")
+    result = sweep("merged", sweep_id="all", directories=[str(sliced)], enforce=False, templates=templates)
+    record = record_of(result)
+    jsonschema.validate(record, SCHEMA)
+    assert (result["verdict"]["result"], result["verdict"]["hosts"]) == ("fail", ["c2"])
+    assert "1 of 2 targets did not pass" in result["verdict"]["reason"]
+    assert "Sweep all on small, merged of 2" in result["summary"]
+    for target in record["targets"]:
+        assert (Path(result["directory"]) / target["directory"] / "run.json").exists()
+    page = (Path(result["directory"]) / "sweep.html").read_text()
+    assert "all, merged of 2" in page
+    # What was merged before is not merged once more.
+    again = sweep("merged", sweep_id="again", directories=[str(sliced)], enforce=False)
+    assert [part["sweep_id"] for part in record_of(again)["merged"]] == ["nightly-1of2", "nightly-2of2"]
+    assert "there was a sweep all before" in sweep("merged", sweep_id="all", directories=[str(sliced)])["msg"]
+
+
+def test_a_sweep_that_was_broken_off_is_merged_with_what_its_runs_say(sweep, tmp_path):
+    begun = sweep("begun", sweep_id="cut", hosts=["c1", "c2"])
+    put(tmp_path, begun["targets"][0], PASSED)
+    result = sweep("merged", directories=[begun["directory"]], enforce=False)
+    assert result["verdict"]["result"] == "incomplete"
+    assert [target["result"] for target in record_of(result)["targets"]] == ["pass", "incomplete"]
+
+
+def test_a_sweep_of_an_earlier_release_can_be_merged(sweep, begun, tmp_path):
+    for target in begun["targets"]:
+        put(tmp_path, target, PASSED)
+    record = record_of(sweep("finished", sweep_id=begun["sweep_id"]))
+    path = Path(begun["directory"]) / "sweep.json"
+    path.write_text(json.dumps({key: record[key] for key in record.keys() - {"slice", "merged"}}))
+    assert sweep("merged", directories=[begun["directory"]])["verdict"]["result"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("directories", "words"),
+    [
+        ([], "there are no sweeps to merge"),
+        (["empty"], "there is no sweep in"),
+        (["torn"], "sweep.json cannot be read"),
+    ],
+)
+def test_what_cannot_be_merged_is_said_before_anything_is_written(sweep, tmp_path, directories, words):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "sweep.json").write_text("{")
+    assert words in sweep("merged", directories=[str(tmp_path / name) for name in directories])["msg"]
+    assert sorted(os.listdir(tmp_path)) == ["empty", "torn"]

@@ -10,19 +10,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._end import removal
 from ansible_collections.stackproof.provision.plugins.modules import report as report_module
 from tree import ROOT
 
 SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
-pytestmark = pytest.mark.usefixtures("hurry")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    monkeypatch.setattr(removal, "PERIOD", 0.01)
-    monkeypatch.setattr(removal, "SETTLE", 0.05)
+pytestmark = pytest.mark.usefixtures("hurry", "quick_removal")
 
 
 def record_of(run):

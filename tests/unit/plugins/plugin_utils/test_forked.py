@@ -9,11 +9,15 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from types import SimpleNamespace
 
 import pytest
+import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _forked as forked
+from tree import FLOWS, ROOT
 
 RUN = "stackproof.provision.run"
 # Other tests may have left threads; where a task is run there are none.
@@ -47,6 +51,22 @@ def test_a_module_gets_its_arguments_and_its_result_comes_back(tmp_path):
     assert "failed" not in result
     assert not list(tmp_path.iterdir())
     assert is_gone(module)
+
+
+def test_the_modules_of_a_run_are_loaded_before_it_begins():
+    routes = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
+    here = {"run", *(name for name, route in routes.items() if "action_plugin" in route)}
+    # Those of other playbooks, of a sweep or a load as a whole, and of the hosts
+    others = {"bundle_info", "diagnosis", "history", "load", "preflight", "sweep", "evidence_info"}
+    assert set(forked.MODULES) == here - others
+    assert all(f"{forked.COLLECTION}.modules.{name}" in sys.modules for name in forked.MODULES)
+
+
+def test_a_fork_finds_the_flows_by_whatever_path():
+    before = flow.load_file.cache_info().misses
+    for path in FLOWS.glob("*.yml"):
+        flow.load(str(path.parent / ".." / path.parent.name / path.name))
+    assert flow.load_file.cache_info().misses == before
 
 
 def test_an_option_that_is_none_is_refused_as_ever(tmp_path):

@@ -101,3 +101,16 @@ def test_what_the_program_says(programs, code, words, status, expected):
     answer = reach.ping("192.0.2.1")
     assert (answer["status"], answer["said"], answer["seconds"] is None) == (status, expected, status != "answered")
     assert (programs / "args").read_text() == "C -c 1 -W 1 192.0.2.1\n"
+
+
+def test_the_mac_that_answered_is_told_by_the_kernel(tmp_path):
+    table = tmp_path / "arp"
+    head = "IP address       HW type     Flags       HW address            Mask     Device"
+    heard = "10.68.21.223     0x1         0x2         FA:16:3e:ff:46:b7     *        dev-data"
+    silent = "10.68.21.224     0x1         0x0         00:00:00:00:00:00     *        dev-data"
+    table.write_text(f"{head}\n{heard}\n{silent}\n")
+    assert reach.mac_of("10.68.21.223", table) == "fa:16:3e:ff:46:b7"
+    assert reach.mac_of("10.68.21.224", table) is None
+    assert reach.mac_of("10.68.21.22", table) is None
+    assert reach.mac_of("10.68.21.223", tmp_path / "none") is None
+    assert reach.mac_of("127.0.0.1") is None

@@ -217,12 +217,34 @@ def test_a_stage_that_is_at_work_says_that_it_was_begun(run, stage):
     assert (seen[0]["status"], seen[0]["error"]["kind"]) == ("failed", "interrupted")
 
 
-def test_a_defect_of_ours_is_called_one_and_keeps_its_traceback(run, stage):
-    record, trace = stage_module.perform(stage(), lambda _one: {}["missing"])
-    assert record["error"]["kind"] == "internal"
+@pytest.mark.parametrize(
+    ("act", "kind", "words"),
+    [
+        (lambda _stage: 1 / 0, "internal", "ZeroDivisionError: division by zero"),
+        # An answer may have another form than that of any service.
+        (lambda _stage: {}["missing"], "malformed", "KeyError: 'missing'"),
+    ],
+)
+def test_a_defect_of_ours_is_called_one_and_keeps_its_traceback(run, stage, act, kind, words):
+    record, trace = stage_module.perform(stage(), act)
+    assert record["error"]["kind"] == kind
     assert "report it" in record["error"]["hint"]
-    assert "KeyError: 'missing'" in trace
+    assert words in trace
     assert on_disk(run) == record
+
+
+@pytest.mark.parametrize("identity", [None, 5, "", "../networks", ["a"]])
+def test_a_thing_without_an_id_is_looked_for_by_its_name_later(cloud, run, stage, identity):
+    body = {"network": {"id": identity, "name": NAME}}
+    cloud.trouble("POST", "/networks", (201, {}, body), effect=True)
+    record, _trace = stage_module.perform(stage(), create)
+    assert (record["error"]["kind"], record["error"]["resource"]) == ("malformed", NAME)
+    assert ledger(run) == [("begun", None)]
+
+
+def test_an_option_that_is_not_text_is_refused_before_the_cloud_is_asked(stage):
+    record, _trace = stage_module.perform(stage(region_name="a\udc80"), lambda _stage: pytest.fail("it was asked"))
+    assert record["error"]["message"] == "region_name is not text in UTF-8: 'a\\udc80'"
 
 
 @pytest.mark.usefixtures("cloud")
@@ -374,7 +396,7 @@ def test_a_wait_outlives_looks_without_an_answer(stage):
         return answer
 
     at_work = stage()
-    assert at_work.wait("the server", look, period=0.01) == "server"
+    assert at_work.wait("the server", look, lambda _waited: 0.01) == "server"
     assert [state["state"] for state in at_work.waits[0]["states"]] == ["no answer (ConnectTimeout)", "BUILD", "ACTIVE"]
 
 

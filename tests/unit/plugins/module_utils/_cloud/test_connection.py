@@ -75,6 +75,12 @@ def test_options_change_what_clouds_yaml_says(cloud, connect, know_cloud):
     assert works(connect(auth={"password": cloud.password}))
 
 
+@pytest.mark.parametrize("cloud", [5, True, ["a"], {"profile": 5}, {"auth": 5}])
+def test_what_cannot_be_a_cloud_is_refused(cloud):
+    with pytest.raises(StageError, match="the cloud cannot be"):
+        connection_module.cloud_name({"cloud": cloud})
+
+
 def test_the_message_about_an_unknown_cloud_names_the_known_ones(cloud, connect, know_cloud, tmp_path):
     know_cloud(small=cloud.entry(), large=cloud.entry())
     with pytest.raises(StageError) as caught:

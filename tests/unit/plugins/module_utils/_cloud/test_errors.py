@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import errno
+import time
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -182,7 +184,8 @@ def test_an_answer_without_words_is_told_by_its_status(raised):
         (errors.Interrupted("SIGTERM"), "interrupted"),
         (ZeroDivisionError("division by zero"), "internal"),
         (Exception("something else"), "internal"),
-        (ValueError("it is a required attribute"), "internal"),
+        (ValueError("it is a required attribute"), "malformed"),
+        (KeyError("id"), "malformed"),
     ],
 )
 def test_each_failure_has_a_kind_words_and_a_hint(exc, kind):
@@ -200,3 +203,10 @@ def test_each_failure_has_a_kind_words_and_a_hint(exc, kind):
         "hint",
         "details",
     ]
+
+
+def test_a_long_page_without_ends_takes_no_long_time():
+    page = SimpleNamespace(response=SimpleNamespace(text="<title " * 200000))
+    began = time.monotonic()
+    assert len(cloud_errors.message_of(page)) <= 500
+    assert time.monotonic() - began < 2

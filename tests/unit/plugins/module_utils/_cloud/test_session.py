@@ -283,3 +283,42 @@ def test_the_deadline_bounds_a_service_that_answers_byte_by_byte(cloud, connect,
     assert time.monotonic() - begun < 4
     assert (error["kind"], unanswered) == ("unreachable", True)
     assert set(answers(connection)) == {"ReadTimeout"}
+
+
+@pytest.fixture
+def elsewhere(cloud):
+    other = type(cloud)()
+    yield other
+    other.close()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_token_follows_a_redirect_to_another_address(cloud, connect, elsewhere, status):
+    cloud.trouble("GET", NETWORKS, (status, {"location": elsewhere.url + NETWORKS}, ""), times=9)
+    error, _unanswered = failed(lambda: names(connect()))
+    assert "sends to another address" in error["message"]
+    assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_no_password_follows_a_redirect_to_another_address(cloud, connect, elsewhere, status):
+    cloud.trouble(
+        "POST", "/auth/tokens", (status, {"location": f"{elsewhere.url}/identity/v3/auth/tokens"}, ""), times=9
+    )
+    error, _unanswered = failed(connect().session.get_token)
+    assert "sends to another address" in error["message"]
+    assert elsewhere.requests == []
+
+
+def test_a_redirect_within_the_service_is_followed(cloud, connect):
+    cloud.trouble("GET", f"{NETWORKS}$", (307, {"location": f"{cloud.url}{NETWORKS}?once=more"}, ""))
+    assert names(connect()) is not None
+    assert cloud.asked("GET", NETWORKS)[-1][1].startswith(NETWORKS)
+
+
+def test_an_answer_without_end_is_read_no_further_than_any_service_sends(cloud, connect, monkeypatch):
+    monkeypatch.setattr(session, "LARGEST", 1 << 20)
+    cloud.trouble("GET", NETWORKS, (200, {}, {"networks": ["x" * (3 << 20)]}))
+    error, _unanswered = failed(lambda: names(connect()))
+    assert error["message"].endswith(f"answers with more than 1 MiB to {NETWORKS}")
+    assert names(connect()) is not None

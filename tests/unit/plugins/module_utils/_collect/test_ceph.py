@@ -43,6 +43,7 @@ IMAGES = [
         "header": {"object": "rbd_header.23c692f5aeb6", "pg": GROUPS[1], "acting": [0]},
     },
 ]
+NOTHING = {"user": None, "health": None, "osds": None, "images": None, "origin": None}
 # As ceph health --format json shows them: a muted check stays in the list.
 CHECKS = {
     "OSD_DOWN": {"severity": "HEALTH_WARN", "summary": {"message": "1 osds down", "count": 1}, "muted": False},
@@ -54,16 +55,27 @@ CHECKS = {
 def read(replay):
     """Return a function that reads two images, and says what could not be read."""
 
-    def of(name="storage1", instead=None, images=(("vms", ROOT), ("volumes", VOLUME)), users=None):
+    def of(name="storage1", instead=None, images=(("vms", ROOT), ("volumes", VOLUME)), users=None, origin=None):
         host = replay(name, instead)
-        return ceph.read(host, images, users or ceph.USERS), host.unread
+        return ceph.read(host, images, users or ceph.USERS, origin), host.unread
 
     return of
 
 
 def test_recorded_images_are_read_wholly(read):
     health = {"status": "HEALTH_OK", "checks": {}}
-    assert read() == ({"user": "admin", "health": health, "osds": {"0": True}, "images": IMAGES}, [])
+    assert read() == ({"user": "admin", "health": health, "osds": {"0": True}, "images": IMAGES, "origin": None}, [])
+
+
+def test_the_image_of_glance_is_there_with_its_snapshot(read):
+    facts, unread = read(origin=("images", IMAGE))
+    assert (facts["origin"], unread) == ({"pool": "images", "name": IMAGE, "exists": True, "snapshots": ["snap"]}, [])
+
+
+def test_an_image_of_glance_that_is_gone(read):
+    absent = (2, "", f"rbd: error opening image {IMAGE}: (2) No such file or directory")
+    facts, unread = read(origin=("images", IMAGE), instead={f"info images/{IMAGE}": absent})
+    assert (facts["origin"]["exists"], facts["origin"]["snapshots"], unread) == (False, [], [])
 
 
 def test_without_images_the_health_and_the_osds_are_asked_for(read):
@@ -79,12 +91,12 @@ def test_the_first_user_with_a_keyring_is_taken(replay):
 
 def test_a_host_without_a_keyring_of_these_users_says_whose_it_has(read):
     facts, (unread,) = read("storage1-odd", users=["nobody", "nova"])
-    assert facts == {"user": None, "health": None, "osds": None, "images": None}
+    assert facts == NOTHING
     assert unread["why"].endswith("no keyring of nobody, nova lies there, but of admin, cinder, glance")
 
 
 def test_a_host_without_any_keyring_has_no_user(read):
-    assert read("network1-odd") == ({"user": None, "health": None, "osds": None, "images": None}, [])
+    assert read("network1-odd") == (NOTHING, [])
 
 
 def test_a_host_without_the_folder_of_ceph_has_no_user(read):
@@ -100,7 +112,7 @@ def test_a_folder_that_sudo_does_not_open_is_said(read):
 
 def test_muted_checks_are_no_matter(read):
     answer = json.dumps({"status": "HEALTH_WARN", "checks": CHECKS, "mutes": []})
-    facts, _unread = read(instead={"ceph --id admin health": answer})
+    facts, _unread = read(instead={"--id admin health": answer})
     assert facts["health"] == {"status": "HEALTH_WARN", "checks": {"OSD_DOWN": "1 osds down"}}
 
 

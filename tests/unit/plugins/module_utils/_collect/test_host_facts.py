@@ -56,7 +56,7 @@ def test_without_an_instance_a_host_speaks_of_itself(read):
 
 def test_a_recorded_network_host(read):
     facts, unread = read("network1", "network")
-    assert (set(facts), unread) == ({*EVERYWHERE, "dhcp", "metadata"}, [])
+    assert (set(facts), unread) == ({*EVERYWHERE, "dhcp", "metadata", "routers"}, [])
     assert facts["dhcp"][PORT]["directory"] == f"/var/lib/neutron/dhcp/{NETWORK}"
     assert [message["kind"] for message in facts["dhcp"][PORT]["log"]] == ["DISCOVER", "OFFER", "REQUEST", "ACK"]
     (proxy,) = facts["metadata"][PORT]
@@ -69,6 +69,7 @@ def test_a_recorded_storage_host(read):
     assert (set(facts), unread) == ({*EVERYWHERE, "ceph"}, [])
     names = [(image["pool"], image["name"], image["exists"]) for image in facts["ceph"]["images"]]
     assert names == [("vms", f"{SERVER}_disk", True), ("volumes", f"volume-{VOLUME}", True)]
+    assert (facts["ceph"]["origin"]["exists"], facts["ceph"]["origin"]["snapshots"]) == (True, ["snap"])
 
 
 def test_a_host_where_sudo_refuses_names_all_that_was_not_read(read):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import metadata_proxy
@@ -123,3 +124,12 @@ def test_a_line_of_haproxy_is_understood(text, address, status, path, seconds):
 @pytest.mark.parametrize("text", ["", "10.0.0.5:42 connected", "Proxy listener started."])
 def test_a_line_that_is_no_request_is_none(text):
     assert metadata_proxy.parse_request(line(text), "10.0.0.5") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["1:1 [" + "x " * 8000, "1:1 [d] " + "a " * 8000, "1:1 [d] a b 1/2/3/4/5 200 " + "- " * 8000]
+)
+def test_a_long_line_takes_no_long_time(text):
+    began = time.monotonic()
+    assert metadata_proxy.REQUEST.search(text) is None
+    assert time.monotonic() - began < 1

@@ -43,8 +43,10 @@ def test_a_recorded_port_is_read_wholly(read, instance_in_ovn):
     assert facts["dhcp"]["options"]["router"] == network["subnets"][0]["gateway"]
     ((group, rules),) = port["security_rules"].items()
     assert facts["groups"] == {"neutron_pg_drop": 2, f"pg_{group.replace('-', '_')}": len(rules)}
-    floating = [{"address": port["floating_ips"][0], "fixed": port["addresses"][0]}]
-    assert facts["routers"] == {network["routers"][0]: {"gateway": "network1", "floating_ips": floating}}
+    floating = [{"address": port["floating_ips"][0], "fixed": port["addresses"][0], "mac": None}]
+    (router,) = facts["routers"].values()
+    assert (list(facts["routers"]), router["gateway"]) == (network["routers"], "network1")
+    assert (router["floating_ips"], router["mac"][:9]) == (floating, "fa:16:3e:")
 
 
 def test_a_port_in_a_record_of_0_1_0_is_read_without_its_dhcp(replay, instance_in_ovn):
@@ -85,7 +87,8 @@ def test_a_port_that_no_chassis_has_claimed(read):
 
 
 def test_a_floating_ip_of_another_router_with_the_same_addresses_is_not_taken_for_ours(read):
-    other = table(_uuid=["uuid", "0" * 8], external_ip="203.0.113.1", logical_ip="192.168.222.5", type="dnat_and_snat")
+    of_nobody = {"_uuid": ["uuid", "0" * 8], "external_ip": "203.0.113.1", "external_mac": ["set", []]}
+    other = table(**of_nobody, logical_ip="192.168.222.5", type="dnat_and_snat")
     facts, unread = read({"find NAT": other})
     assert ([router["floating_ips"] for router in facts["routers"].values()], unread) == ([[]], [])
 
@@ -93,4 +96,4 @@ def test_a_floating_ip_of_another_router_with_the_same_addresses_is_not_taken_fo
 def test_a_router_without_rules_and_without_a_gateway(read):
     bare = table(ports=["set", []], nat=["set", []])
     facts, unread = read({"find Logical_Router ": bare})
-    assert (list(facts["routers"].values()), unread) == ([{"gateway": None, "floating_ips": []}], [])
+    assert (list(facts["routers"].values()), unread) == ([{"gateway": None, "mac": None, "floating_ips": []}], [])

@@ -100,9 +100,19 @@ def test_a_word_on_another_request_that_is_no_error_does_not_join_them():
     assert len(requests.requests_in(lines)) == 2
 
 
-def test_what_a_service_does_by_itself_nobody_has_asked_for():
-    asked, by_itself = requests.requests_in([line(4, "no", level="ERROR", user="- - - - -"), attach(request=SECOND)])
-    assert (requests.is_asked(by_itself), requests.is_asked(asked)) == (False, True)
+@pytest.mark.parametrize("nobody", ["- - - - -", "None None"])
+def test_what_a_service_does_by_itself_nobody_has_asked_for(nobody):
+    asked, by_itself = requests.requests_in([line(4, "no", level="ERROR", user=nobody), attach(request=SECOND)])
+    assert (by_itself["asked"], asked["asked"]) == (False, True)
+
+
+@pytest.mark.parametrize("nobody", ["- - - - -", "None None"])
+def test_what_a_service_asks_another_for_by_itself_nobody_has_asked_for(nobody):
+    """As nova-compute, which reports its inventory to placement, by a user of its own."""
+    put = '10.0.0.1 "PUT /resource_providers/a/inventories HTTP/1.1" status: 409 len: 4 microversion: 1.26'
+    own = line(5, f'Failed: {{"request_id": "{SECOND}"}}', "nova-compute", level="ERROR", user=nobody)
+    (request,) = requests.requests_in([line(4, put, "placement", request=SECOND, user="nova service"), own])
+    assert (request["id"], request["status"], request["asked"], request["owner"]) == (FIRST, 409, False, None)
 
 
 def test_lines_without_a_request_are_of_none():

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """A wait looks a hundred times a second."""
-    monkeypatch.setattr(removal, "PERIOD", 0.01)
+    monkeypatch.setattr(waiting, "PERIOD", 0.01)
     monkeypatch.setattr(removal, "SETTLE", 0.15)
 
 
@@ -58,13 +58,13 @@ def had(cloud, run):
 
 @pytest.fixture
 def remove(run, connect):
-    """Return a function that removes all of the run; its attribute texts has the lines of progress."""
+    """Return a function that removes all of the run; its attributes have the lines of progress and the waits."""
 
     def act(timeout=10, enough=None):
         deadline = SimpleNamespace(left=lambda: 0 if enough() else 10) if enough else waiting.Deadline(timeout)
-        return removal.remove_all(connect(timeout), run, deadline, act.texts.append)
+        return removal.remove_all(connect(timeout), run, deadline, act.waits, act.texts.append)
 
-    act.texts = []
+    act.texts, act.waits = [], []
     return act
 
 
@@ -108,7 +108,9 @@ def test_it_waits_until_what_it_deleted_is_gone(cloud, run, had, remove):
     last_look = max(number for number, request in enumerate(cloud.requests) if "/servers/" in request.path)
     assert cloud.requests[last_look + 1].path.split("/")[-2] == "volumes"
     assert events(run, "gone") == ["server", "volume"]
-    assert len(remove.texts) >= 1
+    assert "removing server" in remove.texts
+    assert [wait["for"] for wait in remove.waits] == ["server to be gone", "volume to be gone"]
+    assert [state["state"] for state in remove.waits[0]["states"]] == ["server left", "all gone"]
 
 
 def test_nothing_to_remove_asks_nobody(cloud, run, remove):
@@ -132,9 +134,10 @@ def test_what_lost_the_mark_is_not_deleted(cloud, run, had, remove):
     assert events(run, "gone") == []
 
 
-def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove):
-    """run-1 is how run-12 begins."""
-    had("network")["name"] = "stackproof-run-12-network"
+@pytest.mark.parametrize("longer", ["run-12", "run-1-2"])
+def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove, longer):
+    """run-1 is how they begin."""
+    had("network")["name"] = f"stackproof-{longer}-network"
     (left,) = remove()
     assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
     assert cloud.asked("DELETE") == []

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._end import lookout, watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from tree import RECORDED, ROOT
@@ -27,14 +28,13 @@ import json, runpy, sys
 runpy.run_path(sys.argv[1])
 from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
-watchdog.LOOK = 0.05
 watchdog.watch(run.Run(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4]))
 """
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(watchdog, "LOOK", 0.03)
+    monkeypatch.setattr(lookout, "LOOK", 0.03)
 
 
 @pytest.fixture
@@ -101,18 +101,18 @@ def has_exited(number):
 
 def test_a_process_is_known_by_its_start(process):
     first = process()
-    assert watchdog.start_time(first.pid) == watchdog.start_time(first.pid)
-    assert int(watchdog.start_time(first.pid)) >= int(watchdog.start_time(os.getpid()))
+    assert lookout.start_time(first.pid) == lookout.start_time(first.pid)
+    assert int(lookout.start_time(first.pid)) >= int(lookout.start_time(os.getpid()))
     first.kill()
     first.wait()
-    assert watchdog.start_time(first.pid) is None
+    assert lookout.start_time(first.pid) is None
 
 
 def test_the_start_of_a_process_with_an_odd_name_is_known(process, tmp_path):
     odd = tmp_path / "a) b 1 (2"
     shutil.copy(shutil.which("sleep"), odd)
     odd, plain = process(str(odd), "60"), process()
-    assert abs(int(watchdog.start_time(odd.pid)) - int(watchdog.start_time(plain.pid))) < 500
+    assert abs(int(lookout.start_time(odd.pid)) - int(lookout.start_time(plain.pid))) < 500
 
 
 def test_a_run_is_watched_as_long_as_its_watch_lives(run, stage_at_work):
@@ -126,51 +126,39 @@ def test_a_run_is_watched_as_long_as_its_watch_lives(run, stage_at_work):
 
 
 def test_a_run_is_finished_when_its_record_says_so_or_is_gone(run):
-    assert not watchdog.is_finished(run.directory)
+    assert not lookout.is_finished(run.directory)
     run.finish(run.record["verdict"])
     run.save()
-    assert watchdog.is_finished(run.directory)
+    assert lookout.is_finished(run.directory)
     shutil.rmtree(run.directory)
-    assert watchdog.is_finished(run.directory)
+    assert lookout.is_finished(run.directory)
 
 
-@pytest.fixture
-def ended(monkeypatch):
-    """The directories of the runs that were ended."""
-    directories = []
-    monkeypatch.setattr(watchdog, "end", lambda directory, _params: directories.append(directory))
-    return directories
-
-
-def test_a_run_whose_playbook_is_killed_is_ended(run, options, process, ended):
+def test_a_run_whose_playbook_is_killed_is_abandoned(run, process):
     controller = process()
     os.kill(controller.pid, signal.SIGKILL)
     controller.wait()
-    watchdog.stand_by(run.directory, options, controller.pid)
-    assert ended == [run.directory]
+    assert lookout.is_abandoned(run.directory, controller.pid)
 
 
-def test_a_run_that_finishes_is_left_alone(run, options, process, ended):
+def test_a_run_that_finishes_is_left_alone(run, process):
     controller = process()
     run.finish(run.record["verdict"])
     run.save()
-    watchdog.stand_by(run.directory, options, controller.pid)
+    assert not lookout.is_abandoned(run.directory, controller.pid)
     assert controller.poll() is None
-    assert ended == []
 
 
-def test_a_run_that_was_finished_before_its_playbook_ended_is_left_alone(run, options, ended):
+def test_a_run_that_was_finished_before_its_playbook_ended_is_left_alone(run):
     run.finish(run.record["verdict"])
     run.save()
-    watchdog.stand_by(run.directory, options, 2**22 + 1)
-    assert ended == []
+    assert not lookout.is_abandoned(run.directory, 2**22 + 1)
 
 
-def test_another_process_with_the_number_of_the_playbook_is_not_it(run, options, ended, monkeypatch):
+def test_another_process_with_the_number_of_the_playbook_is_not_it(run, monkeypatch):
     times = ["100", "100", "100", "200"]
-    monkeypatch.setattr(watchdog, "start_time", lambda _process: times.pop(0))
-    watchdog.stand_by(run.directory, options, 1)
-    assert ended == [run.directory]
+    monkeypatch.setattr(lookout, "start_time", lambda _process: times.pop(0))
+    assert lookout.is_abandoned(run.directory, 1)
     assert times == []
 
 
@@ -193,6 +181,18 @@ def test_a_lock_without_a_number_stops_nobody(run, text):
     if text is not None:
         Path(run.path("lock")).write_text(text)
     watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+
+
+@pytest.mark.parametrize("text", ["-1", "0", "1"])
+def test_a_number_that_no_stage_has_stops_nobody(run, monkeypatch, text):
+    """To a system call -1 is every process of the user, and 0 every process of the group."""
+    signals = []
+    monkeypatch.setattr(watchdog.os, "kill", lambda *given: signals.append(given))
+    Path(run.path("lock")).write_text(text)
+    with open(run.path("lock")) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+    assert signals == []
 
 
 def test_the_end_waits_for_the_stage_and_knows_what_it_did(run, options, stage_at_work, monkeypatch):
@@ -285,6 +285,7 @@ def test_what_ends_the_playbook_does_not_end_the_watch(run, options, process, kn
     controller = process()
     assert watchdog.watch(run, options, controller.pid) is True
     watching = int(run.token_path.split("/")[2])
+    until(lambda: b"lookout" in Path(f"/proc/{watching}/cmdline").read_bytes())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(watching, number)
     time.sleep(0.1)
@@ -292,6 +293,21 @@ def test_what_ends_the_playbook_does_not_end_the_watch(run, options, process, kn
     controller.kill()
     controller.wait()
     until(lambda: record(run)["finished"])
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_file_in_the_working_directory_is_not_taken_for_a_module_of_python(
+    run, options, process, tmp_path, monkeypatch
+):
+    (tmp_path / "json.py").write_text(f"open({str(tmp_path / 'taken')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    controller = process()
+    watchdog.watch(run, options, controller.pid)
+    until(lambda: b"lookout" in Path(f"/proc/{run.token_path.split('/')[2]}/cmdline").read_bytes())
+    run.finish(run.record["verdict"])
+    run.save()
+    until(lambda: not watchdog.is_watched(run))
+    assert not (tmp_path / "taken").exists()
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

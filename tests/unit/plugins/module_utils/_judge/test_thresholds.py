@@ -110,3 +110,15 @@ def test_a_limit_without_a_bound_is_found_before_the_run():
 
 def test_good_limits_pass_the_look_before_the_run():
     thresholds.check_expressions([limit("made", max=1.0), limit("made", min=0.0)])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
+def test_a_limit_that_nothing_can_be_compared_with_is_refused(value):
+    with pytest.raises(StageError, match="which is no number"):
+        thresholds.check_expressions([{"name": "boot", "query": "duration_s", "max": value, "min": None}])
+
+
+@pytest.mark.parametrize("query", ["to_number('nan')", "huge"])
+def test_a_value_that_nothing_can_be_compared_with_is_not_within_its_limit(query):
+    (limit,) = thresholds.apply_limits([{"name": "boot", "query": query, "max": 5.0}], {"huge": 10**400})
+    assert (limit["ok"], limit["value"]) == (False, None)

@@ -196,3 +196,31 @@ def test_a_pass_names_the_hosts_that_could_not_be_read(checked):
 def test_a_pass_without_hosts_says_nothing_of_them(checked):
     assert verdict_module.hosts_sentence(checked()) == ""
     assert verdict_module.hosts_sentence(checked(a=[])) == ""
+
+
+@pytest.fixture
+def not_removed():
+    """A run whose cinder-volume was stopped before the removal."""
+    return run.read_record(RECORDED / "removed")
+
+
+def test_a_removal_that_failed_is_judged_by_its_own_flow(not_removed):
+    verdict = verdict_module.judge(not_removed)
+    assert (verdict["result"], verdict["stage"], verdict["step"]) == ("fail", "removal", "D16")
+    assert (verdict["component"], verdict["host"]) == ("cinder-volume", "controller1")
+    assert "-server (it is still there, active since its deletion)" in verdict["reason"]
+    assert "The cause: cinder-volume on controller1 has been stopped" in verdict["reason"]
+    assert "systemctl status cinder-volume.service" in verdict["next"]
+
+
+def test_what_is_left_of_a_removal_that_was_not_recorded_has_no_cause(not_removed):
+    del not_removed["removal"]
+    verdict = verdict_module.judge(not_removed)
+    assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", None, None)
+
+
+def test_a_stage_that_failed_counts_before_the_removal(not_removed):
+    stage(not_removed, "metadata").update(
+        status="failed", error={"kind": "no_lease", "message": "no lease", "hint": "", "said": None}
+    )
+    assert verdict_module.judge(not_removed)["stage"] == "metadata"

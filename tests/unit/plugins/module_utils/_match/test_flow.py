@@ -204,7 +204,8 @@ MERGES = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for 
         (f"{HEAD}l0: &l0 {{lol: 1}}\n{MERGES}steps:\n{ONE}", "more than 100000 values, with what aliases stand for"),
         (f"{HEAD}numbers: &own [1, *own]\nsteps:\n{ONE}", "line 5 has the alias *own for what is not whole before it"),
         (f"{HEAD}numbers: *none\nsteps:\n{ONE}", "line 5 has the alias *none for what is not whole before it"),
-        (HEAD + "steps: " + "[" * 200000, "line 5 lies more than 20 levels deep"),
+        # Newer parsers have a limit of their own, which they reach first as they look for the end of a list.
+        (HEAD + "steps: " + "[" * 200000, ("line 5 lies more than 20 levels deep", "exceeded maximum nesting depth")),
         (HEAD + "steps: " + "{a: " * 200000, "line 5 lies more than 20 levels deep"),
         (HEAD + "steps: " + "- " * 200000, "line 5"),
         (HEAD + "steps:\n" + "- " * 200000, "line 6 lies more than 20 levels deep"),
@@ -225,7 +226,7 @@ def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, 
         memory = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert words in str(caught.value)
+    assert any(text in str(caught.value) for text in ([words] if isinstance(words, str) else words))
     assert time.monotonic() - began < 10 and memory < 200 << 20
 
 
@@ -244,6 +245,23 @@ def test_a_pattern_that_is_not_of_the_plain_kind_is_refused_with_its_place(load,
 @pytest.mark.parametrize("says", ["a{9}|b|c", r"Took (?P<seconds>[\d.]+) .*x.*", r"Attempt \d+"])
 def test_a_pattern_of_the_plain_kind_is_taken(load, says):
     assert load(steps=rule(says=says))
+
+
+@pytest.mark.parametrize("name", ["a", "'", "' || 'a' == 'a"])
+def test_a_name_in_an_expression_stands_for_itself_alone(name):
+    expression = flow_module.compiled("path == '{server}'", {"server": name})
+    assert (expression.search({"path": name}), expression.search({"path": "b"})) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["\\", "\\' || 'b' == '", "\\\\' || 'b' == 'b"])
+def test_a_name_with_a_backslash_matches_nothing(name):
+    """JMESPath has no way to write it."""
+    assert flow_module.compiled("path == '{server}'", {"server": name}).search({"path": "b"}) is False
+
+
+def test_a_fact_that_is_not_known_fulfils_no_condition(followed):
+    assert flow_module.search("contains(made, 'network')", {}) is None
+    assert follow_module.NO_FACTS.keys() == follow_module.facts_of(followed.record).keys()
 
 
 @pytest.mark.parametrize("where", ["a" * 2001, "(" * 900 + "a" + ")" * 900, "[" * 1990, "!" * 1990 + "a"])
@@ -443,6 +461,29 @@ def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followe
     }
 
 
+PERIODIC = "0" * 32
+
+
+def test_a_periodic_task_that_is_told_of_the_server_shows_no_step(followed):
+    """Its request is another one: the conductor took its call before the cast, and the answer names the server."""
+    before = follow(followed)["by_id"]["15"]
+    logged = followed.logs["controller1"]["events"]
+    (cast,) = [event for event in logged if event["service"] == "nova-conductor" and event.get("action") == "cast"]
+    early = {**cast, "at": cast["at"] - 0.4, "action": "received", "method": None, "message": PERIODIC, "keys": {}}
+    logged.append(early)
+    reply = {**early, "service": "rabbitmq", "action": "reply", "method": None, "client": "10.71.16.12", "window": []}
+    call = {**reply, "action": "call", "method": "object_class_action_versions", "client": "10.71.16.15"}
+    reply["keys"] = {"server": ids.keys_of(followed.record)["server"]}
+    queue = {"controller1": {"events": [call, reply]}}
+    (flow,), events = follow_module.follow(
+        followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
+    )
+    (taken,) = [event for event in events if (event.get("message"), event.get("action")) == (PERIODIC, "received")]
+    assert (taken["method"], taken["keys"]) == ("object_class_action_versions", {"message": [PERIODIC]})
+    (step,) = [step for step in flow["steps"] if step["id"] == "15"]
+    assert step["at"] == before["at"]
+
+
 def test_without_any_host_ssh_is_asked_for(followed):
     followed.record["hosts"], followed.logs = [], {}
     flow = follow(followed)
@@ -457,7 +498,13 @@ def test_steps_of_a_volume_are_skipped_where_there_is_none(followed):
     followed.record["instance"]["volumes"] = []
     ids.stage_of(followed.record, "volume")["status"] = "skipped"
     step = follow(followed)["by_id"]["39"]
-    assert (step["status"], step["reason"], step["evidence"]) == ("skipped", "the instance has no volume", [])
+    assert (step["status"], step["reason"], step["evidence"]) == ("skipped", "the instance boots without a volume", [])
+
+
+def test_a_volume_that_the_instance_gets_after_its_boot_shows_no_step_of_the_boot(followed):
+    ids.stage_of(followed.record, "boot")["details"]["attach"] = "after"
+    steps = follow(followed)["by_id"]
+    assert {steps[name]["status"] for name in ("39", "40", "41", "42")} == {"skipped"}
 
 
 def test_every_step_with_ovn_was_seen_or_is_explained(followed_in_ovn):
@@ -478,16 +525,20 @@ def test_steps_of_ovn_happen_in_their_order(followed_in_ovn):
     assert times == sorted(times)
 
 
-OF_STAGES = {
-    name: flow_module.load(str(FILES / f"{name}.yml")) for name in ("upload_image", "make_network", "make_volume")
+STAGE_OF = {
+    "upload_image": "image",
+    "make_network": "network",
+    "make_volume": "volume",
+    "attach_volume": "boot",
+    "give_floating_ip": "boot",
 }
+OF_STAGES = {name: flow_module.load(str(FILES / f"{name}.yml")) for name in STAGE_OF}
 
 
 @pytest.mark.parametrize("name", OF_STAGES)
-def test_a_flow_of_another_stage_is_judged_told_and_of_that_stage(name):
+def test_a_flow_beside_a_stage_is_judged_told_and_of_that_stage(name):
     flow = OF_STAGES[name]
-    assert (flow["name"], flow["judged"], flow["told_as"]) == (name, True, "stage")
-    assert flow["stage"] == name.partition("_")[2]
+    assert (flow["name"], flow["judged"], flow["told_as"], flow["stage"]) == (name, True, "stage", STAGE_OF[name])
 
 
 @pytest.mark.parametrize("name", ["make_network", "make_volume"])
@@ -887,15 +938,39 @@ def test_what_others_use_too_is_ours_only_when_nobody_else_could_be_meant(follow
 # Rules
 
 
-def match(events, steps, began=0.0, ended=100.0, names=None, sources=()):
+def match(events, steps, began=0.0, ended=100.0, names=None, sources=(), **more):
     """A flow of some steps, on some events."""
     flow = {"name": "n", "title": "t", "lifelines": ["a", "b"], "steps": [{**STEP, **step} for step in steps]}
-    matcher = matcher_module.Matcher(events, names or {}, {}, list(sources), began, ended)
+    matcher = matcher_module.Matcher(events, names or {}, {}, list(sources), began, ended, **more)
     return matcher.match(flow)
 
 
 def fact(at, name, **more):
     return shapes.event(at, "s", "fact", name, fact=name, source="host", **more)
+
+
+@pytest.mark.parametrize(("settled", "status"), [(5.0, "missing"), (4.0, "unseen")])
+def test_a_step_is_not_missing_if_its_log_may_have_been_read_before_it(settled, status):
+    steps = [
+        {"id": "1", "observe": [{"source": "host", "service": "s", "where": "fact == 'begun'"}]},
+        {"id": "2", "follows": ["1"], "observe": [{"source": "log", "service": "t", "says": "done"}]},
+    ]
+    whole = [{"host": "h", "service": "t", "whole": True}]
+    assert match([fact(5.0, "begun")], steps, sources=whole, settled=settled)[1]["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("rules", "seconds"),
+    [
+        ([{"says": "a"}], flow_module.LEAD),
+        ([{"says": "a", "within": ["1", None]}], flow_module.LEAD),
+        ([{"says": "a", "within": [None, "1"]}], flow_module.TOKEN_CACHE),
+        ([{"says": "a"}, {"window": "a"}], flow_module.TOKEN_CACHE),
+    ],
+)
+def test_logs_are_read_from_an_earlier_time_only_for_rules_that_look_back(rules, seconds):
+    observe = [{"source": "log", "service": "s", **rule} for rule in rules]
+    assert flow_module.looks_back([{"steps": [{**STEP, "observe": observe}]}]) == seconds
 
 
 @pytest.mark.parametrize(
@@ -1019,3 +1094,16 @@ def test_ten_times_the_events_take_ten_times_as_long(followed):
         read["events"] = read["events"] + others * 9
     timed(followed)
     assert timed(many) < 15 * min(timed(followed) for _turn in range(3)) + 0.1
+
+
+def test_a_flow_of_a_stranger_brings_no_base_of_its_own(load):
+    with pytest.raises(flow_module.FlowError, match="it has base, which is not known"):
+        load(f"{HEAD}base: {{steps: [{{id: 1, observe: [{{says: '(a+)+$'}}]}}]}}\nsteps:\n{ONE}")
+
+
+def test_few_flows_extend_each_other(tmp_path):
+    for number in range(20):
+        text = HEAD + (f"extends: {number + 1}.yml\n" if number < 19 else "") + f"steps:\n{ONE}"
+        (tmp_path / f"{number}.yml").write_text(text)
+    with pytest.raises(flow_module.FlowError, match="of flows that extend each other"):
+        flow_module.load(str(tmp_path / "0.yml"))

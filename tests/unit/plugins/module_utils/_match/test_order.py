@@ -48,6 +48,14 @@ def test_a_stage_is_judged_by_its_own_flow_where_there_is_one():
     assert order.judged_steps(flows, "image") == order.judged_steps(flows, "auth") == boot["steps"]
 
 
+def test_of_the_flows_of_a_stage_the_one_that_began_last_judges():
+    boot = {"judged": True, "steps": [{**entry, "at": "2026-11-24T04:00:00"} for entry in chain("seen", "unseen")]}
+    later = {"judged": True, "steps": [{**entry, "at": "2026-11-24T04:00:09"} for entry in chain("seen", "missing")]}
+    not_begun = {"judged": True, "steps": [{**entry, "at": None} for entry in chain("unseen", "unseen")]}
+    assert order.judged_steps({"flows": [boot, later, not_begun]}) == later["steps"]
+    assert order.judged_steps({"flows": [boot, not_begun]}) == boot["steps"]
+
+
 def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow():
     steps = chain("seen", "unseen")
     for old in steps:

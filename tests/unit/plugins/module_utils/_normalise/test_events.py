@@ -293,17 +293,21 @@ def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
             rpc("received", "m3", at=5.0),
             rpc("cast", "m4", ["shared"], at=6.0, method="x"),
             rpc("method", None, ["request"], at=7.0, method="y"),
+            rpc("received", "m5", at=8.0, method="z"),
+            rpc("reply", "m5", ["server"], at=9.0),
         ]
     )
     messages = [(event["at"], event.get("method"), sorted(event["keys"])) for event in events]
     assert messages == [
         (1.0, "build", ["message", "request"]),
-        (2.0, "build", ["message"]),
+        (2.0, "build", ["message", "request"]),
         (3.0, None, []),
         (4.0, "network_create_end", ["asked"]),
         (5.0, "network_create_end", []),
         (6.0, "x", ["shared"]),
         (7.0, "y", ["request"]),
+        (8.0, "z", ["message"]),
+        (9.0, "z", ["message", "server"]),
     ]
     assert (events[0]["text"], events[1]["text"]) == ("cast build compute", "received build")
 

@@ -84,3 +84,9 @@ def test_a_module_that_asks_the_cloud_tells_its_words():
 def test_a_module_that_ends_or_is_interrupted_has_not_failed(way_out):
     with pytest.raises(way_out), errors.failing(Module(), "filing it"):
         raise way_out
+
+
+@pytest.mark.parametrize("mark", ["\x1b[31m", "\u202e", "\x9b", "\udc80", "\0"])
+def test_no_word_of_a_cloud_controls_the_terminal(mark):
+    error = errors.StageError("quota", f"the cloud said: {mark}no", hint="Wait\nnow.").record
+    assert errors.sentence(error) == f"the cloud said: \N{REPLACEMENT CHARACTER}{mark[1:]}no. Wait\nnow."

@@ -305,3 +305,35 @@ def test_what_another_process_did_meanwhile_is_known_under_the_lock(run):
     with run.alone():
         assert run.record["made"] == 1
         assert run.ledger.find("server", "s")["id"] == "1"
+
+
+@pytest.mark.parametrize("name", ["lock", "run.json"])
+def test_a_fifo_in_the_place_of_a_file_is_refused(recorded_run, name):
+    in_its_place(recorded_run, name)
+    with pytest.raises((OSError, StageError), match="is not a regular file"), recorded_run.alone():
+        pass
+
+
+@pytest.mark.parametrize("name", ["watched", "progress.jsonl"])
+def test_a_run_goes_on_without_what_a_fifo_takes_the_place_of(recorded_run, name):
+    in_its_place(recorded_run, name)
+    recorded_run.say("boot", "a word")
+    assert recorded_run.token_path == ""
+    with recorded_run.alone():
+        assert recorded_run.record["run_id"] == recorded_run.id
+
+
+def in_its_place(run, name):
+    path = Path(run.path(name))
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def test_the_folder_of_runs_is_for_its_user_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        begun, new = run_module.begin(str(tmp_path / "runs"), "run-1", "lab")
+    finally:
+        os.umask(before)
+    assert new
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "runs", Path(begun.directory))] == [0o700, 0o700]

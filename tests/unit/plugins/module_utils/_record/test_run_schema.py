@@ -41,7 +41,7 @@ def test_it_is_a_schema():
 def test_it_knows_the_same_names_as_the_code():
     assert SCHEMA["properties"]["schema"]["const"] == run_module.SCHEMA
     assert SCHEMA["properties"]["run_id"]["pattern"] == f"^{run_module.RUN_ID.pattern}$"
-    assert tuple(SCHEMA["$defs"]["stage_name"]["enum"]) == run_module.STAGES
+    assert tuple(SCHEMA["$defs"]["stage_name"]["enum"]) == (*run_module.STAGES, run_module.REMOVAL)
 
 
 @pytest.mark.parametrize("directory", RUNS, ids=lambda path: path.name)

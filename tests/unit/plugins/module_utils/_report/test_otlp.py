@@ -5,26 +5,38 @@
 from __future__ import annotations
 
 import http.server
+import importlib
 import json
+import pkgutil
 import threading
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp
 from ansible_collections.stackproof.provision.plugins.modules import report
+from opentelemetry import semconv
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+from opentelemetry.proto_json.collector.trace.v1 import trace_service
 from tree import RECORDED
+
+FOLLOWED = RECORDED / "pages" / "20261121-152747-af4099"
 
 
 @pytest.fixture
 def record():
     """A run that passed, followed through its flow, as page and spans are made of it."""
-    return json.loads((RECORDED / "pages" / "20261121-152747-af4099" / "run.json").read_text())
+    return run_module.read_record(FOLLOWED)
+
+
+def about(attributes):
+    return {pair["key"]: next(iter(pair["value"].values())) for pair in attributes}
 
 
 def services(record):
     by_service = {}
     for resource in otlp.spans(record)["resourceSpans"]:
-        about = {pair["key"]: pair["value"]["stringValue"] for pair in resource["resource"]["attributes"]}
-        by_service[about["service.name"]] = resource["scopeSpans"][0]["spans"]
+        service = about(resource["resource"]["attributes"])["service.name"]
+        by_service.setdefault(service, []).extend(resource["scopeSpans"][0]["spans"])
     return by_service
 
 
@@ -66,14 +78,112 @@ def test_a_stage_has_its_requests_below_it(record):
     assert value(below[0], "http.response.status_code") == {"intValue": str(calls[0]["status"])}
 
 
-def test_what_failed_is_an_error(record):
-    record["verdict"]["result"] = "fail"
-    record["stages"][-1].update(status="failed", error={"message": "no\x1b[2J answer", "hint": ""})
-    record["flows"][0]["steps"][0]["status"] = "missing"
+def test_what_failed_is_an_error_with_its_words(record):
+    record["verdict"].update(result="fail", reason="no guest")
+    record["stages"][-1].update(status="failed", error={"kind": "deadline", "message": "no\x1b[2J answer", "hint": ""})
+    record["flows"][0]["steps"][0].update(status="missing", reason="it is not in the log")
+    for stage in record["stages"]:
+        stage["calls"] = [call for call in stage["calls"] if call["status"] and call["status"] < 400]
+    boot = next(stage for stage in record["stages"] if stage["stage"] == "boot")
+    boot["calls"] += [{**boot["calls"][0], "status": status} for status in (403, None)]
     wrong = {span["name"]: span for span in everything(record) if span["status"]["code"] == otlp.ERROR}
-    first = record["flows"][0]["steps"][0]
-    assert set(wrong) == {"run", "stage metadata", f"{first['id']} {first['message']}"}
-    assert value(wrong["stage metadata"], "stackproof.reason") == {"stringValue": "no?[2J answer"}
+    first, call = record["flows"][0]["steps"][0], f"GET {boot['calls'][0]['path']}"
+    assert {name: span["status"]["message"] for name, span in wrong.items()} == {
+        "run": "no guest",
+        "stage metadata": "no?[2J answer",
+        f"{first['id']} {first['message']}": "it is not in the log",
+        call: "no answer",
+    }
+    types = [value(span, "error.type") for span in everything(record) if span["name"] == call]
+    assert types[-2:] == [{"stringValue": "403"}, {"stringValue": "no answer"}]
+    assert value(wrong["stage metadata"], "error.type") == {"stringValue": "deadline"}
+
+
+def test_the_name_of_a_request_is_that_of_its_kind(record):
+    names = {span["name"] for span in services(record)["stackproof"] if span["kind"] == otlp.CLIENT}
+    assert "GET /v2.1/servers/{id}" in names
+    assert not [name for name in names if otlp.OWN.search(name)]
+
+
+def test_a_step_lies_below_its_stage(record):
+    flow = record["flows"][0]
+    flow["steps"] = [
+        {**step, "stage": "volume" if number % 2 else "nowhere"} for number, step in enumerate(flow["steps"])
+    ]
+    spans = {span["spanId"]: span for span in everything(record)}
+    parents = {spans[span["parentSpanId"]]["name"] for span in spans.values() if span["kind"] == otlp.SERVER}
+    assert parents == {"stage volume", "run"}
+
+
+def test_all_flows_that_judge_are_told(record):
+    record["flows"].append({**record["flows"][0], "name": "another"})
+    flows = {
+        value(span, "stackproof.flow")["stringValue"] for span in everything(record) if span["kind"] == otlp.SERVER
+    }
+    assert flows == {record["flows"][0]["name"]}
+    record["flows"][-1]["judged"] = True
+    flows = {
+        value(span, "stackproof.flow")["stringValue"] for span in everything(record) if span["kind"] == otlp.SERVER
+    }
+    assert flows == {"another"}
+
+
+# As OpenTelemetry's own packages read it
+
+
+def test_opentelemetry_takes_it_as_json_and_as_protobuf(record):
+    sent = otlp.spans(record)
+    read = trace_service.ExportTraceServiceRequest.from_json(json.dumps(sent))
+    assert read.to_dict() == sent
+    request = protobuf_of(sent)
+    again = trace_service_pb2.ExportTraceServiceRequest.FromString(request.SerializeToString())
+    spans = [span for resource in again.resource_spans for scope in resource.scope_spans for span in scope.spans]
+    assert len(spans) == len(everything(record))
+    assert {span.trace_id.hex() for span in spans} == {everything(record)[0]["traceId"]}
+    assert all(span.end_time_unix_nano >= span.start_time_unix_nano > 0 for span in spans)
+
+
+def protobuf_of(sent):
+    """The same as a protobuf message: field by field, as in OTLP's JSON ids are hexadecimal and not base64."""
+    request = trace_service_pb2.ExportTraceServiceRequest()
+    fill(request, trace_service.ExportTraceServiceRequest.from_dict(sent))
+    return request
+
+
+def fill(message, read):
+    """Copy a message of the package for JSON into one of protobuf; each field must be there, and of its type."""
+    for name in read.__dataclass_fields__:
+        field = getattr(read, name)
+        if isinstance(field, list):
+            for item in field:
+                fill(getattr(message, name).add(), item)
+        elif hasattr(field, "__dataclass_fields__"):
+            fill(getattr(message, name), field)
+        elif field is not None:
+            setattr(message, name, field)
+
+
+def conventional():
+    """The names of attributes that OpenTelemetry knows, without those that it gives up."""
+    names = set()
+    for package in ("attributes", "_incubating.attributes"):
+        folder = importlib.import_module(f"{semconv.__name__}.{package}")
+        for found in pkgutil.iter_modules(folder.__path__):
+            module = importlib.import_module(f"{folder.__name__}.{found.name}")
+            names |= {text for name, text in vars(module).items() if name.isupper() and isinstance(text, str)}
+    return names - {"peer.service", "http.method", "http.status_code"}
+
+
+def test_attributes_are_conventional_or_our_own(record):
+    sent = otlp.spans(record)["resourceSpans"]
+    of_resources = [about(resource["resource"]["attributes"]) for resource in sent]
+    keys = {key for attributes in of_resources for key in attributes}
+    keys |= {pair["key"] for span in everything(record) for pair in span["attributes"]}
+    assert {key for key in keys if not key.startswith("stackproof.")} <= conventional()
+    assert {"service.name", "service.namespace", "host.name", "http.request.method", "url.template"} <= keys
+    places = [(attributes["service.name"], attributes.get("host.name")) for attributes in of_resources]
+    assert len(set(places)) == len(places)
+    assert ("nova-compute", "compute1") in places or ("nova-compute", "compute2") in places
 
 
 def test_times_keep_their_microseconds():
@@ -87,7 +197,9 @@ def receiver():
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            assert self.headers["Content-Type"] == "application/json"
+            got.append(trace_service.ExportTraceServiceRequest.from_json(text).to_dict())
             self.send_response(200 if self.path == "/v1/traces" else 404)
             self.end_headers()
 
@@ -106,7 +218,7 @@ def receiver():
 def run_dir(record, tmp_path):
     directory = tmp_path / record["run_id"]
     directory.mkdir()
-    (directory / "run.json").write_text(json.dumps(record))
+    (directory / "run.json").write_text((FOLLOWED / "run.json").read_text())
     return str(directory)
 
 

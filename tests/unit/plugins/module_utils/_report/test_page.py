@@ -349,13 +349,15 @@ def test_the_steps_of_another_stage_are_told_beside_it(followed):
     seen.update(id="C1", stage="volume", message="Make a volume", status="seen")
     owed = {**other, "id": "C2", "stage": "volume", "status": "missing", "reason": "it is in no log", "at": None}
     skipped = {**other, "id": "C3", "stage": "volume", "status": "skipped", "message": "Left out"}
-    flow = {**copy.deepcopy(followed["flows"][0]), "told_as": "stage", "steps": [seen, owed, skipped]}
-    followed["flows"].append(flow)
+    also = {**copy.deepcopy(other), "id": "C4", "stage": "boot", "status": "seen", "message": "Use it in the boot"}
+    flow = {**copy.deepcopy(followed["flows"][0]), "told_as": "stage", "steps": [seen, owed, skipped, also]}
+    followed["flows"].append({**flow, "title": "Making a volume"})
     page = check_sound(rendered(followed))
-    assert "1 of 2 steps seen" in page.text
+    assert "Making a volume: 2 of 3 steps seen" in page.text
+    assert "Use it in the boot" in page.text
     assert "C1 Make a volume" in page.text
     assert "it is in no log" in page.text
-    beside = page.text.partition("1 of 2 steps seen")[2].partition("Flow: ")[0]
+    beside = page.text.partition("2 of 3 steps seen")[2].partition("Flow: ")[0]
     assert "Left out" not in beside
 
 
@@ -387,12 +389,14 @@ def test_a_skipped_stage_is_not_plotted(refused):
     assert boot["duration_s"] > 0
 
 
-def test_the_diagram_is_inlined_without_what_begins_a_file(followed):
+def test_the_drawings_are_inlined_without_what_begins_a_file(followed):
     svg = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE svg>\n<svg role="img"><title>A &amp; B</title></svg>\n'
-    text = rendered(followed, diagram=svg)
+    text = rendered(followed, drawings=[("Main", svg), ("Beside", svg.replace("A &amp; B", "C"))])
     assert '<svg role="img"><title>A &amp; B</title></svg></figure>' in text
     assert "<?xml" not in text
     assert text.count("<!DOCTYPE") == 1
+    assert "<summary>Beside</summary>" in text
+    assert '<svg role="img"><title>C</title></svg></figure>' in text
     assert 'href="#diagram"' in text
     assert 'href="#diagram"' not in rendered(followed)
 
@@ -457,3 +461,9 @@ def test_the_page_is_written_with_its_template_only(run):
     assert not Path(run.path("report.html")).exists()
     finish.render(run, str(TEMPLATE))
     check_sound(Path(run.path("report.html")).read_text())
+
+
+def test_the_removal_has_its_place_beside_the_stages():
+    page = rendered(run_module.read_record(RECORDED / "removed"))
+    assert "Remove what the run has made: 11 of 17 steps seen" in page
+    assert "cinder-volume on controller1 has been stopped" in page

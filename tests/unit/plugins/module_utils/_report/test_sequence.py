@@ -254,7 +254,7 @@ def test_the_picture_is_found_by_those_who_do_not_see_it(flow, record):
     named = {element.get("id"): element for element in root.iter() if element.get("id")}
     assert set(root.get("aria-labelledby").split()) <= set(named)
     assert all(name.startswith("flow-") for name in named)
-    assert "Launch instance: seen" in named["flow-desc"].text
+    assert "Launch instance: seen" in named["flow-ops_guide-desc"].text
 
 
 def test_every_name_of_a_style_is_the_pictures_own(flow, record):
@@ -355,3 +355,16 @@ def test_a_run_with_a_flow_leaves_its_drawings(flows, record, tmp_path):
     there = {path.name for path in tmp_path.iterdir()}
     assert ({"flow.svg", "flow.mmd", "flow.puml"} <= there) is bool(flows)
     assert {"junit.xml", "metrics.prom"} <= there
+
+
+def test_each_flow_beside_a_stage_and_the_whole_run_are_drawn(record, tmp_path):
+    run = run_module.Run(tmp_path, run_module.read_record(sorted(RUNS.iterdir())[0]))
+    main = copy.deepcopy(record["flows"][0])
+    beside = {**flow_of(step("C1"), step("C2", status="skipped"), lifelines=["cinder-api"]), "name": "../make volume"}
+    idle = {**flow_of(step("G1", status="skipped")), "name": "upload_image"}
+    run.record["flows"] = [main, *({**flow, "told_as": "stage"} for flow in (beside, idle))]
+    finish.render(run)
+    assert {path.stem for path in tmp_path.glob("*.svg")} == {"flow", "flow-___make_volume", "run"}
+    whole = groups(ElementTree.parse(tmp_path / "run.svg").getroot())
+    assert {"C1", "4"} <= set(whole)
+    assert "C2" not in whole

@@ -1,15 +1,12 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines, JUnit and OpenMetrics of recorded runs, also where a cloud's words are hostile."""
+"""The lines and JUnit of recorded runs, also where a cloud's words are hostile."""
 
 from __future__ import annotations
 
-import copy
 import json
-import math
 import re
-from datetime import datetime
 from xml.etree import ElementTree
 
 import pytest
@@ -19,38 +16,6 @@ from tree import RECORDED
 
 RUNS = RECORDED / "runs"
 PATHS = sorted(RUNS.iterdir())
-# Ends a line of XML or of OpenMetrics, moves a terminal's cursor, is not a character, or is half of a character
-HOSTILE = "<b>&\"'\\]]>\x1b[2J\r\n\t\0\x7f\x9b31m\ufffe\uffff\ud800\u202e end"
-
-
-def read(name):
-    return run_module.read_record(RUNS / name)
-
-
-@pytest.fixture
-def passed():
-    return read("20261121-065105-bdb5f5")
-
-
-@pytest.fixture
-def failed():
-    return read("20261121-065322-ce7f74")
-
-
-@pytest.fixture
-def hostile(failed):
-    """A record in which the cloud, and the user, chose bad words."""
-    record = copy.deepcopy(failed)
-    record["cloud"] = HOSTILE
-    record["verdict"]["reason"] = HOSTILE
-    for stage in record["stages"]:
-        if stage["error"]:
-            stage["error"].update(message=HOSTILE, hint=HOSTILE)
-        if stage["status"] == "skipped":
-            stage["details"]["reason"] = HOSTILE
-    record["leftovers"] = [{"kind": "server", "id": "x", "name": HOSTILE, "why": HOSTILE}]
-    record["thresholds"] = [{"name": HOSTILE, "ok": False, "said": HOSTILE}, {"name": HOSTILE, "ok": True, "said": "x"}]
-    return record
 
 
 def is_harmless(text):
@@ -59,32 +24,10 @@ def is_harmless(text):
     return not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text)
 
 
-def parse_metrics(text):
-    """The samples as the format's own rules read them: {(name, labels): value}; anything else is an error."""
-    string = r'"((?:[^"\\\n]|\\[\\"n])*)"'
-    sample = re.compile(rf"([a-z_]+)\{{([a-z]+={string}(?:,[a-z]+={string})*)\}} (\S+)")
-    assert text.endswith("# EOF\n")
-    samples, typed = {}, None
-    for line in text.split("\n")[:-2]:
-        if line.startswith("# "):
-            kind, name, rest = line[2:].split(" ", 2)
-            assert kind == "HELP" or (kind == "TYPE" and rest == "gauge")
-            typed = name
-            continue
-        match = sample.fullmatch(line)
-        assert match, line
-        assert match[1] == typed
-        labels = tuple(re.findall(rf"([a-z]+)={string}", match[2]))
-        assert (match[1], labels) not in samples
-        samples[match[1], labels] = float(match[5])
-    return samples
-
-
 @pytest.mark.parametrize("directory", PATHS, ids=lambda path: path.name)
 def test_a_recorded_run_is_rendered_as_it_was(directory):
     record = run_module.read_record(directory)
     assert text_module.junit(record) == (directory / "junit.xml").read_text()
-    assert parse_metrics(text_module.metrics(record)) == parse_metrics((directory / "metrics.prom").read_text())
 
 
 def test_the_summary_of_a_pass(passed):
@@ -180,41 +123,6 @@ def test_hostile_words_leave_junit_well_formed(hostile, tmp_path):
     assert is_harmless(suite.get("name"))
     assert suite.get("tests") == str(len(suite)) == "9"
     assert "<b>&\"'" in cases_by_name["boot"].find("failure").text
-
-
-def test_metrics_of_a_pass(passed):
-    samples = parse_metrics(text_module.metrics(passed))
-    whole, boot = (("cloud", "lab"),), (("cloud", "lab"), ("stage", "boot"))
-    assert samples["stackproof_run_passed", whole] == 1
-    assert samples["stackproof_run_leftovers", whole] == 0
-    assert samples["stackproof_run_duration_seconds", whole] == passed["duration_s"]
-    finished = datetime.fromisoformat(passed["finished"]).timestamp()
-    assert samples["stackproof_run_finished_timestamp_seconds", whole] == pytest.approx(finished, abs=1e-6)
-    assert samples["stackproof_stage_passed", boot] == 1
-    calls = next(stage["calls"] for stage in passed["stages"] if stage["stage"] == "boot")
-    assert samples["stackproof_stage_requests", boot] == len(calls) > 10
-    assert samples["stackproof_stage_request_seconds", boot] == pytest.approx(sum(call["seconds"] for call in calls))
-
-
-def test_metrics_of_a_failure_leave_out_what_did_not_run(failed):
-    samples = parse_metrics(text_module.metrics(failed))
-    assert samples["stackproof_run_passed", (("cloud", "lab"),)] == 0
-    stages = {labels[1][1]: value for (name, labels), value in samples.items() if name == "stackproof_stage_passed"}
-    assert stages == {"auth": 1, "image": 1, "network": 1, "volume": 1, "boot": 0}
-
-
-def test_metrics_of_a_run_that_has_just_begun(run):
-    samples = parse_metrics(text_module.metrics(run.record))
-    assert {name for name, _labels in samples} == {"stackproof_run_passed", "stackproof_run_leftovers"}
-
-
-def test_hostile_words_stay_within_their_label(hostile, tmp_path):
-    run_module.write_whole(tmp_path / "metrics.prom", text_module.metrics(hostile))
-    samples = parse_metrics((tmp_path / "metrics.prom").read_text())
-    clouds = {labels[0][1] for _name, labels in samples}
-    assert len(clouds) == 1
-    assert is_harmless(clouds.pop())
-    assert all(math.isfinite(value) for value in samples.values())
 
 
 def test_recorded_words_are_shown_as_they_are(failed):

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waits until a playbook ends, and says whether its run had ended before.
+
+The watchdog does this for most of its life. Without the SDK it is a small process, which starts at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import time
+
+from .._record.errors import StageError
+from .._record.run import read_record
+
+LOOK = 0.5
+
+
+def start_time(process):
+    """The start of a process by the kernel's clock. It tells a process from a later one with the same id."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
+            return stream.read().rpartition(")")[2].split()[19]
+    except OSError:
+        return None
+
+
+def is_finished(directory):
+    with contextlib.suppress(StageError, OSError):
+        return read_record(directory)["finished"] is not None
+    return True  # the run's directory was removed: nothing to guard
+
+
+def is_abandoned(directory, controller):
+    """Wait until a run or its playbook ends. Returns whether the playbook has ended without the run."""
+    begun = start_time(controller)
+    while begun is not None and start_time(controller) == begun:
+        time.sleep(LOOK)
+        if is_finished(directory):
+            return False
+    return not is_finished(directory)
+
+
+def command(directory, controller, options):
+    """The command of a process that does this and, if it must, the watchdog's work. options: an open file in memory."""
+    plugins = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+    code = f"import sys; sys.path.insert(0, {plugins!r}); from module_utils._end import lookout; lookout.main()"
+    # Without -P a file in the working directory could stand for a module of Python.
+    return [sys.executable, "-P", "-c", code, directory, str(controller), str(options)]
+
+
+def main():
+    directory, controller, options = sys.argv[1:]
+    if is_abandoned(directory, int(controller)):
+        with open(int(options), encoding="utf-8") as stream:
+            given = json.load(stream)
+        importlib.import_module("..watchdog", __name__).end(directory, given)

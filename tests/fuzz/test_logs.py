@@ -1,0 +1,74 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lines of logs and whole bundles that nobody expects."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats, quotes
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import related
+from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
+from mutations import STRANGE, mutated_bytes
+from tree import RECORDED
+
+LINES = [
+    line
+    for path in sorted((RECORDED / "followed/logs").rglob("*.log"))
+    for line in path.read_bytes().splitlines()
+    if line.strip()
+]
+# Written so that a search for secrets does not take them for some.
+SECRETS = [
+    "password" + "={}",
+    "'auth_token': '{}'",
+    "X-Auth-Token: {}",
+    "mysql://nova:{}" + "@10.0.0.1/nova",
+    "--key={}",
+]
+PLANTED = "plantedTr0ub4dor3"
+
+
+@pytest.mark.cases(250)
+def test_a_line_is_read_or_left_out_and_its_secret_is_not_quoted(cases):
+    for chance in cases:
+        for _line in range(200):
+            text = mutated_bytes(chance.choice(LINES), chance).decode(errors="surrogateescape")
+            parsed = log_formats.parse(text, 1795272180.0, chance.choice((0, 19800, -43200)))
+            if parsed:
+                related.line_of(parsed, text, "a", "nova-compute")
+            told = f"{text[:200]} {chance.choice(SECRETS).format(PLANTED)}"
+            assert PLANTED not in (quotes.quote_of(told) or "")
+
+
+def options_of(bundle, chance):
+    """What is asked about: mostly ids that are there, and now and then something strange."""
+    known = {
+        "server_id": bundle.boot.server,
+        "request_id": bundle.boot.request,
+        "resource_id": bundle.boot.volume,
+        "error": f"No (HTTP 500) (Request-ID: {bundle.boot.request})",
+        "since": "2026-11-21T14:40:00Z",
+    }
+    name = chance.choice(list(known))
+    strange = [text for text in STRANGE if isinstance(text, str) and "\0" not in text and "\udc80" not in text]
+    return {name: known[name] if chance.random() < 0.8 else chance.choice(strange)}
+
+
+@pytest.mark.cases(60)
+def test_a_bundle_is_refused_or_judged(cases, call, bundle, bundle_options, tmp_path):
+    whole = {key: list(lines) for key, lines in bundle.lines.items()}
+    for number, chance in enumerate(cases):
+        top = bundle.top = tmp_path / f"bundle-{number}"
+        top.mkdir()
+        bundle.lines = {key: list(lines) for key, lines in whole.items()}
+        for key in chance.sample(list(whole), 5):
+            text = "\n".join(whole[key]).encode(errors="surrogateescape")
+            bundle.lines[key] = mutated_bytes(text, chance).decode(errors="surrogateescape").split("\n")
+        options = bundle_options(bundle.write(), **options_of(bundle, chance))
+        read = call(bundle_info, **options)
+        assert "is a defect" not in read.get("msg", ""), read["msg"]
+        if not read.get("failed"):
+            about = {"bundle": read["bundle"], "flows": options["flows"], "diagnoses": str(tmp_path / "diagnoses")}
+            result = call(diagnosis, **about)
+            assert "is a defect" not in result.get("msg", ""), result["msg"]

@@ -1,0 +1,206 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The canary on the control node of the lab: it verifies again and again, and leaves nothing when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from lab_under_test import DIRECTORY, GROUPS, INVENTORY, until
+from runs_under_test import play
+from tree import ROOT
+
+HOST = GROUPS["controller"][0]
+NAME = "stackproof-canary"
+TOP = "/var/lib/stackproof-canary"
+METRICS = "/var/lib/canary-metrics"
+WHEELS = "/var/lib/canary-wheels"
+# So many seconds between the begin of two runs: they follow each other at once.
+EVERY = "1s"
+OPTIONS = {
+    "canary_host": HOST,
+    "canary_clouds": str(DIRECTORY / "clouds.yaml"),
+    "canary_variables": {"stackproof_cloud": "lab"},
+    "canary_every": EVERY,
+    "canary_keep_passed": 2,
+    "canary_metrics": METRICS,
+    "canary_pip_options": ["--no-index", "--find-links", WHEELS],
+}
+
+# The packages are installed, and each run takes its time.
+pytestmark = pytest.mark.soak
+
+
+def canary(**options):
+    return play("canary", "-i", str(INVENTORY), **{**OPTIONS, **options})
+
+
+@pytest.fixture(scope="module")
+def host(lab_hosts):
+    return lab_hosts[HOST]
+
+
+def bring_wheels():
+    """The lab's hosts reach no registry, so the packages are brought to them."""
+    folder = ROOT / ".cache" / "canary-wheels"
+    packages = ["ansible-core>=2.19,<2.23", "openstacksdk>=4.0,<5", "jmespath>=1.0,<2"]
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", f"--dest={folder}", *packages], check=True)
+    copy = ["ansible", HOST, "-i", INVENTORY, "--become", "-m", "copy", "-a", f"src={folder}/ dest={WHEELS}/"]
+    subprocess.run(copy, check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(host):
+    bring_wheels()
+    assert host.run(f"mkdir -p {METRICS}").rc == 0
+    status, output = canary()
+    assert status == 0, output
+    yield
+    # Also where it was removed before
+    status, output = canary(canary_state="absent")
+    host.run(f"rm -rf {METRICS} {WHEELS}")
+    assert status == 0, output
+
+
+def runs_on(host):
+    """The records of the canary's runs, oldest first."""
+    paths = host.run(f"ls -d {TOP}/runs/2*/run.json").stdout.split()
+    return [json.loads(text) for path in paths if (text := host.run(f"cat {path}").stdout)]
+
+
+def ended_on(host):
+    return [record for record in runs_on(host) if record["finished"]]
+
+
+def history_of(host):
+    text = host.run(f"cat {TOP}/runs/history.json").stdout
+    return json.loads(text)["clouds"][0] if text else {"runs": 0}
+
+
+def runs_told(host):
+    return history_of(host)["runs"]
+
+
+def room_on(host):
+    """What the runs of the canary take of the disk, and all processes of the memory."""
+    disk = host.run(f"du --summarize --exclude=history* {TOP}/runs").stdout.split()[0]
+    memory = dict(line.split(":") for line in host.run("cat /proc/meminfo").stdout.splitlines())
+    used = [int(memory[name].split()[0]) for name in ("MemTotal", "MemAvailable")]
+    return {"disk_kb": int(disk), "memory_kb": used[0] - used[1]}
+
+
+def nothing_of_runs(admin):
+    servers = [server.name for server in admin.compute.servers(all_projects=True)]
+    volumes = [volume.name for volume in admin.block_storage.volumes(all_projects=True)]
+    networks = [network.name for network in admin.network.networks()]
+    return not [name for name in [*servers, *volumes, *networks] if str(name).startswith("stackproof-2")]
+
+
+def test_it_verifies_again_and_again(host):
+    ended = until("two runs", lambda: len(done := ended_on(host)) > 1 and done, timeout=180)
+    assert {record["verdict"]["result"] for record in ended} == {"pass"}
+    # Never two at once
+    for earlier, later in zip(ended, ended[1:]):
+        assert earlier["finished"] <= later["started"]
+
+
+def test_its_metrics_can_be_read_by_anybody(host):
+    text = until("metrics", lambda: host.run(f"sudo -u nobody cat {METRICS}/{NAME}.prom").stdout, timeout=180)
+    assert 'stackproof_run_passed{cloud="lab"} 1' in text
+
+
+def test_its_secrets_can_be_read_by_itself_alone(host):
+    for name in ("clouds.yaml", "variables.json"):
+        stat = host.file(f"{TOP}/{name}")
+        assert (stat.user, stat.mode) == (NAME, 0o600)
+    assert host.run(f"sudo -u nobody ls {TOP}/runs").rc != 0
+
+
+def test_its_service_is_confined(host):
+    score = host.run(f"systemd-analyze security --no-pager {NAME}.service | tail -n 1").stdout
+    assert "OK" in score, score
+
+
+def test_installing_it_again_changes_nothing():
+    status, output = canary()
+    assert status == 0, output
+    assert "nothing changed" in output, output
+
+
+def test_old_runs_are_removed(host):
+    until("a third run", lambda: runs_told(host) > 2, timeout=180)
+    assert len(ended_on(host)) <= 3
+
+
+def test_a_stop_in_the_middle_of_a_run_leaves_nothing(host, admin):
+    host.run(f"systemctl stop {NAME}.timer")
+    until("no run", lambda: host.run(f"systemctl is-active {NAME}").stdout.strip() != "active", 120)
+    assert host.run(f"systemctl start {NAME}").rc == 0
+    until("a server", lambda: [*admin.compute.servers(all_projects=True)], timeout=60)
+    assert host.run(f"systemctl stop {NAME}").rc == 0
+    assert nothing_of_runs(admin)
+    last = runs_on(host)[-1]
+    assert last["finished"]
+    assert (last["verdict"]["result"], last["leftovers"]) == ("incomplete", [])
+
+
+def test_a_run_that_lost_its_power_is_cleaned_up_before_the_next(host, admin):
+    assert host.run(f"systemctl start {NAME}").rc == 0
+    until("a server", lambda: [*admin.compute.servers(all_projects=True)], timeout=60)
+    host.run(f"systemctl kill --kill-whom=all --signal=KILL {NAME}")
+    until("the end", lambda: host.run(f"systemctl is-active {NAME}").stdout.strip() != "active", 30)
+    broken = runs_on(host)[-1]
+    assert broken["finished"] is None
+    assert host.run(f"systemctl start {NAME}").rc == 0
+    assert host.run(f"systemctl stop {NAME}").rc == 0
+    (ended,) = [record for record in runs_on(host) if record["run_id"] == broken["run_id"]]
+    assert ended["finished"]
+    assert ended["leftovers"] == []
+    assert nothing_of_runs(admin)
+
+
+def test_a_fault_is_named_in_the_next_run(host, admin):
+    assert host.run("systemctl stop nova-scheduler").rc == 0
+    try:
+        assert host.run(f"systemctl start {NAME}.timer").rc == 0
+        before = len(ended_on(host))
+        until("the next run", lambda: len(ended_on(host)) > before, timeout=240)
+        host.run(f"systemctl stop {NAME}.timer {NAME}.service")
+        text = host.run(f"cat {METRICS}/{NAME}.prom").stdout
+    finally:
+        assert host.run("systemctl start nova-scheduler").rc == 0
+    assert 'stackproof_run_passed{cloud="lab"} 0' in text
+    assert 'stackproof_run_failed_at{cloud="lab",stage="boot"' in text
+    assert nothing_of_runs(admin)
+
+
+def test_a_hundred_runs_take_no_more_room_than_twenty(host, admin):
+    """Disk and memory of the control node, after twenty runs and after a hundred and twenty."""
+    status, output = canary(canary_keep_passed=20)
+    assert status == 0, output
+    begun = time.monotonic()
+    until("twenty runs", lambda: runs_told(host) >= 20, timeout=1800, pause=5)
+    first = room_on(host)
+    until("a hundred more", lambda: runs_told(host) >= 120, timeout=7200, pause=5)
+    last = room_on(host)
+    print(f"\n{runs_told(host)} runs in {time.monotonic() - begun:.0f} s: {first} after 20, {last} after 120")
+    assert history_of(host)["passed"] == runs_told(host)
+    assert last["disk_kb"] < 1.1 * first["disk_kb"]
+    assert last["memory_kb"] < first["memory_kb"] + 100 * 1024
+    host.run(f"systemctl stop {NAME}.timer {NAME}.service")
+    assert nothing_of_runs(admin)
+
+
+def test_nothing_of_it_is_left_when_it_is_removed(host, admin):
+    status, output = canary(canary_state="absent")
+    assert status == 0, output
+    assert host.run(f"ls -d {TOP} {METRICS}/* /etc/systemd/system/{NAME}* 2>/dev/null").stdout == ""
+    assert host.run(f"id {NAME}").rc != 0
+    assert host.run(f"systemctl cat {NAME}.timer").rc != 0
+    assert nothing_of_runs(admin)

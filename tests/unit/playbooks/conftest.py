@@ -1,0 +1,42 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Playbooks as they are called: without a cloud, a host or an inventory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tree import ROOT
+
+COLLECTION = "ansible_collections/stackproof/provision"
+
+
+@pytest.fixture
+def playbook(tmp_path):
+    """Return a function that runs a playbook in a folder of the test, and gives its status and what it printed."""
+    place = tmp_path / "collections" / COLLECTION
+    place.parent.mkdir(parents=True)
+    place.symlink_to(ROOT)
+    usual = {name: text for name, text in os.environ.items() if not name.startswith(("ANSIBLE_", "OS_"))}
+    environment = {
+        **usual,
+        "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"),
+        "ANSIBLE_HOME": str(tmp_path / "home"),
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+        "PWD": str(tmp_path),
+    }
+
+    def run(name, *arguments, **variables):
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), f"stackproof.provision.{name}", *arguments]
+        command += ["-e", json.dumps(variables)]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return run

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The work of the canary's service around each run, on copies of recorded runs and with real processes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._canary import before, program
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
+from tree import RECORDED, ROLES
+
+PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Return a function that copies a recorded run; the same run may be copied under several names."""
+    (tmp_path / "runs").mkdir()
+
+    def copy(recorded, name, **changed):
+        directory = tmp_path / "runs" / name
+        shutil.copytree(RECORDED / "runs" / recorded, directory)
+        record = json.loads((directory / "run.json").read_text())
+        record.update(run_id=name, started=f"2026-11-22T00:{name[-2:]}:00.000000+00:00", **changed)
+        run_module.write_whole(directory / "run.json", json.dumps(record))
+        return directory
+
+    return copy
+
+
+@pytest.fixture
+def conclude(tmp_path):
+    """Return a function that does a verb of the program, with the settings of the role."""
+    runs, cleaned = tmp_path / "runs", tmp_path / "cleaned"
+
+    def do(verb, **changed):
+        settings = {
+            "runs": str(runs),
+            "metrics": str(tmp_path / "canary.prom"),
+            "slices": 0,
+            "turn": str(runs / "turn.json"),
+            "keep_passed": 500,
+            "keep_failed": 2000,
+            "templates": str(ROLES / "report/templates"),
+            "cleanup": ["sh", "-c", f'echo "$2" >> {cleaned}', "sh"],
+            **changed,
+        }
+        path = tmp_path / "settings.json"
+        path.write_text(json.dumps(settings))
+        return program.main([verb, str(path)])
+
+    return do
+
+
+def names(tmp_path):
+    return sorted(path.name for path in (tmp_path / "runs").glob("*/"))
+
+
+def test_the_metrics_of_the_last_run_are_given_to_all_readers(runs, conclude, tmp_path):
+    runs(FAILED, "run-01")
+    last = runs(PASSED, "run-02")
+    assert conclude("after") == 0
+    metrics = tmp_path / "canary.prom"
+    assert metrics.read_text() == (last / "metrics.prom").read_text()
+    assert metrics.stat().st_mode & 0o777 == 0o644
+    assert json.loads((tmp_path / "runs/history.json").read_text())["clouds"][0]["runs"] == 2
+    assert (tmp_path / "runs/history.html").exists()
+
+
+def test_passes_and_failures_have_numbers_of_their_own_to_keep(runs, conclude, tmp_path):
+    for number in range(1, 6):
+        runs(PASSED, f"run-0{number}")
+    for number in range(6, 9):
+        runs(FAILED, f"run-0{number}")
+    assert conclude("after", keep_passed=1, keep_failed=2) == 0
+    assert names(tmp_path) == ["run-05", "run-07", "run-08"]
+    assert json.loads((tmp_path / "runs/history.json").read_text())["clouds"][0]["runs"] == 8
+
+
+def test_a_run_that_has_left_something_stays(runs, conclude, tmp_path):
+    left = [{"kind": "server", "id": "a", "name": "b", "why": "c"}]
+    runs(FAILED, "run-01", leftovers=left)
+    runs(FAILED, "run-02")
+    runs(FAILED, "run-03")
+    assert conclude("after", keep_failed=1) == 0
+    assert names(tmp_path) == ["run-01", "run-03"]
+
+
+def test_before_the_first_run_there_is_nothing_to_do(conclude, tmp_path):
+    (tmp_path / "runs").mkdir()
+    assert conclude("before") == conclude("after") == 0
+    assert not (tmp_path / "canary.prom").exists()
+
+
+def test_a_run_that_nobody_could_end_is_cleaned_up_before_the_next(runs, conclude, tmp_path):
+    runs(PASSED, "run-01")
+    broken = runs(PASSED, "run-02", finished=None)
+    assert conclude("before") == 0
+    assert json.loads((tmp_path / "cleaned").read_text()) == {"stackproof_run_dir": str(broken)}
+
+
+def test_a_run_that_is_still_watched_is_left_to_its_watcher(runs, conclude, tmp_path):
+    directory = runs(PASSED, "run-01", finished=None)
+    with open(directory / "watched", "a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert conclude("before") == 0
+    assert not (tmp_path / "cleaned").exists()
+
+
+def test_a_cleanup_that_hangs_holds_up_no_run(runs, conclude, monkeypatch, capsys):
+    runs(PASSED, "run-01", finished=None)
+    monkeypatch.setattr(before, "LONGEST_CLEANUP", 0.2)
+    assert conclude("before", cleanup=["sh", "-c", "exec sleep 60"]) == 0
+    assert "goes on before the next run" in capsys.readouterr().out
+
+
+def test_each_slice_has_its_turn(conclude, tmp_path):
+    (tmp_path / "runs").mkdir()
+    turns = []
+    for _time in range(4):
+        assert conclude("before", slices=3) == 0
+        turns.append(json.loads((tmp_path / "runs/turn.json").read_text())["stackproof_slice"])
+    assert turns == ["1/3", "2/3", "3/3", "1/3"]
+    assert conclude("before", slices=2) == 0
+    assert "1/2" in (tmp_path / "runs/turn.json").read_text()
+
+
+def test_a_host_keeps_its_metrics_until_its_next_turn(runs, conclude, tmp_path):
+    for number, host in enumerate(("compute1", "compute2"), start=1):
+        sweep_id = f"one-{number}of2"
+        targets = sweep.targets_of([host], {}, sweep_id)
+        runs(PASSED if number == 1 else FAILED, targets[0]["run_id"][:37] + f"-0{number}")
+        targets[0]["run_id"] = targets[0]["run_id"][:37] + f"-0{number}"
+        record = sweep.new_record(sweep_id, "lab", targets, part={"number": number, "of": 2, "targets": 2})
+        record.update(finished=record["started"])
+        directory = tmp_path / "runs" / f"sweep-{sweep_id}"
+        directory.mkdir()
+        run_module.write_whole(directory / "sweep.json", json.dumps(record))
+    assert conclude("after", slices=2) == 0
+    text = (tmp_path / "canary.prom").read_text()
+    assert 'stackproof_run_passed{target="compute1",cloud="lab"} 1' in text
+    assert 'stackproof_run_passed{target="compute2",cloud="lab"} 0' in text
+    assert conclude("after", slices=2, keep_passed=0, keep_failed=1) == 0
+    assert names(tmp_path) == ["one-2of2-compute2-02", "sweep-one-2of2"]
+
+
+def test_a_stop_waits_until_the_run_has_removed_all(runs, conclude, monkeypatch):
+    directory = runs(PASSED, "run-01", finished=None)
+    playbook = subprocess.Popen(["sleep", "60"])
+    code = "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print(flush=True); time.sleep(1)"
+    with subprocess.Popen([sys.executable, "-c", code, directory / "watched"], stdout=subprocess.PIPE) as watcher:
+        watcher.stdout.readline()
+        monkeypatch.setenv("MAINPID", str(playbook.pid))
+        # Its parent takes note of its end, as systemd does.
+        signal.signal(signal.SIGCHLD, lambda *_args: playbook.poll())
+        begun = time.monotonic()
+        try:
+            assert conclude("stop") == 0
+        finally:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            playbook.kill()
+        assert time.monotonic() - begun > 0.5
+        assert playbook.wait() == -signal.SIGTERM
+        assert watcher.wait() == 0
+
+
+def test_a_stop_after_the_playbook_has_ended_waits_for_nothing(runs, conclude, monkeypatch):
+    runs(PASSED, "run-01")
+    monkeypatch.delenv("MAINPID", raising=False)
+    assert conclude("stop") == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["before"], ["never", "settings.json"]])
+def test_a_wrong_call_is_told_the_right_one(arguments, capsys):
+    assert program.main(arguments) == 2
+    assert "before|stop|after SETTINGS" in capsys.readouterr().err
+
+
+def test_settings_that_cannot_be_read_are_named(tmp_path, capsys):
+    assert program.main(["after", str(tmp_path / "none.json")]) == 1
+    assert "none.json" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,45 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Recorded runs that are rendered: one that passed, one that failed, and one with hostile words."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from tree import RECORDED
+
+# Ends a line of XML or of OpenMetrics, moves a terminal's cursor, is not a character, or is half of a character
+HOSTILE = "<b>&\"'\\]]>\x1b[2J\r\n\t\0\x7f\x9b31m\ufffe\uffff\ud800\u202e end"
+
+
+def read(name):
+    return run_module.read_record(RECORDED / "runs" / name)
+
+
+@pytest.fixture
+def passed():
+    return read("20261121-065105-bdb5f5")
+
+
+@pytest.fixture
+def failed():
+    return read("20261121-065322-ce7f74")
+
+
+@pytest.fixture
+def hostile(failed):
+    """A record in which the cloud, and the user, chose bad words."""
+    record = copy.deepcopy(failed)
+    record["cloud"] = HOSTILE
+    record["verdict"]["reason"] = HOSTILE
+    for stage in record["stages"]:
+        if stage["error"]:
+            stage["error"].update(message=HOSTILE, hint=HOSTILE)
+        if stage["status"] == "skipped":
+            stage["details"]["reason"] = HOSTILE
+    record["leftovers"] = [{"kind": "server", "id": "x", "name": HOSTILE, "why": HOSTILE}]
+    record["thresholds"] = [{"name": HOSTILE, "ok": False, "said": HOSTILE}, {"name": HOSTILE, "ok": True, "said": "x"}]
+    return record
