@@ -25,7 +25,7 @@ def conclude(settings):
         give(text, settings["metrics"])
     remove_old(runs, told, settings["keep_passed"], settings["keep_failed"])
     if told:
-        history.write(runs, templates=settings["templates"])
+        history.write_of(told, runs, settings["templates"])
 
 
 def metrics_of_last(runs, told):

@@ -31,6 +31,11 @@ def write(runs, most=MOST, templates=None, check=False):
     if not told:
         hint = "Name the folder of the runs, where verify has made a directory for each."
         raise StageError("no_run", f"no run has ended in {runs}", hint=hint)
+    return write_of(told, runs, templates, check)
+
+
+def write_of(told, runs, templates=None, check=False):
+    """The same of digests that have been read."""
     directories = run.run_directories(runs)
     history = trend.history_of(told, labels(directories), clock.now())
     texts = {} if check else texts_of(history, templates, directories)

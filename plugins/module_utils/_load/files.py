@@ -55,21 +55,13 @@ def begin(params, check):
     record = load.new_record(load_id, name, params["instances"], levels, params["rate"], targets, params["checks"])
     directory = directory_of(params["runs"], load_id)
     if not check:
-        make(directory, load_id)
+        run.make_directory(directory, "load", load_id)
         save(record, directory)
     return record, directory, targets
 
 
 def is_lack(check):
     return check["status"] == "failed" and check["name"].startswith("the quota of ")
-
-
-def make(directory, load_id):
-    try:
-        os.makedirs(directory, mode=0o700)
-    except FileExistsError:
-        hint = "Choose another id, or none."
-        raise StageError("conflict", f"there was a load {load_id} before", resource=load_id, hint=hint) from None
 
 
 def so_far(directory):

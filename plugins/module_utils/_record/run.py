@@ -207,6 +207,15 @@ def begin(runs, run_id, cloud):
     return Run(directory), True
 
 
+def make_directory(directory, kind, own_id):
+    """The directory of something new that has many runs, such as a sweep. Each has an id of its own."""
+    try:
+        os.makedirs(directory, mode=0o700)
+    except FileExistsError:
+        hint = "Choose another id, or none."
+        raise StageError("conflict", f"there was a {kind} {own_id} before", resource=own_id, hint=hint) from None
+
+
 def point_latest(runs, run_id):
     new = os.path.join(runs, f".latest-{os.getpid()}")
     os.symlink(run_id, new)

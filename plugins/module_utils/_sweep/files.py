@@ -34,17 +34,9 @@ def begin(params, check):
     record = sweep.new_record(sweep_id, name, chosen, *told, part=slices.slice_record(part, targets))
     directory = sweep.directory_of(params["runs"], sweep_id)
     if not check:
-        make(directory, sweep_id)
+        run.make_directory(directory, "sweep", sweep_id)
         save(record, directory)
     return record, directory
-
-
-def make(directory, sweep_id):
-    try:
-        os.makedirs(directory, mode=0o700)
-    except FileExistsError:
-        hint = "Choose another id, or none."
-        raise StageError("conflict", f"there was a sweep {sweep_id} before", resource=sweep_id, hint=hint) from None
 
 
 def read(directory):
@@ -93,9 +85,9 @@ def merge(params):
     sweep_id = params["sweep_id"] or run.new_run_id()
     sweep.check_id(sweep_id)
     directory = sweep.directory_of(params["runs"], sweep_id)
-    sweeps = [(where, ended(read(where), where)) for where in sweeps_in(params["directories"])]
+    sweeps = [(where, ended(record, where)) for where, record in sweeps_in(params["directories"])]
     record = slices.merge(sweeps, sweep_id, directory, params["slow_times"], params["slow_seconds"])
-    make(directory, sweep_id)
+    run.make_directory(directory, "sweep", sweep_id)
     save(record, directory)
     render(record, directory, params["templates"])
     return record, directory
@@ -108,20 +100,20 @@ def sweeps_below(runs):
 
 
 def sweeps_in(directories):
-    """The directories of sweeps: each given one is one, or a folder of runs with some, without those merged before."""
-    found = []
+    """Directory and record of sweeps: each is given itself, or lies in a given folder, without those merged before."""
+    found = {}
     for directory in map(os.path.abspath, directories):
         below = sweeps_below(directory)
         if os.path.exists(os.path.join(directory, RECORD)):
-            found.append(directory)
+            found[directory] = read(directory)
         elif below:
-            found += [where for where, record in below if not record["merged"]]
+            found.update((where, record) for where, record in below if not record["merged"])
         else:
             hint = "Name the directory of a sweep, or a folder of runs with sweeps in it."
             raise StageError("no_run", f"there is no sweep in {directory}", hint=hint)
     if not found:
         raise StageError("invalid", "there are no sweeps to merge: no directory was given")
-    return list(dict.fromkeys(found))
+    return list(found.items())
 
 
 def ended(record, where):
