@@ -15,17 +15,18 @@ from typing import NamedTuple
 
 import jsonschema
 import pytest
-from lab_under_test import GROUPS, INVENTORY, connect
+from breaking import Lab
+from fault_runs import clean_up
+from faults import FAULTS
+from lab_under_test import INVENTORY, connect
 from runs_under_test import play
-from test_verify import built_at
+from test_verify import CLOCK, built_at
 from test_verify_soak import room_for_many
 from tree import ROOT
 
 SCHEMA = json.loads((ROOT / "roles/report/files/load.schema.json").read_text())
 LIMIT = 3600
 INSTANCES, AT_ONCE = 30, 10
-# How late a run may know at most that its instance is active, p95
-LATE = 0.5
 # The lab has two processors for five hosts and all guests.
 PATIENT = {f"{stage}_timeout": 900 for stage in ("network", "volume", "boot", "metadata", "cleanup")}
 CLOUD = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "flavor": "probe"}
@@ -58,20 +59,29 @@ def records(runs, record):
 
 def late(run, lab_hosts):
     """For how many seconds the instance of a run was active, by nova-compute's word, before the run knew it."""
-    boot = next(stage for stage in run["stages"] if stage["stage"] == "boot")
-    seen_at = datetime.fromisoformat(boot["waits"][0]["states"][-1]["at"])
+    boot = boot_of(run)
+    seen_at = datetime.fromisoformat(active(run)["at"])
     return (seen_at - built_at(lab_hosts, boot["details"]["server"]["id"])).total_seconds()
 
 
-def seen(runs):
-    """The steps that were seen in each run, by flow and step."""
+def boot_of(run):
+    return next(stage for stage in run["stages"] if stage["stage"] == "boot")
+
+
+def active(run):
+    """The state in which the wait for an instance has ended, and between which looks it came."""
+    return boot_of(run)["waits"][0]["states"][-1]
+
+
+def steps(runs, status):
+    """The steps that have a status in each run, by flow and step."""
     for run in runs:
         yield {
             (flow["name"], step["id"])
             for flow in run["flows"]
             if flow["judged"]
             for step in flow["steps"]
-            if step["status"] == "seen"
+            if step["status"] == status
         }
 
 
@@ -106,19 +116,24 @@ def test_thirty_instances_ten_at_a_time(runs, lab_hosts, admin):
         words = "-i", str(INVENTORY), "--forks", str(AT_ONCE)
         done = load(runs, *words, instances=INSTANCES, at_once=AT_ONCE, **PATIENT)
     record, of_each = done.record, records(runs, done.record)
-    lateness = sorted(late(run, lab_hosts) for run in of_each)
+    lateness = [late(run, lab_hosts) for run in of_each]
+    # A look takes as long as the API takes to answer, and one that takes long is not asked again at once.
+    assert [
+        run["run_id"] for run, seconds in zip(of_each, lateness) if seconds > active(run)["resolution_s"] + CLOCK
+    ] == []
+    lateness.sort()
     print(
         f"\n{done.output}\nACTIVE known after nova-compute's word: p95 {p95(lateness):.3f} s, most {lateness[-1]:.3f} s"
     )
     assert done.status == 0, done.output
     (level,) = record["levels"]
     assert (level["runs"], level["passed"]) == (INSTANCES, INSTANCES)
-    assert p95(lateness) <= LATE
     assert set(level["kinds"]) == {"queue", "work", "polling"}
     assert record["overhead"]["processor_s_per_instance"] > 0
     told = {(step["flow"], step["step"]) for step in record["steps"]}
     # The first step of a flow follows nothing, and so it has a time, but no seconds.
-    everywhere = set.intersection(*seen(of_each))
+    everywhere = set.intersection(*steps(of_each, "seen"))
+    assert set.union(*steps(of_each, "missing")) == set()
     assert len(everywhere) > 40
     assert len(everywhere - told) <= 10, everywhere - told
 
@@ -135,12 +150,12 @@ def test_a_ramp_ends_where_a_limit_breaks(runs):
 
 @pytest.mark.soak
 def test_what_fails_under_load_is_grouped_by_its_cause(runs, lab_hosts):
-    host = lab_hosts[GROUPS["controller"][0]]
-    host.check_output("systemctl stop nova-scheduler")
+    lab = Lab(lab_hosts)
     try:
-        done = load(runs, "-i", str(INVENTORY), "--forks", "4", instances=4, at_once=4, boot_timeout=60)
+        with FAULTS["scheduler-stopped"].make(lab):
+            done = load(runs, "-i", str(INVENTORY), "--forks", "4", instances=4, at_once=4, boot_timeout=60)
     finally:
-        host.check_output("systemctl start nova-scheduler")
+        clean_up(lab, runs, CLOUD["cloud"])
     assert done.status == 2, done.output
     (cause,) = done.record["causes"]
     assert (cause["component"], cause["stage"], len(cause["runs"])) == ("nova-scheduler", "boot", 4), cause
