@@ -186,9 +186,10 @@ def oslo(line, zone):
 
 
 def level_of(written, messaging):
-    if messaging:
-        return "messaging"
-    return "debug" if written in ("DEBUG", "TRACE") else "info"
+    """The level at which a service must log to have such a line. An error of oslo.messaging is logged by default."""
+    if written not in ("DEBUG", "TRACE"):
+        return "info"
+    return "messaging" if messaging else "debug"
 
 
 def time_of(match, zone):

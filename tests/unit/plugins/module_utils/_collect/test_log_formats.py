@@ -73,6 +73,7 @@ def test_requests_of_a_line_are_those_of_its_context(context, requests):
         ("CRITICAL", "nova", "info"),
         ("DEBUG", "oslo_messaging._drivers.amqpdriver", "messaging"),
         ("DEBUG", "oslo.messaging._drivers.impl_rabbit", "messaging"),
+        ("ERROR", "oslo.messaging._drivers.impl_rabbit", "info"),
         ("DEBUG", "oslo_messaging_not", "debug"),
         ("DEBUG", "oslo_concurrency.lockutils", "debug"),
     ],

@@ -484,6 +484,27 @@ def test_a_periodic_task_that_is_told_of_the_server_shows_no_step(followed):
     assert step["at"] == before["at"]
 
 
+def test_where_libvirts_events_are_not_logged_the_driver_says_that_the_instance_was_started(followed):
+    """Nova may fail to register for them, and then the guest's console comes long after what followed the start."""
+    followed.record["hosts"] = []
+    before = follow(followed)["by_id"]
+    assert [item["source"] for item in before["43"]["evidence"]] == ["console"]
+    logged = followed.logs["compute2"]["events"]
+    saved = [event for event in logged if event.get("action") == "call" and event["method"] == "object_action"][-1]
+    spawned = {**saved, "kind": "line", "level": "info", "at": saved["at"] - 1, "action": None, "method": None}
+    logged.append(
+        {
+            **spawned,
+            "said": ["Instance spawned successfully"],
+            "keys": {"server": ids.keys_of(followed.record)["server"]},
+        }
+    )
+    after = follow(followed)["by_id"]
+    assert after["43"]["evidence"][0]["text"] == "the driver has spawned the instance"
+    assert clock.seconds_of(after["43"]["at"]) == pytest.approx(spawned["at"], abs=1e-5)
+    assert after["45"]["status"] == "seen"
+
+
 def test_without_any_host_ssh_is_asked_for(followed):
     followed.record["hosts"], followed.logs = [], {}
     flow = follow(followed)
