@@ -50,6 +50,7 @@ def load(runs, *arguments, **variables):
     assert (directory / "load.html").exists()
     for run in record["runs"]:
         assert not run["started"] or (Path(runs) / run["directory"] / "report.html").exists()
+        assert run["result"] != "pass" or f"instance {run['key']}: PASS" in output
     return Load(status, output, directory, record)
 
 

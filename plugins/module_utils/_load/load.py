@@ -134,10 +134,13 @@ def saturation(record):
     """Where a load got slow first, and from when on more at once brought no more."""
     full, knee, sentences = record["saturated"], record["knee"], []
     if full:
+        who = {path.CLIENT: "This machine", path.UNSEEN: "A part of which no step was seen"}
         sentences.append(
-            f"{full['component']} is the first that got slow: with {full['at_once']} at once runs wait"
-            f" {full['now_s']:.1f} s for it, before {full['before_s']:.1f} s."
+            f"{who.get(full['component'], full['component'])} is the first that got slow: with {full['at_once']} at"
+            f" once runs wait {full['now_s']:.1f} s for it, before {full['before_s']:.1f} s."
         )
+        if full["component"] == path.UNSEEN:
+            sentences.append("The page of a run says for each step what would show it.")
     if knee:
         sentences.append(f"More than {knee['at_once']} at once bring no more than {knee['per_minute']:g} a minute.")
     return sentences

@@ -6,67 +6,111 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .._record.clock import seconds_of
 from .._record.run import with_removal
 
 QUEUE, WORK, POLLING = "queue", "work", "polling"
 KINDS = (QUEUE, WORK, POLLING)
-# Messages over the queue: their time is that until they were taken out of it.
-QUEUED = "AMQP "
-# The run itself, between two of its steps
+# A service that takes a message out of a queue: until then it was queued, and afterwards it is this service that works.
+TAKEN = "AMQP subscribe"
+# The run itself, between two requests
 CLIENT = "client"
+# Between two steps with others in between of which nothing was seen
+UNSEEN = "unseen"
+NOT_KNOWN = ("unseen", "missing")
+
+
+class Part(NamedTuple):
+    """Some of a run's seconds: which component worked then, up to which step or within it."""
+
+    component: str
+    kind: str
+    began: float
+    ended: float
+    step: str
+
+    @property
+    def seconds(self):
+        return self.ended - self.began
 
 
 def path_of(flow):
-    """(step, seconds) of each step that the last one had to wait for, the first one first.
+    """The parts of a flow's time that its end had to wait for, the first one first. Together they are the whole time.
 
-    Of the steps that a step follows it waited for the last one. A step that follows none was begun by the run itself,
-    after the step that had ended last; the seconds between them belong to no step, and stand with None. So all seconds
-    together are those of the whole flow.
+    Of the steps that a step follows it waited for the last one. The seconds before a step are those of its source,
+    which did something to come to it; those of the step itself, such as a request, are its target's.
     """
-    steps = {step["id"]: step for step in flow["steps"] if step["at"]}
-    begins = {name: seconds_of(step["at"]) for name, step in steps.items()}
-    ends = {name: seconds_of(step["until"] or step["at"]) for name, step in steps.items()}
+    steps = {step["id"]: step for step in flow["steps"]}
+    begins = {name: seconds_of(step["at"]) for name, step in steps.items() if step["at"]}
+    ends = {name: seconds_of(steps[name]["until"] or steps[name]["at"]) for name in begins}
     name, parts = max(ends, key=ends.get, default=None), []
     end = ends.get(name)
     while name is not None:
+        step = steps[name]
+        found, sure = followed(step, steps)
         # A request that goes on while its effects begin was enough for them when it began.
         reached = {
-            other: ends[other] if ends[other] <= end else begins[other]
-            for other in steps[name].get("follows") or ()
-            if other in steps and begins[other] <= end
+            other: ends[other] if ends[other] <= end else begins[other] for other in found if begins[other] <= end
         }
-        before = max(reached, key=reached.get, default=None)
-        if before is not None:
-            parts.append((steps[name], end - reached[before]))
-        else:
-            parts.append((steps[name], end - begins[name]))
+        if not reached:
             reached = {other: ends[other] for other in ends if ends[other] < begins[name]}
-            before = max(reached, key=reached.get, default=None)
-            if before is not None:
-                parts.append((None, begins[name] - reached[before]))
+            sure = sure and not step["follows"]
+        before = max(reached, key=reached.get, default=None)
+        begun = min(max(begins[name], reached.get(before, 0)), end)
+        worker = step["source"] if step["kind"] == TAKEN else step["target"]
+        came = (step["source"] if step["follows"] else CLIENT, QUEUE if step["kind"] == TAKEN else WORK)
+        parts.append(Part(worker, WORK, begun, end, name))
+        parts.append(Part(*(came if sure else (UNSEEN, WORK)), reached.get(before, begun), begun, name))
         name, end = before, reached.get(before)
-    return parts[::-1]
+    return [part for part in parts[::-1] if part.seconds > 0]
+
+
+def followed(step, steps):
+    """(ids of the steps with a time that a step follows, whether all steps in between are known not to have been)."""
+    found, sure, todo, looked_at = set(), True, list(step["follows"]), set()
+    while todo:
+        name = todo.pop()
+        if name in looked_at or name not in steps:
+            continue
+        looked_at.add(name)
+        if steps[name]["at"]:
+            found.add(name)
+        else:
+            sure = sure and steps[name]["status"] not in NOT_KNOWN
+            todo += steps[name]["follows"]
+    return found, sure
+
+
+def parts_of(record):
+    """The parts of all flows that are judged. What the run does in one flow is no time of its own in the others."""
+    paths = [path for path in (path_of(flow) for flow in record["flows"] if flow["judged"]) if path]
+    spans = [(path[0].began, path[-1].ended) for path in paths]
+    for path in paths:
+        others = [span for span in spans if span != (path[0].began, path[-1].ended)]
+        for part in path:
+            meanwhile = [(max(first, part.began), min(last, part.ended)) for first, last in others]
+            inside = sum(max(0, last - first) for first, last in meanwhile) if part.component == CLIENT else 0
+            yield part._replace(began=min(part.began + inside, part.ended))
 
 
 def by_kind(record):
     """Seconds of a followed run in a queue, at work, and until the run had looked again; None if none was followed."""
-    paths = [part for flow in record["flows"] if flow["judged"] for part in path_of(flow)]
-    if not paths:
+    parts = list(parts_of(record))
+    if not parts:
         return None
     polling = sum(wait["resolution_s"] or 0 for stage in with_removal(record) for wait in stage["waits"])
-    queued = sum(seconds for step, seconds in paths if step and step["kind"].startswith(QUEUED))
-    whole = sum(seconds for _step, seconds in paths)
+    queued = sum(part.seconds for part in parts if part.kind == QUEUE)
+    whole = sum(part.seconds for part in parts)
     return {QUEUE: queued, WORK: max(0, whole - queued - polling), POLLING: polling}
 
 
 def by_component(record):
     """Component to the seconds that the run waited for it."""
     seconds = {}
-    for flow in record["flows"]:
-        for step, took in path_of(flow) if flow["judged"] else ():
-            name = step["target"] if step else CLIENT
-            seconds[name] = seconds.get(name, 0) + took
+    for part in parts_of(record):
+        seconds[part.component] = seconds.get(part.component, 0) + part.seconds
     return seconds
 
 

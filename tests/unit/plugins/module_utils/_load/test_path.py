@@ -19,20 +19,56 @@ def removed():
     return json.loads((RECORDED / "removed/run.json").read_text())
 
 
-def test_the_seconds_of_a_path_are_those_of_the_whole_flow(removed):
+@pytest.fixture(scope="module")
+def by_api():
+    """A run by a plain user that was followed by what the API and the console tell, without any log."""
+    return json.loads((RECORDED / "flow-run.json").read_text())
+
+
+@pytest.mark.parametrize("run", ["removed", "by_api"])
+def test_the_seconds_of_a_path_are_those_of_the_whole_flow(run, request):
+    for flow in request.getfixturevalue(run)["flows"]:
+        times = [seconds_of(at) for step in flow["steps"] for at in (step["at"], step["until"]) if at]
+        parts = path.path_of(flow)
+        assert all(part.seconds > 0 for part in parts)
+        assert sum(part.seconds for part in parts) == pytest.approx(max(times) - min(times) if times else 0, abs=0.001)
+        assert [
+            (before.ended, part.began) for before, part in zip(parts, parts[1:]) if before.ended != part.began
+        ] == []
+
+
+def test_the_seconds_before_a_step_are_its_sources_and_its_own_are_its_targets(removed):
     (flow,) = removed["flows"]
-    times = [seconds_of(at) for step in flow["steps"] for at in (step["at"], step["until"]) if at]
+    steps = {step["id"]: step for step in flow["steps"]}
     parts = path.path_of(flow)
-    assert sum(seconds for _step, seconds in parts) == pytest.approx(max(times) - min(times), abs=0.001)
-    assert all(seconds >= 0 for _step, seconds in parts)
+    assert len({part.step for part in parts}) > 3
+    for part in parts:
+        step = steps[part.step]
+        within = part.began >= seconds_of(step["at"])
+        assert part.component in ({step["target"]} if within else {step["source"], path.CLIENT, path.UNSEEN}), part
 
 
-def test_each_step_of_a_path_follows_the_one_before_it_or_is_begun_by_the_run(removed):
+def test_seconds_between_steps_with_others_in_between_that_nobody_saw_are_nobodys(removed):
+    """So a queue is not blamed for a build of which nothing but the end was seen."""
     (flow,) = removed["flows"]
-    steps = [step for step, _seconds in path.path_of(flow)]
-    assert len(steps) > 3
-    for before, step in zip(steps, steps[1:]):
-        assert step is None or (before["id"] in step["follows"] if before else step["follows"] == [])
+    on_path = [part for part in path.path_of(flow) if part.component not in (path.CLIENT, path.UNSEEN)]
+    last = next(part for part in reversed(on_path) if part.ended <= seconds_of(step_of(flow, part)["at"]))
+    hidden = {
+        **flow,
+        "steps": [
+            {**step, "at": None, "until": None, "status": "unseen"}
+            if step["id"] in step_of(flow, last)["follows"]
+            else step
+            for step in flow["steps"]
+        ],
+    }
+    (gap,) = [part for part in path.path_of(hidden) if part.step == last.step and part.ended == last.ended]
+    assert (gap.component, gap.kind) == (path.UNSEEN, path.WORK)
+    assert gap.seconds >= last.seconds
+
+
+def step_of(flow, part):
+    return next(step for step in flow["steps"] if step["id"] == part.step)
 
 
 def test_components_and_kinds_are_two_views_of_the_same_seconds(removed):
