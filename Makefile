@@ -27,6 +27,7 @@ STRANGERS := $(CURDIR)/.venv-strangers
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PLAY := env PATH="$(BIN):$$PATH" ansible-playbook
 # The SDK and its dependencies print many warnings for their own developers.
+export PROMETHEUS_PROGRAMS := $(CURDIR)/.cache/prometheus/usr/bin
 pytest-on = mkdir -p $(CURDIR)/.cache && env PATH="$(BIN):$$PATH" pytest --basetemp=$(CURDIR)/.cache/tests-on-$(1) \
   --durations=15 -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning $(2)
 ON_LAB := $(call pytest-on,lab,tests/lab)
@@ -154,7 +155,7 @@ molecule: lab ## The scenarios of Molecule, on the lab
 soak: $(VENV)/ready ## All that takes long or is repeated often, in parts, where it was broken off: SOAK="fuzz bench" for some
 	$(BIN)/python tools/soak.py $(CURDIR)/.cache/soak.json $(SOAK)
 
-soak-part: lab
+soak-part: lab $(PROMETHEUS_PROGRAMS)/promtool
 	$(call pytest-on,lab,tests/lab/$(PART)) -m soak --capture=no
 
 fuzz: $(VENV)/ready ## Hostile input, made by chance: FUZZ_SEED=1 for others, FUZZ_SECONDS=3600 for longer
@@ -245,7 +246,6 @@ browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermai
 	  { $(SUDO) apt-get --quiet update && $(SUDO) apt-get --quiet --yes install $$missing; }
 	$(BIN)/pytest tests/browser
 
-export PROMETHEUS_PROGRAMS := $(CURDIR)/.cache/prometheus/usr/bin
 $(PROMETHEUS_PROGRAMS)/promtool: PACKAGES := prometheus prometheus-node-exporter
 $(PROMETHEUS_PROGRAMS)/promtool:
 	@mkdir -p $(CURDIR)/.cache/prometheus

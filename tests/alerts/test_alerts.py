@@ -5,33 +5,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import socket
 import subprocess
 import time
 from datetime import datetime, timezone
-from pathlib import Path
-from urllib.parse import urlencode
-from urllib.request import urlopen
 
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._canary import after
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics
+from prometheus import RULES, program, watching
 from tree import RECORDED, ROLES, ROOT
 
-PROGRAMS = Path(os.environ["PROMETHEUS_PROGRAMS"])
-RULES = ROLES / "canary/files/alerts.yml"
 DASHBOARD = json.loads((ROLES / "canary/files/dashboard.json").read_text())
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
-PATIENCE = 30
 
 
 def promtool(*words):
-    ended = subprocess.run([PROGRAMS / "promtool", *words], capture_output=True, text=True, check=False)
+    ended = subprocess.run([program("promtool"), *words], capture_output=True, text=True, check=False)
     return ended.returncode, ended.stdout + ended.stderr
 
 
@@ -52,19 +44,14 @@ def test_each_rule_has_its_test():
     assert fires == stays == {rule["alert"] for rule in group["rules"]}
 
 
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+class Runs:
+    """A folder of runs whose metrics node_exporter reads."""
 
-
-class Watched:
-    """A folder of runs whose metrics node_exporter reads, and a Prometheus that scrapes it each second."""
-
-    def __init__(self, top, port):
-        self.runs, self.port, self.count = top / "runs", port, 0
+    def __init__(self, top):
+        self.folder, self.count = top / "runs", 0
+        self.folder.mkdir()
         self.settings = {
-            "runs": str(self.runs),
+            "runs": str(self.folder),
             "metrics": str(top / "metrics/stackproof-canary.prom"),
             "slices": 0,
             "keep_passed": 500,
@@ -78,83 +65,39 @@ class Watched:
         record = run_module.read_record(RECORDED / "runs" / recorded)
         at = datetime.now(timezone.utc).isoformat(timespec="microseconds")
         record.update(run_id=f"run-{self.count}", started=at, finished=at)
-        directory = self.runs / record["run_id"]
+        directory = self.folder / record["run_id"]
         directory.mkdir()
         run_module.write_whole(directory / "run.json", json.dumps(record))
         run_module.write_whole(directory / "metrics.prom", metrics(record))
         after.conclude(self.settings)
 
-    def ask(self, path, **query):
-        with urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{urlencode(query)}", timeout=5) as answer:
-            return json.load(answer)["data"]
 
-    def value(self, expression):
-        return [sample["value"][1] for sample in self.ask("query", query=expression)["result"]]
-
-    def firing(self):
-        return [alert for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"]
-
-    def wait(self, condition):
-        limit = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < limit, (self.ask("targets"), self.ask("alerts"))
-            time.sleep(0.2)
+@pytest.fixture(scope="module")
+def top(tmp_path_factory):
+    return tmp_path_factory.mktemp("prometheus")
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory):
-    top = tmp_path_factory.mktemp("prometheus")
-    (top / "runs").mkdir()
-    (top / "metrics").mkdir()
-    exporter, prometheus = free_port(), free_port()
-    settings = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": [str(RULES)],
-        "scrape_configs": [{"job_name": "node", "static_configs": [{"targets": [f"127.0.0.1:{exporter}"]}]}],
-    }
-    (top / "prometheus.yml").write_text(yaml.safe_dump(settings))
-    commands = [
-        [
-            PROGRAMS / "prometheus-node-exporter",
-            f"--web.listen-address=127.0.0.1:{exporter}",
-            "--collector.disable-defaults",
-            "--collector.textfile",
-            f"--collector.textfile.directory={top / 'metrics'}",
-        ],
-        [
-            PROGRAMS / "prometheus",
-            f"--web.listen-address=127.0.0.1:{prometheus}",
-            f"--config.file={top / 'prometheus.yml'}",
-            f"--storage.tsdb.path={top / 'data'}",
-        ],
-    ]
-    with contextlib.ExitStack() as stack:
-        for command in commands:
-            log = stack.enter_context(open(top / f"{command[0].name}.log", "w", encoding="utf-8"))
-            process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log))
-            stack.callback(process.terminate)
-        made = Watched(top, prometheus)
-        limit = time.monotonic() + PATIENCE
-        while True:
-            try:
-                made.ask("alerts")
-                break
-            except OSError:
-                assert time.monotonic() < limit, (top / "prometheus.log").read_text()
-                time.sleep(0.2)
-        yield made
+def watched(top):
+    with watching(top) as prometheus:
+        yield prometheus
 
 
-def test_a_run_that_passed_is_scraped_and_alarms_nobody(watched):
-    watched.ended(PASSED)
+@pytest.fixture(scope="module")
+def runs(top):
+    return Runs(top)
+
+
+def test_a_run_that_passed_is_scraped_and_alarms_nobody(watched, runs):
+    runs.ended(PASSED)
     watched.wait(lambda: watched.value("stackproof_run_passed") == ["1"])
     assert watched.value("node_textfile_scrape_error") == ["0"]
     time.sleep(2)  # two evaluations of the rules
     assert watched.firing() == []
 
 
-def test_a_run_that_failed_fires_with_its_place(watched):
-    watched.ended(FAILED)
+def test_a_run_that_failed_fires_with_its_place(watched, runs):
+    runs.ended(FAILED)
     watched.wait(watched.firing)
     (alert,) = watched.firing()
     assert alert["labels"]["alertname"] == "StackproofRunFailed"
@@ -162,14 +105,14 @@ def test_a_run_that_failed_fires_with_its_place(watched):
     assert "The last run failed in the stage boot" in alert["annotations"]["description"]
 
 
-def test_the_next_pass_ends_the_alarm(watched):
-    watched.ended(PASSED)
+def test_the_next_pass_ends_the_alarm(watched, runs):
+    runs.ended(PASSED)
     watched.wait(lambda: not watched.firing())
 
 
-def test_the_dashboard_asks_what_is_there(watched):
+def test_the_dashboard_asks_what_is_there(watched, runs):
     """Its expressions are answered by this Prometheus. Grafana itself is no part of this test."""
-    watched.ended(FAILED)
+    runs.ended(FAILED)
     watched.wait(lambda: watched.value("stackproof_run_failed_at") == ["1"])
     for panel in DASHBOARD["panels"]:
         for target in panel["targets"]:
