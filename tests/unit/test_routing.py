@@ -42,6 +42,18 @@ RUN = """
     - stackproof.provision.auth:
 """
 
+SWEEP = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    # There is neither such a cloud nor such a run.
+    - stackproof.provision.preflight:
+        cloud: none
+      ignore_errors: true
+    - stackproof.provision.auth:
+        run_dir: {directory}
+"""
+
 
 @pytest.fixture
 def play(tmp_path):
@@ -74,4 +86,10 @@ def test_a_playbook_that_begins_a_run_loads_the_sdk_once_for_all_its_stages(play
     output = play(RUN.format(runs=tmp_path / "runs", directory=tmp_path / "none"), python=("-X", "importtime"))
     assert re.search(r"ok=2 .* failed=1 .* ignored=1", output), output
     # The module run is a process of its own, and does without the SDK.
+    assert len(re.findall(r"\| +openstack$", output, re.MULTILINE)) == 1
+
+
+def test_a_playbook_that_looks_at_the_cloud_first_loads_the_sdk_once(play, tmp_path):
+    output = play(SWEEP.format(directory=tmp_path / "none"), python=("-X", "importtime"))
+    assert re.search(r"ok=1 .* failed=1 .* ignored=1", output), output
     assert len(re.findall(r"\| +openstack$", output, re.MULTILINE)) == 1
