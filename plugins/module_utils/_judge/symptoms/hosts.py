@@ -234,23 +234,30 @@ def hanging(record, _stage):
 
 
 def changes(record, _stage):
-    """Settings that have changed since the last run that passed."""
+    """Settings that have changed since the last run that passed.
+
+    A deployment writes those of many services within minutes, and so many changes at one time accuse none of them.
+    """
+    found = [
+        (host, change, owners)
+        for host in record["hosts"]
+        for change in examination_of(host).get("changed") or []
+        if (owners := owners_of(change["path"], host))
+    ]
     symptoms = []
-    for host in record["hosts"]:
-        for change in examination_of(host).get("changed") or []:
-            text = f"has other settings: {change['path']} was changed {change['ago_s']:.0f} s ago"
-            symptoms += [
-                symptom(
-                    "change",
-                    component,
-                    text,
-                    host=host["host"],
-                    share=1 / (1 + change["ago_s"] / FRESH),
-                    path=change["path"],
-                )
-                for component in owners_of(change["path"], host)
-            ]
+    for host, change, owners in found:
+        path, ago = change["path"], change["ago_s"]
+        together = {owner_in(other["path"]) for _host, other, _owners in found if abs(other["ago_s"] - ago) <= FRESH}
+        about = {"host": host["host"], "share": 1 / (1 + ago / FRESH) / len(together), "path": path}
+        text = f"has other settings: {path} was changed {ago:.0f} s ago"
+        symptoms += [symptom("change", component, text, **about) for component in owners]
     return symptoms
+
+
+def owner_in(path):
+    """The name that a path of settings has of its owner: a folder, or a unit."""
+    match = UNIT.match(path) or FOLDER.match(path)
+    return match[1]
 
 
 def owners_of(path, host):

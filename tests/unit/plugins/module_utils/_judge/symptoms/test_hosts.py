@@ -507,6 +507,24 @@ def test_an_older_change_counts_less():
     assert len(set(strengths)) == len(strengths)
 
 
+def test_changes_of_a_deployment_accuse_none_of_its_services():
+    """As the lab of another release had them ten minutes after it was built."""
+    paths = {
+        "/etc/nova/nova-api-uwsgi.ini": 584.0, "/etc/nova/nova.conf": 618.0, "/etc/neutron/neutron.conf": 600.0,
+        "/etc/mysql/my.cnf": 640.0, "/etc/systemd/system/nova-conductor.service": 630.0,
+    }  # fmt: skip
+    written = [{"path": path, "ago_s": ago_s} for path, ago_s in paths.items()]
+    at_one_time = told(hosts.changes, host("h1", *CONTROLLER, changed=written))
+    alone = changed("/etc/nova/nova-api-uwsgi.ini", 584.0)
+    assert max(map(shares.strength, at_one_time)) == pytest.approx(shares.strength(alone[0]) / 4)
+    # What was changed long after it is as telling as ever.
+    later = told(
+        hosts.changes, host("h1", *CONTROLLER, changed=[*written, {"path": "/etc/nova/nova.conf", "ago_s": 9.0}])
+    )
+    fresh = changed("/etc/nova/nova.conf", 9.0)
+    assert max(map(shares.strength, later)) == shares.strength(fresh[0])
+
+
 def differs(kind, text):
     return told(
         hosts.differences, host("h0", *CONTROLLER), host("h1", *CONTROLLER, differs=[{"kind": kind, "what": text}])
