@@ -23,6 +23,7 @@ from .status import status_of
 TURNS = 4
 PARTS = ("observe", "cached", "absent")
 LOOPBACK = {"127.0.0.1", "::1"}
+NAME_OF_CALL = re.compile(r"\bmethod\b")
 # The facts of a cloud that say how it works are looked up with an administrator's access or for hosts to read.
 BY_ADMIN = 1
 
@@ -120,6 +121,9 @@ class Matcher:
                 self.index[event["source"], event["service"]].append(event)
         clients = {service: clients_of(events) for (source, service), events in self.index.items() if source == "log"}
         self.proxied = {service for service, addresses in clients.items() if addresses and addresses <= LOOPBACK}
+        # An older oslo.messaging writes that a message is sent, and not which.
+        sent = [event for event in events if event["source"] == "log" and event.get("action") in ("call", "cast")]
+        self.nameless = bool(sent) and not any(event["method"] for event in sent)
         host = names.get("host")
         self.beside = sorted({source["service"] for source in sources if source["host"] == host} & ALSO_ASK)
         self.rivals = rivals_in(self.index["log", "nova-api"], self.index["log", "nova-compute"], other_boots)
@@ -229,7 +233,19 @@ class Matcher:
             return False  # it may still come
         if self.logs_alone and (rule["source"] != "log" or rule.get("needs") == "asked" or "window" in rule):
             return False
-        return self.hidden_caller(rule) is None
+        return self.hidden(rule) is None
+
+    def hidden(self, rule):
+        """Why no event may tell what a rule asks of it, if so; else None."""
+        caller = self.hidden_caller(rule)
+        return f"it is not known who sent such requests: {caller}" if caller else self.hidden_name(rule)
+
+    def hidden_name(self, rule):
+        """Why a message in a log does not tell what it calls, if a rule wants to know it; else None."""
+        asked = rule["source"] == "log" and rule.get("kind") == "rpc" and NAME_OF_CALL.search(rule.get("where", ""))
+        return (
+            "the services log their messages without the names of what they call" if asked and self.nameless else None
+        )
 
     def hidden_caller(self, rule):
         """Why the address that a request came from does not tell who asked, if a rule wants to know it; else None."""
@@ -249,6 +265,8 @@ class Matcher:
         if not sources or not all(source["whole"] for source in sources):
             return False
         if LEVELS.index(rule.get("level", "info")) > LEVELS.index(self.levels.get(rule["service"], "info")):
+            return False
+        if self.hidden_name(rule):
             return False
         # Without the interval nothing was looked at, and an event that may be of others may be ours too.
         return self.interval(rule, steps) is not None and not self.candidates(rule, steps, sure=False)
@@ -470,5 +488,4 @@ def how_to_see(definition, matcher):
     unique = list(dict.fromkeys(filter(None, ways)))
     if unique:
         return "would be shown by " + ", or ".join(unique)
-    hidden = next(filter(None, map(matcher.hidden_caller, rules)), None)
-    return f"it is not known who sent such requests: {hidden}" if hidden else "nothing that was read shows it"
+    return next(filter(None, map(matcher.hidden, rules)), None) or "nothing that was read shows it"

@@ -443,6 +443,23 @@ def test_without_messages_their_level_is_asked_for(followed):
     assert (step["status"], step["reason"]) == ("unseen", f"would be shown by {ways}")
 
 
+@pytest.mark.parametrize(
+    ("name", "status", "reason"),
+    [
+        ("something_else", "missing", "it is not in the log of nova-compute on compute2"),
+        (None, "unseen", "would be shown by the messages on the queue (stackproof_firehose)"),
+    ],
+)
+def test_where_messages_are_logged_without_the_names_of_calls_no_call_is_missing(followed, name, status, reason):
+    """As oslo.messaging does it in Zed."""
+    for read in followed.logs.values():
+        for event in read["events"]:
+            if name is None or (event["service"], event.get("action")) == ("nova-compute", "call"):
+                event["method"] = name
+    step = follow(followed)["by_id"]["45"]
+    assert (step["status"], step["reason"]) == (status, reason)
+
+
 def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followed):
     (taken,) = [
         event
