@@ -195,8 +195,11 @@ class Matcher:
         happened = order.happened(steps)
         for step, definition in zip(steps, definitions):
             rules = observe_rules(definition)
-            # An event that is logged without an id of ours, or whose sender is hidden, may be there and not be known.
-            unsure = any("window" in rule or self.caller_known and self.hidden_caller(rule) for rule in rules)
+            # An event that is logged without an id of ours, or whose sender or name is hidden, may be there unknown.
+            unsure = any(
+                "window" in rule or self.hidden_name(rule) or self.caller_known and self.hidden_caller(rule)
+                for rule in rules
+            )
             late = any((by_id[before]["at"] or 0) > self.settled for before in step["follows"])
             certain = step["owed_by"] != order.NOBODY and not unsure and not late
             if step["status"] == "unseen" and step["id"] not in happened and certain:
