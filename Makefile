@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak soak-part fuzz alerts faults faults-ovn faults-devstack bench recordings strangers check oldest without-lab lab lab-status \
-  lab-cache lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy test-beside test-devstack soak-devstack \
+  lab-cache lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy soak-release release-destroy test-beside test-devstack soak-devstack \
   lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
@@ -132,6 +132,18 @@ soak-ovn: ## Ten runs in a row on a lab with OVN, the faults of OVN's parts, and
 	$(run-faults)
 
 ovn-destroy: ## Remove the lab with OVN that test-ovn and soak-ovn leave
+	$(MAKE) --no-print-directory lab-destroy
+
+OF_RELEASE := soak-release release-destroy
+$(OF_RELEASE): export LAB_RELEASE := 2022.2
+$(OF_RELEASE): export LAB_DIRECTORY := $(CURDIR)/.lab-release
+$(OF_RELEASE): export LAB_NAME := $(LAB_NAME)zed
+soak-release: ## The services and the flow on a lab of an older release, which is built first and removed at the end
+	$(MAKE) --no-print-directory lab
+	$(call pytest-on,release,tests/lab/test_services.py tests/lab/test_flow.py) -m "not soak"
+	$(MAKE) --no-print-directory lab-destroy
+
+release-destroy: ## Remove the lab that soak-release leaves where it has failed
 	$(MAKE) --no-print-directory lab-destroy
 
 test-devstack: devstack ## The tests on a devstack, which is built first and stays; a part of make test where it has sources

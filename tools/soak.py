@@ -27,6 +27,7 @@ OTHERS = {
     "molecule": ["make", "molecule"],
     "matrix": ["make", "matrix"],
     "strangers": ["make", "strangers"],
+    "release": ["make", "soak-release"],
     "ovn": ["make", "soak-ovn"],
     "devstack": ["make", "soak-devstack"],
 }
