@@ -22,11 +22,6 @@ options:
     type: list
     elements: str
     default: []
-  startable:
-    description: Units that will be started later, and that must not be masked.
-    type: list
-    elements: str
-    default: []
   masked:
     description: Units that must neither run nor be startable.
     type: list
@@ -158,7 +153,6 @@ def main():
     module = AnsibleModule(
         argument_spec={
             "active": {"type": "list", "elements": "str", "default": []},
-            "startable": {"type": "list", "elements": "str", "default": []},
             "masked": {"type": "list", "elements": "str", "default": []},
             "restart": {"type": "list", "elements": "str", "default": []},
             "changed_at": {"type": "int", "default": 0},
@@ -168,11 +162,10 @@ def main():
     )
     systemctl = Systemctl(module)
     active = module.params["active"]
-    allowed = [*active, *module.params["startable"]]
-    before = systemctl.show([*allowed, *module.params["masked"]])
+    before = systemctl.show([*active, *module.params["masked"]])
 
     mask = [name for name in module.params["masked"] if before.get(name, {}).get("LoadState") not in ("masked", None)]
-    unmask = [name for name in allowed if before.get(name, {}).get("LoadState") == "masked"]
+    unmask = [name for name in active if before.get(name, {}).get("LoadState") == "masked"]
     if mask:
         systemctl("mask", "--now", *mask)
     if unmask:
