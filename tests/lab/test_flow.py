@@ -29,7 +29,7 @@ ORDER = [
 ]
 # An older oslo.messaging logs that a message is sent and not which call it is. The recorder of the queue shows that.
 NAMELESS = (DIRECTORY / "release").read_text().strip() < "2023.2" if (DIRECTORY / "release").exists() else False
-OF_QUEUE = "would be shown by the messages on the queue"
+OF_QUEUE = "the messages on the queue"
 
 
 class Followed(NamedTuple):
