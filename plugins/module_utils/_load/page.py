@@ -30,6 +30,7 @@ def render(record, template_text, report_template_text):
 
 
 def view(record):
+    steps = [step for step in record["steps"] if takes_time(step)]
     stacked = [level for level in record["levels"] if level["components"]]
     names = largest(stacked)
     return {
@@ -44,8 +45,8 @@ def view(record):
         "chart": inlined(chart(stacked, names)) if stacked else None,
         "legend": names,
         "stages": [{**timed_view(stage), "name": stage["stage"]} for stage in record["stages"]],
-        "steps": [{**timed_view(step), **step} for step in record["steps"][:MOST_STEPS]],
-        "more_steps": max(0, len(record["steps"]) - MOST_STEPS),
+        "steps": [{**timed_view(step), **step} for step in steps[:MOST_STEPS]],
+        "more_steps": max(0, len(steps) - MOST_STEPS),
         "causes": [{**cause, "runs": [linked(key, record) for key in cause["runs"]]} for cause in record["causes"]],
         "thresholds": record["thresholds"],
         "checks": [check for check in record["preflight"] if check["status"] != "ok"],
@@ -78,6 +79,11 @@ def level_view(level):
 def three(spread):
     """The middle and the ends of some seconds, in words; None if there are none."""
     return [duration(spread[name]) for name in ("p50_s", "p95_s", "p99_s")] if spread else None
+
+
+def takes_time(step):
+    """Whether a step has seconds of its own, as one that another shows has not."""
+    return any(spread["p99_s"] > 0 for spread in step["levels"] if spread)
 
 
 def timed_view(timed):
