@@ -193,6 +193,9 @@ def configuration(cloud, place):
                 "public_network_id": cloud.network.find_network("public").id,
                 "floating_network_name": "public",
             },
+            "network-feature-enabled": {
+                "api_extensions": ",".join(extension.alias for extension in cloud.network.extensions())
+            },
             "volume": {"catalog_type": "block-storage", "build_timeout": 120},
             "volume-feature-enabled": {"backup": False},
             "service_available": {"swift": False},
