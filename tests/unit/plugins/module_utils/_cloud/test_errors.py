@@ -207,6 +207,6 @@ def test_each_failure_has_a_kind_words_and_a_hint(exc, kind):
 
 def test_a_long_page_without_ends_takes_no_long_time():
     page = SimpleNamespace(response=SimpleNamespace(text="<title " * 200000))
-    began = time.monotonic()
+    began = time.process_time()
     assert len(cloud_errors.message_of(page)) <= 500
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2

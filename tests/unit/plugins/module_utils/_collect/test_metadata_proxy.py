@@ -130,6 +130,6 @@ def test_a_line_that_is_no_request_is_none(text):
     "text", ["1:1 [" + "x " * 8000, "1:1 [d] " + "a " * 8000, "1:1 [d] a b 1/2/3/4/5 200 " + "- " * 8000]
 )
 def test_a_long_line_takes_no_long_time(text):
-    began = time.monotonic()
+    began = time.process_time()
     assert metadata_proxy.REQUEST.search(text) is None
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1

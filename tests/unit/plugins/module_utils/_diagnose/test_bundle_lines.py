@@ -60,7 +60,7 @@ def test_short_files(sift, data):
 
 
 def test_a_small_file_of_nothing_but_line_ends_is_read_in_no_time(sift):
-    begun = time.monotonic()
+    begun = time.process_time()
     sifted = sift(b"\n" * (64 << 20), "nova-compute.log.1.gz")
     assert (sifted.lines, sifted.why) == ([], None)
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
