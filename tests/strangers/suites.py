@@ -60,7 +60,7 @@ TEMPEST = (
     r"tempest\.(api\.identity\.v3|api\.image\.v2|api\.compute\.servers\.test_server_actions|api\.volume\.test_"
     r"|api\.network\.test_|scenario\.test_server_basic_ops)"
 )
-TEMPEST_LINE = re.compile(r"^\{\d+\} (.+?) \[[\d.]+s\] \.\.\. (ok|FAILED|SKIPPED)", re.MULTILINE)
+TEMPEST_LINE = re.compile(r"^\{\d+\} (.+?)(?: \[[\d.]+s\])? \.\.\. (ok|FAILED|SKIPPED)", re.MULTILINE)
 
 
 def run(words, log, **environment):
