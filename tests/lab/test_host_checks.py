@@ -305,13 +305,20 @@ def test_a_tap_that_is_down(there, look):
     assert f"{there.tap} on {there.home_name} is down" in wrong[TAPS]["reason"]
 
 
-def test_a_root_disk_that_ceph_does_not_have_under_its_name(there, look, storage):
-    image = f"vms/{there.server}_disk"
+@contextlib.contextmanager
+def under_another_name(storage, image):
+    """An image of Ceph that is called otherwise for a while."""
     run(storage, f"rbd rename {image} {image}.away")
     try:
-        wrong = look()
+        yield
     finally:
         run(storage, f"rbd rename {image}.away {image}")
+
+
+def test_a_root_disk_that_ceph_does_not_have_under_its_name(there, look, storage):
+    image = f"vms/{there.server}_disk"
+    with under_another_name(storage, image):
+        wrong = look()
     assert set(wrong) == {PARENT, WATCHERS}
     assert wrong[PARENT]["reason"] == f"Ceph has no image {image}"
 
@@ -319,11 +326,8 @@ def test_a_root_disk_that_ceph_does_not_have_under_its_name(there, look, storage
 @pytest.mark.soak
 def test_an_image_of_glance_that_ceph_does_not_have_under_its_name(there, look, storage):
     image = f"images/{there.record['instance']['image']['id']}"
-    run(storage, f"rbd rename {image} {image}.away")
-    try:
+    with under_another_name(storage, image):
         wrong = look()
-    finally:
-        run(storage, f"rbd rename {image}.away {image}")
     assert set(wrong) == {PARENT, ORIGIN}
     assert wrong[ORIGIN]["reason"] == f"Ceph has no image {image}, of which Glance says that it is there"
 

@@ -46,7 +46,7 @@ SWEEP = """
 - hosts: localhost
   gather_facts: false
   tasks:
-    # There is neither such a cloud nor such a run.
+    # There is neither such a cloud nor such a run, so both fail. The second one shows that the SDK is not loaded again.
     - stackproof.provision.preflight:
         cloud: none
       ignore_errors: true

@@ -246,9 +246,9 @@ class Matcher:
     def hidden_name(self, rule):
         """Why a message in a log does not tell what it calls, if a rule wants to know it; else None."""
         asked = rule["source"] == "log" and rule.get("kind") == "rpc" and NAME_OF_CALL.search(rule.get("where", ""))
-        return (
-            "the services log their messages without the names of what they call" if asked and self.nameless else None
-        )
+        if asked and self.nameless:
+            return "the services log their messages without the names of what they call"
+        return None
 
     def hidden_caller(self, rule):
         """Why the address that a request came from does not tell who asked, if a rule wants to know it; else None."""
