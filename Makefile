@@ -165,7 +165,7 @@ molecule: lab ## The scenarios of Molecule, on the lab
 	$(ON_LAB_MOLECULE) variants
 
 soak: $(VENV)/ready ## All that takes long or is repeated often, in parts, where it was broken off: SOAK="fuzz bench" for some
-	$(BIN)/python tools/soak.py $(CURDIR)/.cache/soak.json $(SOAK)
+	$(BIN)/python tools/soak.py docs/measured.md $(SOAK)
 
 soak-part: lab $(PROMETHEUS_PROGRAMS)/promtool
 	$(call pytest-on,lab,tests/lab/$(PART)) -m soak --capture=no

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 import soak
 
@@ -12,13 +14,20 @@ GOOD, BAD = ["true"], ["false"]
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
+def page(tmp_path):
+    path = tmp_path / "measured.md"
+    path.write_text(f"Before.\n\n{soak.TABLE}\nAfter.\n")
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch, page, capsys):
     """Return a function that runs parts on a commit, and gives the status and what was printed."""
 
     def act(commands, head="abc1234", names=()):
         monkeypatch.setattr(soak, "parts", lambda: commands)
         monkeypatch.setattr(soak, "commit", lambda: head)
-        status = soak.main([str(tmp_path / "state.json"), *names])
+        status = soak.main([str(page), *names])
         return status, capsys.readouterr().out
 
     return act
@@ -39,6 +48,50 @@ def test_what_passed_on_a_commit_is_not_run_again_and_what_failed_is(run):
     assert output.count("| passed |") == 3
 
 
+def test_the_page_keeps_the_table_and_all_else(run, page):
+    run({"b": BAD, "a": GOOD})
+    run({"b": GOOD}, head="def5678")
+    rows = [
+        f"| `a` | passed | 0 min | abc1234 | {date.today()} |",
+        f"| `b` | passed | 0 min | def5678 | {date.today()} |",
+    ]
+    assert page.read_text() == f"Before.\n\n{soak.TABLE}" + "\n".join(rows) + "\n\nAfter.\n"
+
+
+def test_a_page_without_the_table_is_refused_before_anything_runs(run, page, capsys):
+    page.write_text("Before.\n")
+    with pytest.raises(SystemExit, match="has no table"):
+        run({"a": GOOD})
+    assert "==" not in capsys.readouterr().out
+
+
+def test_figures_are_no_change_of_what_is_measured(monkeypatch, tmp_path):
+    monkeypatch.setattr(soak, "ROOT", tmp_path)
+    for words in (["init", "-q"], ["config", "user.email", "a@example.org"], ["config", "user.name", "A"]):
+        soak.git(*words)
+
+    def write(name, text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def commit():
+        soak.git("add", "--all")
+        soak.git("commit", "--quiet", "--message=A change")
+
+    write("code.py", "1")
+    write("docs/measured.md", "1")
+    commit()
+    first = soak.commit()
+    write("docs/measured.md", "2")
+    assert soak.commit() == first
+    commit()
+    assert soak.commit() == first
+    write("code.py", "2")
+    assert soak.commit() is None
+    commit()
+    assert soak.commit() not in (None, first)
+
+
 def test_another_commit_and_changes_run_everything(run):
     for head in ("abc1234", "def5678", None, None):
         assert ran(run({"a": GOOD}, head)[1]) == ["a"]
@@ -49,7 +102,7 @@ def test_it_goes_on_where_it_was_broken_off(run, monkeypatch):
     def broken(name, *_more):
         if name == "b":
             raise KeyboardInterrupt
-        return {"result": "passed", "seconds": 120, "commit": "abc1234", "at": "2026-11-24"}
+        return {"name": name, "result": "passed", "minutes": 2, "commit": "abc1234", "at": "2026-11-24"}
 
     with monkeypatch.context() as patch:
         patch.setattr(soak, "run", broken)

@@ -127,7 +127,9 @@ def floating_ips(host, rules, addresses):
 def gateway_of(host, ports):
     """The gateway port of a router: its MAC, and the host whose chassis has it; None and None without one."""
     for port in ports:
-        row = table(host, NORTHBOUND, "name,mac,gateway_chassis", "list", "Logical_Router_Port", port)[0]
-        if listed(row["gateway_chassis"]):
+        columns = "name,mac,gateway_chassis,ha_chassis_group"
+        row = table(host, NORTHBOUND, columns, "list", "Logical_Router_Port", port)[0]
+        # Neutron gives a gateway chassis of its own, in 2026.2 a group of them.
+        if listed(row["gateway_chassis"]) or listed(row["ha_chassis_group"]):
             return {"gateway": (binding(host, f"cr-{row['name']}") or {}).get("host"), "mac": row["mac"]}
     return {"gateway": None, "mac": None}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import jinja2
@@ -40,7 +41,7 @@ TOPOLOGIES = {
     "devstack-ovs": ["devstack"],
 }
 # A lab has one of them, and a devstack has none of ours.
-NETWORKS = {"2022.2": ["ovs", "ovn"], "2025.1": ["ovs", "ovn"], "2026.2": ["ovs", "ovn"], "devstack": [""]}
+NETWORKS = {"2022.2": ["ovs"], "2025.1": ["ovs", "ovn"], "2026.2": ["ovs", "ovn"], "devstack": [""]}
 HOSTS = [
     pytest.param(release, network, host["groups"], id="-".join(filter(None, (release, topology, network, name))))
     for topology, releases in TOPOLOGIES.items()
@@ -56,8 +57,14 @@ def files_of(name):
 
 
 def components_of(release):
-    """All components, those of each network too."""
-    return {**RELEASES[release]["lab_ceph_components"], **RELEASES[release]["lab_release_components"]}
+    """All components, those of each network too. Lists that a release names are its own."""
+    names = RELEASES[release]
+    components = copy.deepcopy({**names["lab_ceph_components"], **names["lab_release_components"]})
+    for part in (part for component in components.values() for part in component["groups"].values()):
+        for key, value in part.items():
+            if isinstance(value, str):
+                part[key] = names[value.strip("{} ")]
+    return components
 
 
 def groups_of(release):

@@ -86,6 +86,15 @@ def test_a_port_that_no_chassis_has_claimed(read):
     assert [router["gateway"] for router in facts["routers"].values()] == [None]
 
 
+def test_a_gateway_that_a_group_of_chassis_has(read):
+    # As Neutron 29 has it with OVN 26.03
+    group = {"gateway_chassis": ["set", []], "ha_chassis_group": ["uuid", "327235b8"]}
+    port = table(name="lrp-a6949c5c-3227-4c3e-910e-1d448ee6256d", mac="fa:16:3e:c6:2b:7c", **group)
+    facts, unread = read({"Logical_Router_Port": port})
+    ((gateway, mac),) = [(router["gateway"], router["mac"]) for router in facts["routers"].values()]
+    assert (gateway, mac, unread) == ("network1", "fa:16:3e:c6:2b:7c", [])
+
+
 def test_a_floating_ip_of_another_router_with_the_same_addresses_is_not_taken_for_ours(read):
     of_nobody = {"_uuid": ["uuid", "0" * 8], "external_ip": "203.0.113.1", "external_mac": ["set", []]}
     other = table(**of_nobody, logical_ip="192.168.222.5", type="dnat_and_snat")
