@@ -197,16 +197,17 @@ strangers: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 strangers: lab $(STRANGERS)/ready ## What users of the lab bring: the openstack client, openstack.cloud, Rally, Tempest; SUITES="client rally" for some
 	PATH="$(STRANGERS)/bin:$$PATH" $(STRANGERS)/bin/python tests/strangers/strangers.py $(CURDIR)/.cache/strangers-$(LAB_NAME) $(SUITES)
 
+BENCH := env PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests python tests/bench
 bench: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 bench: lab ## How much longer verify takes than a bare script, its own time, and what log lines, recording, sweeps and history cost
-	PATH="$(BIN):$$PATH" python tests/bench/pairs.py lab
-	PATH="$(BIN):$$PATH" python tests/bench/own_time.py lab
-	PATH="$(BIN):$$PATH" python tests/bench/log_lines.py
-	PATH="$(BIN):$$PATH" python tests/bench/firehose.py lab $(LAB_DIRECTORY)/inventory.yml controller1 10
-	PATH="$(BIN):$$PATH" python tests/bench/sweep.py
-	PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests python tests/bench/history.py tests/recorded/removed/run.json
-	PATH="$(BIN):$$PATH" PYTHONPATH=$(VENV)/collections:tests python tests/bench/merge.py \
-	  tests/recorded/runs/20261121-065105-bdb5f5/run.json
+	$(BENCH)/pairs.py lab
+	$(BENCH)/own_time.py lab
+	$(BENCH)/log_lines.py
+	$(BENCH)/firehose.py lab $(LAB_DIRECTORY)/inventory.yml controller1 10
+	$(BENCH)/sweep.py
+	$(BENCH)/slices.py
+	$(BENCH)/history.py tests/recorded/removed/run.json
+	$(BENCH)/merge.py tests/recorded/runs/20261121-065105-bdb5f5/run.json
 
 recordings: lab ## Make the recorded evidence of the unit tests anew: PART=hosts for a part, RECORDINGS=folder
 	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \

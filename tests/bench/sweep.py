@@ -79,25 +79,40 @@ def refuse_some(cloud, hosts):
     return most
 
 
-def sweep(cloud, number, folder):
-    hosts = [f"compute-{index:03d}" for index in range(1, number + 1)]
-    most = refuse_some(cloud, hosts)
+def names(number):
+    return [f"compute-{index:03d}" for index in range(1, number + 1)]
+
+
+def command_of(cloud, hosts, folder, **more):
+    """The command of a sweep, and the environment that it needs."""
     (folder / "clouds.yaml").write_text(yaml.safe_dump({"clouds": {"played": cloud.entry()}}))
     given = {
-        "cloud": "played", "runs": str(folder / f"runs-{number}"), "targets": hosts, "volume": "none", "guest": "none",
-        "follow": False, "at_once": AT_ONCE,
+        "cloud": "played", "runs": str(folder / "runs"), "targets": hosts, "volume": "none", "guest": "none",
+        "follow": False, "at_once": AT_ONCE, **more,
     }  # fmt: skip
     command = ["ansible-playbook", "stackproof.provision.acceptance", "--forks", str(2 * AT_ONCE)]
     command += ["-e", json.dumps({f"stackproof_{name}": value for name, value in given.items()})]
-    environment = {**os.environ, "OS_CLIENT_CONFIG_FILE": str(folder / "clouds.yaml")}
+    return command, {**os.environ, "OS_CLIENT_CONFIG_FILE": str(folder / "clouds.yaml")}
+
+
+def results_of(record):
+    return Counter(target["result"] for target in record["targets"])
+
+
+def expected(number):
+    return +Counter({"pass": number - number // 10, "fail": number // 10})
+
+
+def sweep(cloud, number, folder):
+    hosts = names(number)
+    most = refuse_some(cloud, hosts)
+    command, environment = command_of(cloud, hosts, folder)
     begun, before = time.monotonic(), os.times()
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     took, after = time.monotonic() - begun, os.times()
     own = sum(after[2:4]) - sum(before[2:4])
-    record = json.loads(next((folder / f"runs-{number}").glob("sweep-*/sweep.json")).read_text())
-    results = Counter(target["result"] for target in record["targets"])
-    expected = Counter({"pass": number - number // 10, "fail": number // 10})
-    assert results == +expected, done.stdout[-3000:] + done.stderr[-2000:]
+    record = json.loads(next(folder.glob("runs/sweep-*/sweep.json")).read_text())
+    assert results_of(record) == expected(number), done.stdout[-3000:] + done.stderr[-2000:]
     assert most[0] <= AT_ONCE, f"{most[0]} went on at the same time"
     print(
         f"{number} hosts: {took:.1f} s, {took / number:.2f} s and {own / number:.2f} s of the processor for each;",
