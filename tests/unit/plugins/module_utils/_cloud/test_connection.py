@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
+import os_service_types
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import errors
@@ -178,3 +180,15 @@ def test_an_answer_is_its_body(connect):
     assert connection_module.answer_of(network.delete(f"/networks/{made['network']['id']}")) is None
     with pytest.raises(errors.CLOUD_ERRORS, match="could not be found"):
         connection_module.answer_of(network.get(f"/networks/{made['network']['id']}"))
+
+
+@pytest.mark.usefixtures("cloud")
+def test_opening_a_service_copies_no_table_of_service_types(connect, monkeypatch):
+    connection, copied = connect(), []
+    original = copy.deepcopy
+    monkeypatch.setattr(copy, "deepcopy", lambda value, *more: copied.append(value) or original(value, *more))
+    assert connection.network.get_endpoint()
+    known = os_service_types.ServiceTypes().all_types_by_service_type
+    copied = [value for value in copied if value == known]
+    assert len(copied) == 1  # by the line before
+    assert connection.config.get_service_type("volume") == "block-storage"
