@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import jinja2
 import pytest
@@ -207,3 +211,20 @@ def test_stack_sh_may_start_what_it_needs():
     release = RELEASES["devstack"]
     masked = {*release["lab_unwanted_units"], *units(components_of("devstack"))}
     assert not masked & {"libvirtd.service", "virtlogd.service", "ovn-northd.service", "ovn-controller.service"}
+
+
+def test_a_lab_that_is_gone_leaves_nothing_in_its_directory(tmp_path):
+    directory = tmp_path / ".lab"
+    (directory / "ssh").mkdir(parents=True)
+    chosen = {"release": "2025.1", "topology": "five", "network": "ovs"}
+    assert chosen.keys() == NAMES["lab_chosen"].keys()
+    for name in (*chosen, "clouds.yaml", "inventory.yml", "lock", "ssh/known_hosts", "secrets.yml"):
+        (directory / name).write_text(chosen.get(name, ""))
+    role = {"name": "stackproof.lab.lab", "tasks_from": "forget"}
+    task = {"ansible.builtin.include_role": role}
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [task]}]))
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "ansible-playbook"), str(tmp_path / "play.yml")],
+        env={**os.environ, "LAB_DIRECTORY": str(directory)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert not directory.exists(), done.stdout
