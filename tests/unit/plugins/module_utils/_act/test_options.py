@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options
@@ -66,6 +68,7 @@ def test_a_value_that_no_stage_can_use_is_refused_by_its_name(name, value):
 
 def test_the_playbooks_have_every_value_checked():
     (task,) = yaml.safe_load((ROOT / "playbooks/tasks/begin.yml").read_text())
-    variables = task["stackproof.provision.run"]["variables"]
-    assert variables.keys() == options.CHECKS.keys() == {name for name, _value in cases(GOOD)}
-    assert all(f"{{ {name} | default(none, true) }}" in text for name, text in variables.items())
+    text = task["stackproof.provision.run"]["variables"]
+    given = dict(re.findall(r"'(\w+)': (\w+) \| default\(none, true\),", text))
+    assert given.keys() == options.CHECKS.keys() == {name for name, _value in cases(GOOD)}
+    assert all(name == value for name, value in given.items())
