@@ -11,17 +11,14 @@ hosts would cost on this machine.
 from __future__ import annotations
 
 import json
-import os
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
-import time
 from pathlib import Path
 
-from sweep import command_of, expected, names, play_a_cloud, refuse_some, results_of
+from sweep import Spent, command_of, expected, names, played, refuse_some, results_of
 from tree import ROOT
 
 SLICES = 4
@@ -76,32 +73,27 @@ def shared(cloud, number, folder):
     """A sweep of so many hosts in slices: seconds, seconds of the processor, MiB, and the seconds of the merge."""
     hosts = names(number)
     refuse_some(cloud, hosts)
-    begun, before = time.monotonic(), os.times()
-    processes = [begin(cloud, hosts, folder, index) for index in range(1, SLICES + 1)]
-    memory = Memory(processes)
-    memory.start()
-    for process in processes:
-        process.wait()
-    memory.ended.set()
-    memory.join()
-    took, after = time.monotonic() - begun, os.times()
-    own = sum(after[2:4]) - sum(before[2:4])
+    with Spent() as spent:
+        processes = [begin(cloud, hosts, folder, index) for index in range(1, SLICES + 1)]
+        memory = Memory(processes)
+        memory.start()
+        for process in processes:
+            process.wait()
+        memory.ended.set()
+        memory.join()
 
     given = {
         "stackproof_sweeps": [str(folder / "runs")],
         "stackproof_runs": str(folder),
         "stackproof_sweep_id": "whole",
     }
-    begun = time.monotonic()
-    done = subprocess.run(
-        ["ansible-playbook", "stackproof.provision.merge", "-e", json.dumps(given)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    merged = time.monotonic() - begun
+    command = ["ansible-playbook", "stackproof.provision.merge", "-e", json.dumps(given)]
+    with Spent() as merging:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     record = json.loads((folder / "sweep-whole/sweep.json").read_text())
     assert results_of(record) == expected(number), done.stdout[-3000:]
     assert len({target["name"] for target in record["targets"]}) == number
-    return took, own, memory.most, merged
+    return spent.seconds, spent.own, memory.most, merging.seconds
 
 
 def at(many, sizes, values):
@@ -114,10 +106,8 @@ def main():
     sizes = [int(word) for word in sys.argv[1:]] or [50, 100, 200]
     measured = []
     for number in sizes:
-        cloud = play_a_cloud()
-        with tempfile.TemporaryDirectory() as folder:
-            measured.append(shared(cloud, number, Path(folder)))
-        cloud.close()
+        with played() as (cloud, folder):
+            measured.append(shared(cloud, number, folder))
         took, own, memory, merged = measured[-1]
         print(
             f"{number} hosts in {SLICES} slices at once: {took:.0f} s, {own / number:.2f} s of the processor for each, "

@@ -10,6 +10,7 @@ the time of the playbook. Every tenth host refuses its instance, which no other 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -79,6 +80,29 @@ def refuse_some(cloud, hosts):
     return most
 
 
+@contextlib.contextmanager
+def played():
+    """A played cloud, and a folder for what is done with it."""
+    cloud = play_a_cloud()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            yield cloud, Path(folder)
+    finally:
+        cloud.close()
+
+
+class Spent:
+    """The seconds that its block takes, and those of the processor in the processes that end within it."""
+
+    def __enter__(self):
+        self._begun, self._before = time.monotonic(), os.times()
+        return self
+
+    def __exit__(self, *_error):
+        self.seconds = time.monotonic() - self._begun
+        self.own = sum(os.times()[2:4]) - sum(self._before[2:4])
+
+
 def names(number):
     return [f"compute-{index:03d}" for index in range(1, number + 1)]
 
@@ -107,15 +131,15 @@ def sweep(cloud, number, folder):
     hosts = names(number)
     most = refuse_some(cloud, hosts)
     command, environment = command_of(cloud, hosts, folder)
-    begun, before = time.monotonic(), os.times()
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-    took, after = time.monotonic() - begun, os.times()
-    own = sum(after[2:4]) - sum(before[2:4])
+    with Spent() as spent:
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    took = spent.seconds
     record = json.loads(next(folder.glob("runs/sweep-*/sweep.json")).read_text())
     assert results_of(record) == expected(number), done.stdout[-3000:] + done.stderr[-2000:]
     assert most[0] <= AT_ONCE, f"{most[0]} went on at the same time"
     print(
-        f"{number} hosts: {took:.1f} s, {took / number:.2f} s and {own / number:.2f} s of the processor for each;",
+        f"{number} hosts: {took:.1f} s, {took / number:.2f} s and {spent.own / number:.2f} s of the processor "
+        "for each;",
         end=" ",
     )
     print(f"at most {most[0]} instances at the same time; {record['verdict']['reason'][:100]}", flush=True)
@@ -126,10 +150,8 @@ def main():
     sizes = [int(word) for word in sys.argv[1:]] or [10, 40]
     seconds = []
     for number in sizes:
-        cloud = play_a_cloud()
-        with tempfile.TemporaryDirectory() as folder:
-            seconds.append(sweep(cloud, number, Path(folder)))
-        cloud.close()
+        with played() as (cloud, folder):
+            seconds.append(sweep(cloud, number, folder))
     if max(seconds) > MOST * seconds[0]:
         sys.exit(f"the time for each host grows with their number: {seconds}")
 
