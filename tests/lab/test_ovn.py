@@ -232,14 +232,18 @@ def test_a_floating_ip_without_its_rule(there, look):
 
 
 def test_no_metadata_proxy(there, look):
+    """The agent looks at its proxies once a minute and would start this one again, so it is kept from that."""
+    agent = "neutron-ovn-metadata-agent.service"
     pattern = f"'[/]{there.network['id']}.conf'"
     settings = run(there.home, f"pgrep --full --list-full -- {pattern}").split(" -f ")[1]
-    run(there.home, f"pkill --full -- {pattern}")
-    until("haproxy to end", lambda: there.home.run(f"pgrep --full -- {pattern}").rc == 1, 10)
-    try:
-        wrong = look()
-    finally:
-        run(there.home, f"ip netns exec ovnmeta-{there.network['id']} haproxy -f {settings}")
+    with changed(there.home, f"systemctl kill --signal=STOP {agent}", f"systemctl kill --signal=CONT {agent}"):
+        # The signal may have stopped the proxy too, and what is stopped ends by no other signal.
+        run(there.home, f"pkill --signal KILL --full -- {pattern}")
+        until("haproxy to end", lambda: there.home.run(f"pgrep --full -- {pattern}").rc == 1, 10)
+        try:
+            wrong = look()
+        finally:
+            run(there.home, f"ip netns exec ovnmeta-{there.network['id']} haproxy -f {settings}")
     assert set(wrong) == {PROXY_OF_OVN}
     assert f"runs no metadata proxy for the network {there.network['id']}" in wrong[PROXY_OF_OVN]["reason"]
 
