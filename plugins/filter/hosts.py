@@ -15,13 +15,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 NOBODY = ["all", "!all"]
 
 
-def hosts_with(groups, platform, parts):
-    """The hosts of an inventory that have one of the parts of the cloud, as a pattern for the hosts of a play."""
+def hosts_with(groups, platform, parts=None):
+    """The hosts of an inventory that have one of the parts of the cloud, or any, as a pattern for the hosts of a play."""
+    wanted = set(platform["groups"] if parts is None else parts)
     members = {host: [] for host in groups.get("all", [])}
     for group, hosts in groups.items():
         for host in hosts:
             members.setdefault(host, []).append(group)
-    return [host for host, names in members.items() if set(parts) & set(parts_of(names, platform))] or NOBODY
+    return [host for host, names in members.items() if wanted & set(parts_of(names, platform))] or NOBODY
 
 
 def first_with(groups, platform, part):
@@ -29,9 +30,9 @@ def first_with(groups, platform, part):
     return next((groups[name][:1] for name in platform["groups"].get(part, []) if groups.get(name)), NOBODY)
 
 
-def hosts_of(groups, platform, host=None, parts=("control", "network", "ceph")):
+def hosts_of(groups, platform, host=None, parts=None):
     """The hosts that have to do with an instance on a compute host: that host, and those of the other parts."""
-    others = hosts_with(groups, platform, parts)
+    others = hosts_with(groups, platform, set(platform["groups"]) - {"compute"} if parts is None else parts)
     computes = hosts_with(groups, platform, ["compute"])
     # Nova's name of a host may have a domain that the inventory's does not have, or the other way round.
     alike = [name for name in computes if host and name.partition(".")[0] == host.partition(".")[0]]

@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_loader
 
 import pytest
 import yaml
-from tree import ROOT
+from tree import FLOWS, ROOT
 
 loader = SourceFileLoader("variables_page", str(ROOT / "tools/variables-page"))
 variables_page = module_from_spec(spec_from_loader(loader.name, loader))
@@ -111,3 +111,12 @@ def test_tables_of_other_pages_have_the_same_variables_and_defaults(page):
     for name, cell in table.items():
         ours = documented(PAGE)[name]
         assert not re.fullmatch(r"`[^`]+`", cell) or not ours.startswith("`") or cell == ours, name
+
+
+def test_flow_and_report_name_all_flows_of_the_collection_in_the_same_order():
+    named = []
+    for role in ("flow", "report"):
+        defaults = yaml.safe_load((ROOT / f"roles/{role}/defaults/main.yml").read_text())
+        named.append(re.findall(r"'(\w+)'", defaults["stackproof_flows"].split("]")[0]))
+    assert named[0] == named[1]
+    assert sorted(named[0]) == sorted(path.stem for path in FLOWS.glob("*.yml"))

@@ -25,6 +25,7 @@ GROUPS = {
         (["network"], ["c2", "n1"]),
         (["ceph"], ["s1"]),
         (ALL, ["c1", "c2", "n1", "s1"]),
+        (None, ["c1", "c2", "n1", "s1"]),
         (["another"], hosts.NOBODY),
         ([], hosts.NOBODY),
     ],
@@ -73,6 +74,12 @@ def test_a_host_that_only_a_group_names_counts(platform):
 )
 def test_the_hosts_that_have_to_do_with_an_instance(platform, host, expected):
     assert sorted(hosts.hosts_of(GROUPS, platform(), host)) == expected
+
+
+def test_hosts_that_only_have_databases_or_queues_count_too(platform):
+    groups = {"compute": ["c1", "c2"], "ovn_central": ["o1"], "rabbitmq": ["r1"], "backup": ["b1"]}
+    assert sorted(hosts.hosts_with(groups, platform())) == ["c1", "c2", "o1", "r1"]
+    assert sorted(hosts.hosts_of(groups, platform(), "c1")) == ["c1", "o1", "r1"]
 
 
 def test_only_the_parts_count_that_are_asked_for(platform):
