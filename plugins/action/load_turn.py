@@ -11,19 +11,20 @@ import os
 import time
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._load import files, load
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _turns
 
-# Below the directory of the load: the targets that have ended, and for each level when it began or why it did not.
-ENDED, LEVELS = "ended", "levels"
+# Below the directory of the load: the targets that have ended
+ENDED = "ended"
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "target": {"type": "str", "required": True},
     "at_once": {"type": "int", "required": True},
     "before": {"type": "int", "default": 0},
     "after_s": {"type": "float", "default": 0},
-    "thresholds": {"type": "list", "elements": "dict", "default": []},
+    **thresholds.OPTIONS,
     "state": {"type": "str", "choices": ["taken", "returned"], "default": "taken"},
 }
 
@@ -39,17 +40,17 @@ def level_of(directory, before, limits):
 
     To be called with the lock of the turns: the first target that finds the level below it ended begins the level.
     """
-    path = os.path.join(folder_of(directory, LEVELS), str(before))
+    path = os.path.join(folder_of(directory, files.LEVELS), str(before))
     try:
-        with open(path, encoding="utf-8") as stream:
-            began, _space, why = stream.read().partition(" ")
+        return files.level_state(path)
     except FileNotFoundError:
         if len(os.listdir(folder_of(directory, ENDED))) < before:
             return None
-        began, why = str(time.time()), stop_before(directory, before, limits)
+        # All targets are processes of this machine, so they share the clock that nobody sets.
+        began, why = time.monotonic(), stop_before(directory, before, limits)
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(f"{began} {why}")
-    return float(began), why
+        return began, why
 
 
 def stop_before(directory, before, limits):
@@ -75,7 +76,7 @@ def take(directory, args):
         taken = os.listdir(folder)
         if args["target"] in taken:
             return True
-        if time.time() < began + args["after_s"] or len(taken) >= args["at_once"]:
+        if time.monotonic() < began + args["after_s"] or len(taken) >= args["at_once"]:
             return None
         _turns.mark(folder, args["target"])
         return True

@@ -16,7 +16,7 @@ NOBODY = ["all", "!all"]
 
 
 def hosts_with(groups, platform, parts=None):
-    """The hosts of an inventory that have one of the parts of the cloud, or any, as a pattern for the hosts of a play."""
+    """The hosts of an inventory that have one of the parts, or any part, as a pattern for the hosts of a play."""
     wanted = set(platform["groups"] if parts is None else parts)
     members = {host: [] for host in groups.get("all", [])}
     for group, hosts in groups.items():

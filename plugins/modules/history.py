@@ -66,7 +66,7 @@ summary:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._history import files
+from ansible_collections.stackproof.provision.plugins.module_utils._history import digests, files
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import HAS_JINJA2
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
@@ -81,7 +81,7 @@ def main():
     module = AnsibleModule(
         argument_spec={
             "runs": {"type": "path", "required": True},
-            "most": {"type": "int", "default": files.MOST},
+            "most": {"type": "int", "default": digests.MOST},
             "templates": {"type": "path"},
         },
         supports_check_mode=True,

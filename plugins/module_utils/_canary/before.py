@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 
 from .._end.watchdog import is_watched
@@ -18,41 +17,40 @@ from .._record import run as run_module
 from .._record.errors import StageError
 from .._record.run import Run
 from .._sweep import slices
+from .journal import say
 
 # For all cleanups of one time. The rest is done the next time: a cloud that is broken must be verified nevertheless.
 LONGEST_CLEANUP = 240
 
 
 def prepare(settings):
-    remove_left(settings)
+    clean_up(settings, unfinished(settings["runs"]))
     if settings["slices"]:
         take_turn(settings["turn"], settings["slices"])
 
 
-def remove_left(settings):
+def clean_up(settings, runs):
+    """Clean up after some runs, as far as the time goes. A run that is still watched is left to its watcher."""
     begun = time.monotonic()
-    for run in unfinished(settings["runs"]):
+    for run in runs:
         left = LONGEST_CLEANUP - (time.monotonic() - begun)
         if is_watched(run) or left <= 0:
             continue
-        say(f"The run {run.id} was never ended: cleaning up")
+        say(f"Something of the run {run.id} may be in the cloud: cleaning up")
         words = [*settings["cleanup"], "-e", json.dumps({"stackproof_run_dir": run.directory})]
         try:
             # No module runs here, which would have a function of its own for commands.
             subprocess.run(words, check=False, timeout=left)  # pylint: disable=ansible-bad-function
         except subprocess.TimeoutExpired:
-            say(f"The cleanup did not end in {left:.0f} s: it goes on before the next run")
-
-
-def say(text):
-    """Write a line, which systemd puts into its journal."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+            say(f"The cleanup did not end in {left:.0f} s: the next one goes on with it")
 
 
 def unfinished(runs):
     """The runs without an end, as far as their records can be read. Those in the history have one."""
-    ended = digests.kept_digests(runs)
+    try:
+        ended = digests.kept_digests(runs)
+    except StageError:
+        ended = {}  # the work after a run says why
     found = []
     for directory in run_module.run_directories(runs):
         if os.path.basename(directory) in ended:

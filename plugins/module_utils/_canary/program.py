@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The program of the service: PYTHON -m ..._canary.program before|stop|after SETTINGS."""
+"""The program of the service: PYTHON -m ..._canary.program before|stop|after|end SETTINGS."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import json
 import sys
 
 from .._record.errors import StageError
-from . import after, before, stop
+from . import after, before, end, stop
 
-VERBS = {"before": before.prepare, "stop": stop.interrupt, "after": after.conclude}
+VERBS = {"before": before.prepare, "stop": stop.interrupt, "after": after.conclude, "end": end.take_leave}
 
 
 def main(arguments):

@@ -15,6 +15,8 @@ from .._record.errors import StageError
 from .digest import VERSION, digest_of
 
 FILE = "history.jsonl"
+# Two weeks of runs every five minutes
+MOST = 4000
 LONGEST = 256 << 20
 TEXT = (str, type(None))
 SHAPE = {
@@ -28,7 +30,10 @@ STAMP = ("size", "changed")
 
 
 def read(runs, most, keep=True):
-    """The digests of the last runs that have ended, oldest first. keep: whether they are kept for the next time."""
+    """The digests of the last runs that have ended, oldest first. keep: whether they are kept for the next time.
+
+    As many are kept as a history tells, also where fewer are asked for: those of removed runs cannot be made again.
+    """
     kept = kept_digests(runs)
     digests = dict(kept)
     for directory in run.run_directories(runs):
@@ -38,11 +43,11 @@ def read(runs, most, keep=True):
         digest = made(directory, stamp)
         if digest:
             digests[name] = digest
-    last = sorted(digests.values(), key=lambda digest: digest["started"])[-most:]
+    last = sorted(digests.values(), key=lambda digest: digest["started"])[-max(most, MOST) :]
     if keep and last != list(kept.values()):
         text = "".join(json.dumps(digest, separators=(",", ":")) + "\n" for digest in last)
         run.write_whole(os.path.join(runs, FILE), text)
-    return last
+    return last[-most:]
 
 
 def stamp_of(directory):
@@ -64,10 +69,14 @@ def made(directory, stamp):
 
 def kept_digests(runs):
     """Name of a run's directory to its digest, as far as the lines can be read and are of this version."""
+    path = os.path.join(runs, FILE)
     try:
-        lines = ledger.own_text(os.path.join(runs, FILE), LONGEST).splitlines()
-    except (OSError, StageError, ValueError):
+        lines = ledger.own_text(path, LONGEST, errors="replace").splitlines()
+    except FileNotFoundError:
         return {}
+    except OSError as exc:
+        hint = "Give it back to the user who verifies, or move it away: then the runs that are still there are counted."
+        raise StageError("no_run", f"{path} cannot be read: {exc.strerror}", hint=hint) from None
     return {digest["directory"]: digest for digest in map(parsed, lines) if digest}
 
 

@@ -14,13 +14,11 @@ from .._record.errors import StageError
 from .._report.page import layouts
 from . import digests, page, trend
 
-# Two weeks of runs every five minutes
-MOST = 4000
 # The words of steps are taken from so many runs with some, among so many of the last.
 LABELLED, LOOKED_AT = 2, 20
 
 
-def write(runs, most=MOST, templates=None, check=False):
+def write(runs, most=digests.MOST, templates=None, check=False):
     """Write the history of a folder of runs. Returns it, and the paths of the files; with check none is written.
 
     templates: the folder of the templates of the pages; without it no page is written.

@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 
 from .._record.clock import seconds_of
+from .._record.numbers import percentile
 from .._record.run import STAGES
 
 SCHEMA = "stackproof.history/1"
@@ -87,7 +88,7 @@ def timed_of(runs, pieces, kind, name, **about):
         **about,
         "runs": len(seconds),
         "median_s": rounded(statistics.median(seconds)) if seconds else None,
-        "p95_s": rounded(percentile(sorted(seconds), 0.95)) if seconds else None,
+        "p95_s": rounded(percentile(seconds, 0.95)) if seconds else None,
         "before_s": rounded(statistics.median(before)) if seconds else None,
         "lately_s": rounded(statistics.median(lately)) if seconds else None,
         "pieces": [band_of([run[kind][name] for run in piece if is_number(run[kind].get(name))]) for piece in pieces],
@@ -102,16 +103,11 @@ def rounded(seconds):
     return round(seconds, 3)
 
 
-def percentile(ordered, share):
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
 def band_of(seconds):
     if not seconds:
         return None
-    ordered = sorted(seconds)
     return [
-        rounded(part) for part in (percentile(ordered, 0.05), statistics.median(ordered), percentile(ordered, 0.95))
+        rounded(part) for part in (percentile(seconds, 0.05), statistics.median(seconds), percentile(seconds, 0.95))
     ]
 
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import statistics
@@ -14,6 +13,7 @@ from collections import Counter
 
 from .._record.errors import StageError
 from .._record.ledger import regular
+from .._record.numbers import percentile
 from .._record.run import STAGES, read_record, run_directories
 
 # A record says among its first characters when the run began.
@@ -65,12 +65,6 @@ def kinds_of(errors):
     listed = [error for error in errors if isinstance(error, dict)]
     kinds = [tuple(error.get(name) for name in ("service", "logger", "exception")) for error in listed]
     return {kind for kind in kinds if all(isinstance(word, str) for word in kind[:2]) and isinstance(kind[2], WORD)}
-
-
-def percentile(values, share):
-    """The smallest value that at least this share of all values does not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def summarize(records):

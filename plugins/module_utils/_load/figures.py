@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import statistics
 
-from .._history.trend import is_number, percentile, rounded
+from .._history.trend import is_number, rounded
 from .._record.clock import seconds_between, seconds_of
+from .._record.numbers import percentile
 from .._record.run import STAGES
 from . import path
 

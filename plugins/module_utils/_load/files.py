@@ -18,6 +18,8 @@ from . import load, page, plan
 from .overhead import overhead
 
 RECORD = "load.json"
+# Below the directory of a load: for each level when it began, or why it did not
+LEVELS = "levels"
 
 
 def directory_of(runs, load_id):
@@ -85,6 +87,22 @@ def outcome_of(directory):
         return load.not_begun(explain(exc, f"reading {directory}")["message"])
 
 
+def stopped(directory):
+    """Why levels of a load were not begun, each reason once."""
+    folder, whys = os.path.join(directory, LEVELS), {}
+    for name in sorted(os.listdir(folder), key=int) if os.path.isdir(folder) else []:
+        _began, why = level_state(os.path.join(folder, name))
+        whys.setdefault(why)
+    return [why for why in whys if why]
+
+
+def level_state(path):
+    """When a level began, by the clock that no one sets, and why it was not begun, or an empty text."""
+    with open(path, encoding="utf-8") as stream:
+        began, _space, why = stream.read().partition(" ")
+    return float(began), why
+
+
 def end(params):
     """End a load, and write its files. Returns its record, its directory, and whether that was new."""
     directory = directory_of(params["runs"], params["load_id"])
@@ -93,7 +111,7 @@ def end(params):
     if changed:
         begun = so_far(directory)
         cost = overhead(sum(bool(entry["started"]) for entry in begun["runs"]))
-        record = load.finish(begun, params["thresholds"], cost)
+        record = load.finish(begun, params["thresholds"], cost, stopped(directory))
         save(record, directory)
     if params["templates"]:
         run.write_whole(

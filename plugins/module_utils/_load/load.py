@@ -63,7 +63,9 @@ def outcome_of(run, directory):
         **{name: digest["place"][name] for name in ("stage", "component", "host")},
         "directory": directory,
         "started": run["started"],
-        "removed": removal.get("finished") or run["finished"],
+        # A run that made nothing has no removal, and is ended when all are through: it took until its last stage ended.
+        "removed": removal.get("finished")
+        or max(filter(None, (stage["finished"] for stage in run["stages"])), default=None),
         "provisioned_s": figures.rounded(seconds_between(run["started"], last)) if last else None,
         "known_late_s": path.known_late(run),
         "stages": digest["stages"],
@@ -97,20 +99,20 @@ def told(record, outcomes, labels):
 
 
 def broken(record, limits):
-    """The words of the limits that do not hold for what is known of a load so far."""
-    return [limit["said"] for limit in apply_limits(limits, record) if not limit["ok"]]
+    """The words of the limits that do not hold for what is known of a load so far. What is not known breaks none."""
+    return [limit["said"] for limit in apply_limits(limits, record) if not limit["ok"] and limit["value"] is not None]
 
 
-def finish(record, limits, overhead):
-    """End a record that has its figures, with the verdict on the whole."""
+def finish(record, limits, overhead, stopped):
+    """End a record that has its figures, with the verdict on the whole. stopped: why levels were not begun."""
     record = {**record, "finished": now(), "overhead": overhead, "thresholds": apply_limits(limits, record)}
     record["duration_s"] = figures.duration(record)
-    record["verdict"] = judge(record)
+    record["verdict"] = judge(record, stopped)
     record["runs"] = [kept(run) for run in record["runs"]]
     return record
 
 
-def judge(record):
+def judge(record, stopped):
     """The verdict on a load, in a few sentences: whether all passed, what did not, and where it got slow."""
     begun = [run for run in record["runs"] if run["started"]]
     passed = [run for run in begun if run["result"] == "pass"]
@@ -119,7 +121,8 @@ def judge(record):
     sentences = [f"{len(passed)} of {len(begun)} instances passed."]
     sentences += [f"{count(cause['runs'])}: {cause['cause'].rstrip('.')}." for cause in record["causes"][:MOST_LISTED]]
     sentences += [f"Over a limit: {'; '.join(wrong)}."] if wrong else []
-    sentences += [f"{left_out} of {len(record['runs'])} were not begun."] if left_out else []
+    why = f", because of {'; '.join(stopped)}" if stopped else ""
+    sentences += [f"{left_out} of {len(record['runs'])} were not begun{why}."] if left_out else []
     sentences += saturation(record)
     failed = wrong or any(run["result"] == "fail" for run in begun)
     result = "fail" if failed else "incomplete" if left_out or len(passed) < len(begun) else "pass"

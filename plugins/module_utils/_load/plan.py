@@ -20,6 +20,9 @@ def levels_of(instances, at_once, ramp):
             raise StageError("invalid", f"{name} cannot be {number}: a load takes 1 to {MOST}", resource=name)
     if sorted(set(ramp)) != ramp:
         raise StageError("invalid", f"the ramp {ramp} does not rise from level to level", resource="ramp")
+    if ramp and ramp[-1] > instances:
+        message = f"the ramp asks for {ramp[-1]} at once, and each level has {instances} instances"
+        raise StageError("invalid", message, resource="ramp", hint=f"Give stackproof_instances, {ramp[-1]} at least.")
     if len(ramp) * instances > MOST:
         raise StageError("invalid", f"{len(ramp)} levels of {instances} instances are more than {MOST} in all")
     return ramp or [min(at_once, instances)]

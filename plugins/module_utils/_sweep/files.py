@@ -43,8 +43,11 @@ def read(directory):
     """The record of a sweep; one of an earlier release knows no slices."""
     path = os.path.join(directory, RECORD)
     try:
-        return {"slice": None, "merged": [], **json.loads(ledger.own_text(path, run.LONGEST))}
-    except (ValueError, TypeError, RecursionError) as exc:
+        record = json.loads(ledger.own_text(path, run.LONGEST))
+        if record["schema"] == sweep.SCHEMA:
+            return {"slice": None, "merged": [], **record}
+        raise ValueError(f"its schema is {record['schema']}, not {sweep.SCHEMA}")
+    except (ValueError, TypeError, KeyError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
 
 
@@ -93,10 +96,14 @@ def merge(params):
     return record, directory
 
 
+def directories_below(runs):
+    """The directory of each sweep in a folder of runs."""
+    return list(map(os.path.dirname, sorted(glob.glob(os.path.join(glob.escape(runs), "sweep-*", RECORD)))))
+
+
 def sweeps_below(runs):
     """Directory and record of each sweep in a folder of runs."""
-    paths = sorted(glob.glob(os.path.join(glob.escape(runs), "sweep-*", RECORD)))
-    return [(directory, read(directory)) for directory in map(os.path.dirname, paths)]
+    return [(directory, read(directory)) for directory in directories_below(runs)]
 
 
 def sweeps_in(directories):

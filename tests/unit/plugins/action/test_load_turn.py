@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.stackproof.provision.plugins.action import load_turn as plugin
 from ansible_collections.stackproof.provision.plugins.module_utils._load import load, plan
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _turns
@@ -79,6 +80,20 @@ def test_no_level_is_begun_once_a_limit_is_broken(turn):
     assert turn("4", before=2, thresholds=ALL_BROKEN)["go"] is False
     # A level above waits for those that were left out no longer than for others.
     assert turn("5", before=4, thresholds=ALL_BROKEN)["go"] is False
+
+
+def test_a_limit_on_what_is_known_at_the_end_stops_no_ramp(turn):
+    for target in ("1", "2"):
+        turn(target)
+        turn(target, "returned")
+    later = [{"name": "all of it", "query": "duration_s", "max": 60}]
+    assert turn("3", before=2, thresholds=later)["go"] is True
+
+
+def test_a_limit_may_be_written_as_a_text():
+    given = {"directory": "/x", "target": "1", "at_once": 1, "thresholds": [{"name": "x", "query": "y", "max": "60"}]}
+    (limit,) = ArgumentSpecValidator(plugin.ARGUMENTS).validate(given).validated_parameters["thresholds"]
+    assert limit["max"] == 60
 
 
 def test_a_limit_that_holds_lets_the_next_level_begin(turn):

@@ -12,6 +12,7 @@ import stat
 
 import jsonschema
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_between
 from ansible_collections.stackproof.provision.plugins.modules import load as module
 from tree import RECORDED, ROOT
 
@@ -144,6 +145,23 @@ def test_a_limit_that_is_broken_is_said(load, done):
     (limit,) = written(done)["thresholds"]
     assert limit["ok"] is False
     assert "Over a limit: boot p95: " in result["verdict"]["reason"]
+
+
+def test_the_limit_that_stopped_a_ramp_is_told(load, done):
+    (done / "levels").mkdir()
+    (done / "levels/0").write_text("12.5 ")
+    (done / "levels/2").write_text("20.5 boot p95: 9 is more than 1")
+    result = load("finished", load_id="night", enforce=False)
+    assert "1 of 4 were not begun, because of boot p95: 9 is more than 1." in result["verdict"]["reason"]
+
+
+def test_a_run_that_made_nothing_took_until_its_last_stage_ended(load, done, tmp_path):
+    record = json.loads((tmp_path / "night-3/run.json").read_text())
+    last = max(stage["finished"] for stage in record["stages"] if stage["finished"])
+    record.update(removal=None, finished=record["finished"].replace("2026", "2027"))
+    (tmp_path / "night-3/run.json").write_text(json.dumps(record))
+    load("finished", load_id="night", enforce=False)
+    assert written(done)["levels"][1]["seconds"] == pytest.approx(seconds_between(record["started"], last), abs=0.001)
 
 
 def test_a_run_whose_record_cannot_be_read_is_no_pass(load, done, tmp_path):

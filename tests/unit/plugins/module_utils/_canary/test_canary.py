@@ -122,7 +122,7 @@ def test_a_cleanup_that_hangs_holds_up_no_run(runs, conclude, monkeypatch, capsy
     runs(PASSED, "run-01", finished=None)
     monkeypatch.setattr(before, "LONGEST_CLEANUP", 0.2)
     assert conclude("before", cleanup=["sh", "-c", "exec sleep 60"]) == 0
-    assert "goes on before the next run" in capsys.readouterr().out
+    assert "the next one goes on with it" in capsys.readouterr().out
 
 
 def test_each_slice_has_its_turn(conclude, tmp_path):
@@ -136,23 +136,106 @@ def test_each_slice_has_its_turn(conclude, tmp_path):
     assert "1/2" in (tmp_path / "runs/turn.json").read_text()
 
 
-def test_a_host_keeps_its_metrics_until_its_next_turn(runs, conclude, tmp_path):
-    for number, host in enumerate(("compute1", "compute2"), start=1):
-        sweep_id = f"one-{number}of2"
-        targets = sweep.targets_of([host], {}, sweep_id)
-        runs(PASSED if number == 1 else FAILED, targets[0]["run_id"][:37] + f"-0{number}")
-        targets[0]["run_id"] = targets[0]["run_id"][:37] + f"-0{number}"
+@pytest.fixture
+def slices(runs, tmp_path):
+    """Return a function that writes a sweep of one slice of two, by the minute of its begin, with copied runs."""
+
+    def write(minute, number, hosts):
+        sweep_id = f"at-{minute:02}-{number}of2"
+        targets = sweep.targets_of(list(hosts), {}, sweep_id)
+        for target, recorded in zip(targets, hosts.values()):
+            target["run_id"] = f"{target['run_id'][:37]}-{minute:02}"
+            runs(recorded, target["run_id"])
         record = sweep.new_record(sweep_id, "lab", targets, part={"number": number, "of": 2, "targets": 2})
-        record.update(finished=record["started"])
+        record["started"] = record["finished"] = f"2026-11-22T00:{minute:02}:00.000000+00:00"
         directory = tmp_path / "runs" / f"sweep-{sweep_id}"
         directory.mkdir()
         run_module.write_whole(directory / "sweep.json", json.dumps(record))
-    assert conclude("after", slices=2) == 0
+        return directory.name
+
+    return write
+
+
+def test_a_host_keeps_its_metrics_until_its_next_turn(slices, conclude, tmp_path):
+    old = slices(1, 1, {"compute1": FAILED})
+    slices(2, 1, {"compute1": PASSED})
+    slices(3, 2, {"compute2": FAILED})
+    assert conclude("after", slices=2, keep_passed=0, keep_failed=0) == 0
     text = (tmp_path / "canary.prom").read_text()
     assert 'stackproof_run_passed{target="compute1",cloud="lab"} 1' in text
     assert 'stackproof_run_passed{target="compute2",cloud="lab"} 0' in text
-    assert conclude("after", slices=2, keep_passed=0, keep_failed=1) == 0
-    assert names(tmp_path) == ["one-2of2-compute2-02", "sweep-one-2of2"]
+    there = names(tmp_path)
+    assert len(there) == 4
+    assert old not in there
+
+
+def test_a_sweep_that_found_no_host_is_told_until_the_next_turn_of_its_slice(slices, conclude, tmp_path):
+    slices(1, 1, {"compute1": PASSED})
+    outage = slices(2, 1, {})
+    assert conclude("after", slices=2) == conclude("after", slices=2) == 0
+    assert outage in names(tmp_path)
+    assert "compute1" not in (tmp_path / "canary.prom").read_text()
+
+
+def test_a_host_that_has_moved_to_another_slice_counts_once(slices, conclude, tmp_path):
+    slices(1, 1, {"compute1": PASSED})
+    slices(2, 2, {"compute1": FAILED})
+    assert conclude("after", slices=2) == 0
+    lines = (tmp_path / "canary.prom").read_text().splitlines()
+    assert [line for line in lines if line.startswith("stackproof_run_passed")] == [
+        'stackproof_run_passed{target="compute1",cloud="lab"} 0'
+    ]
+
+
+def test_a_clock_that_was_ahead_hides_no_later_run(runs, conclude, tmp_path):
+    runs(PASSED, "run-59")
+    last = runs(FAILED, "run-02")
+    (tmp_path / "runs/latest").symlink_to("run-02")
+    assert conclude("after") == 0
+    assert (tmp_path / "canary.prom").read_text() == (last / "metrics.prom").read_text()
+
+
+def test_a_run_that_was_kept_stays_until_it_is_removed(runs, conclude, tmp_path):
+    runs(FAILED, "run-01", kept=True, made=5, deleted=0)
+    runs(FAILED, "run-02", kept=True, made=5, deleted=5)
+    assert conclude("after", keep_failed=0) == 0
+    assert names(tmp_path) == ["run-01"]
+
+
+def test_what_cannot_be_read_is_named_and_holds_up_nothing(runs, conclude, tmp_path, capsys):
+    for number in (1, 2, 3):
+        runs(PASSED, f"run-0{number}")
+    assert conclude("after") == 0
+    (tmp_path / "runs/run-01/run.json").write_text("{")
+    (tmp_path / "runs/sweep-foreign").mkdir()
+    (tmp_path / "runs/sweep-foreign/sweep.json").write_text('{"schema": "other/1"}')
+    assert conclude("after", keep_passed=0) == 0
+    assert names(tmp_path) == ["run-01", "sweep-foreign"]
+    told = capsys.readouterr().out
+    assert "run-01 is left alone" in told
+    assert "its schema is other/1" in told
+
+
+ENDS_A_RUN = """
+import json, pathlib, sys
+path = pathlib.Path(json.loads(sys.argv[2])["stackproof_run_dir"], "run.json")
+path.write_text(json.dumps({**json.loads(path.read_text()), "finished": "2026-11-22T01:00:00Z", "kept": False}))
+"""
+
+
+def test_it_goes_when_all_of_its_runs_are_cleaned_up(runs, conclude):
+    passed = runs(PASSED, "run-01")
+    before_it = (passed / "run.json").stat()
+    broken, kept = runs(FAILED, "run-02", finished=None), runs(FAILED, "run-03", kept=True, made=5, deleted=0)
+    assert conclude("end", cleanup=[sys.executable, "-c", ENDS_A_RUN]) == 0
+    assert [json.loads((run / "run.json").read_text())["kept"] for run in (broken, kept)] == [False, False]
+    assert (passed / "run.json").stat() == before_it
+
+
+def test_it_stays_while_something_of_its_runs_is_left(runs, conclude, capsys):
+    broken = runs(FAILED, "run-01", finished=None)
+    assert conclude("end", cleanup=["false"]) == 1
+    assert f"something is still in the cloud: {broken}" in capsys.readouterr().err
 
 
 def test_a_stop_waits_until_the_run_has_removed_all(runs, conclude, monkeypatch):
@@ -184,7 +267,7 @@ def test_a_stop_after_the_playbook_has_ended_waits_for_nothing(runs, conclude, m
 @pytest.mark.parametrize("arguments", [[], ["before"], ["never", "settings.json"]])
 def test_a_wrong_call_is_told_the_right_one(arguments, capsys):
     assert program.main(arguments) == 2
-    assert "before|stop|after SETTINGS" in capsys.readouterr().err
+    assert "before|stop|after|end SETTINGS" in capsys.readouterr().err
 
 
 def test_settings_that_cannot_be_read_are_named(tmp_path, capsys):

@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._history import digest, digests, page, trend
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import RECORDED, ROOT
 
 RUNS, FOLLOWED = RECORDED / "runs", RECORDED / "removed"
@@ -99,6 +100,28 @@ def test_a_record_that_has_changed_is_read_again(folder):
 
 def test_only_the_last_runs_are_told(folder):
     assert names(digests.read(folder, 1)) == [FAILED]
+
+
+def test_a_shorter_history_loses_no_run(folder):
+    digests.read(folder, 10)
+    shutil.rmtree(folder / PASSED)
+    assert names(digests.read(folder, 1)) == [FAILED]
+    assert names(digests.read(folder, 10)) == [PASSED, FAILED]
+
+
+def test_a_broken_letter_costs_one_line(folder):
+    digests.read(folder, 10)
+    path = folder / digests.FILE
+    for name in (PASSED, FAILED):
+        shutil.rmtree(folder / name)
+    path.write_bytes(b"\xff" + path.read_bytes())
+    assert names(digests.read(folder, 10)) == [FAILED]
+
+
+def test_lines_that_nobody_can_read_are_not_written_over(folder):
+    (folder / digests.FILE).symlink_to(folder / "elsewhere")
+    with pytest.raises(StageError, match=r"history\.jsonl is not a regular file"):
+        digests.read(folder, 10)
 
 
 def test_a_run_that_goes_on_or_cannot_be_read_does_not_count(folder):

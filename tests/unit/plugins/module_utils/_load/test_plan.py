@@ -16,7 +16,7 @@ def test_without_a_ramp_there_is_one_level_of_at_most_as_many_as_there_are():
 
 
 def test_a_ramp_is_its_levels():
-    assert plan.levels_of(4, 4, [1, 2, 8]) == [1, 2, 8]
+    assert plan.levels_of(8, 4, [1, 2, 8]) == [1, 2, 8]
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ def test_a_ramp_is_its_levels():
         (5000, 4, [], "instances cannot be 5000"),
         (10, 4, [0, 1], "ramp cannot be 0"),
         (10, 4, [4, 2], "does not rise"),
+        (10, 4, [4, 16], "the ramp asks for 16 at once, and each level has 10 instances"),
         (10, 4, [2, 2], "does not rise"),
         (900, 4, [1, 2], "more than 1000 in all"),
     ],

@@ -229,9 +229,21 @@ def test_report_sends_the_spans(call, run_dir, receiver, record):
     assert not result.get("warnings")
 
 
-def test_an_endpoint_that_refuses_is_a_warning(call, run_dir, receiver, monkeypatch):
-    endpoint, _got = receiver
+@pytest.mark.parametrize(
+    ("endpoint", "why"),
+    [
+        ("{}/elsewhere", "HTTP Error 404"),
+        ("http://somebody@127.0.0.1:1/v1/traces", "Connection refused"),
+        ("collector/v1/traces", "unknown url type"),
+        ("http://[::1/v1/traces", "Invalid IPv6 URL"),
+    ],
+)
+def test_spans_that_nobody_takes_are_a_warning(call, run_dir, receiver, monkeypatch, endpoint, why):
     warned = []
     monkeypatch.setattr(report.AnsibleModule, "warn", lambda _self, text: warned.append(text))
-    call(report, run_dir=run_dir, otlp_endpoint=f"{endpoint}/elsewhere", enforce=False)
-    assert "did not take the spans of the run" in str(warned)
+    result = call(report, run_dir=run_dir, otlp_endpoint=endpoint.format(receiver[0]), enforce=False)
+    assert not result.get("failed")
+    (text,) = warned
+    assert "did not take the spans of the run: " in text
+    assert why in text
+    assert "somebody" not in text
