@@ -71,9 +71,9 @@ def health_of(host, user):
 
 
 def osds_of(host, user):
-    """The number of each OSD, and whether it is up."""
+    """The number of each OSD, and whether it is up. One that is out holds nothing, and may be down for good."""
     dump = ask(host, user, "ceph", "osd", "dump")
-    return {str(osd["osd"]): bool(osd["up"]) for osd in dump["osds"]}
+    return {str(osd["osd"]): bool(osd["up"]) for osd in dump["osds"] if osd["up"] or osd["in"]}
 
 
 def image_of(host, user, pool, name):

@@ -27,10 +27,19 @@ def parts_of(groups, platform):
 
 
 def pool_images(instance, platform):
-    """The names of the images that the instance should have in Ceph."""
-    server, pools = instance["server"], platform["pools"]
-    root = [f"{pools['vms']}/{server['id']}_disk"] if instance["image"] else []
-    return [*root, *(f"{pools['volumes']}/volume-{volume}" for volume in instance["volumes"])]
+    """The names of the images that the instance may have in Ceph: in each pool where there are several."""
+    root = [f"{instance['server']['id']}_disk"] if instance["image"] else []
+    volumes = [f"volume-{volume}" for volume in instance["volumes"]]
+    return [
+        f"{pool}/{name}"
+        for kind, names in (("vms", root), ("volumes", volumes))
+        for name in names
+        for pool in listed(platform["pools"][kind])
+    ]
+
+
+def listed(value):
+    return [value] if isinstance(value, str) else value
 
 
 def read(host, parts, instance, platform):

@@ -183,4 +183,5 @@ def describe_image(cloud, identity):
         "id": identity,
         "direct_url": address if address.startswith("rbd://") else None,
         "stores": image.get("stores"),
+        "disk_format": image.get("disk_format"),
     }

@@ -252,8 +252,9 @@ class Scan:
         parsed = (log_formats.parse(line, self.wanted["until"], zone) for line in lines)
         return next((line["at"] for line in parsed if line and line["at"] is not None), None)
 
-    def take(self, service, lines, zone):
-        for at, line in lines:
+    def take(self, service, entries, zone):
+        """Take the events of some lines, or of entries of the journal, which may have a whole traceback each."""
+        for at, line in ((at, line) for at, entry in entries for line in entry.split("\n")):
             parsed = log_formats.parse(line, self.wanted["until"], zone)
             if parsed is None:
                 # A line without a time still has that of the journal's entry.

@@ -39,6 +39,8 @@ ISO = re.compile(r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zon
 SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<fraction>\.\d+)? ")
 # syslog and the journal name the host and the program between the time and the line.
 WRITER = re.compile(r"^(?P<host>[\w.:-]+)\s+(?P<program>[^\s\[\]]+?)(?:\[\d+\])?:\s")
+# The runtime of a container names the stream and whether the line is whole, or nothing.
+RUNTIME = re.compile(r"^(?:(?:stdout|stderr) [FP] )?")
 # Apache puts its own time, and more in brackets, before the line of a service that runs in it.
 IN_APACHE = re.compile(
     r"^(?:\[\w{3} \w{3} [ \d]\d [\d:.]+ \d{4}\] (?:\[[^]]*\] )*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ )"
@@ -100,7 +102,7 @@ FRAME = re.compile(
 TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
 # Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
 # are warnings there.
-OVS_FAILED = re.compile(r"^\d{5}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|")
+OVS_FAILED = re.compile(r"^\d{5,}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|")
 # Nova's conductor logs at WARNING only that it gives up an instance.
 TO_ERROR = "to ERROR state"
 QUEUE_UNREACHABLE = "the queue is unreachable"
@@ -146,13 +148,16 @@ def service_line(line, near, zone):
 
 
 def prefixed(line, near, zone):
-    """A service's line that syslog, the journal or Apache passed on; the service's own time is the more precise one."""
+    """A service's line that somebody passed on: syslog, the journal, Apache, or the runtime of its container.
+
+    The service's own time is the more precise one.
+    """
     match = IN_APACHE.match(line)
     if match:
         return oslo(line[match.end() :], zone) or traceback(line[match.end() :], zone)
     passed_on = dated(line, near, zone)
-    writer = passed_on and WRITER.match(passed_on["text"])
-    parsed = writer and service_line(passed_on["text"][writer.end() :].lstrip(), near, zone)
+    before = passed_on and (WRITER.match(passed_on["text"]) or RUNTIME.match(passed_on["text"]))
+    parsed = before and service_line(passed_on["text"][before.end() :].lstrip(), near, zone)
     if parsed and parsed["at"] is None:
         parsed.update(at=passed_on["at"], resolution_s=passed_on["resolution_s"])
     return parsed or None

@@ -46,6 +46,8 @@ def read(host, services):
         state = state_of(unit, states.get(unit["Id"], ()), waits)
         if component and state:
             changed = int(unit.get("StateChangeTimestampMonotonic") or 0) / 1e6
+            # A container may show a time since its own start, and systemd's is since that of its host.
+            changed = changed if changed <= up else 0
             entries[unit["Id"]] = {
                 "component": component,
                 "unit": unit["Id"],

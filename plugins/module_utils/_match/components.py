@@ -134,7 +134,8 @@ PROGRAMS = {
     "dnsmasq": "dnsmasq", "haproxy": "neutron-metadata-proxy", "mariadbd": "database", "mysqld": "database",
     "beam.smp": "rabbitmq", "memcached": "memcached", "ceph-osd": "ceph-osd", "ceph-mon": "ceph-mon",
     "radosgw": "ceph-rgw", "ovs-vswitchd": "ovsdb", "ovsdb-server": "ovsdb", "ovn-controller": "ovn-controller",
-    "ovn-northd": "ovn-northd", "libvirtd": "libvirt", "virtqemud": "libvirt", "slapd": "ldap",
+    "ovn-northd": "ovn-northd", "libvirtd": "libvirt", "virtqemud": "libvirt", "qemu-kvm": "libvirt",
+    "slapd": "ldap",
 }  # fmt: skip
 # The name of a project's folders, where it is not the first word of its components
 PROJECTS = {"database": "mysql", "ovsdb": "openvswitch", "data network": "", "vm-instance": ""}

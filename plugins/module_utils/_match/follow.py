@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from operator import itemgetter
 
 from .._collect.sources import SOURCES
 from .._collect.sources.api import WHOLE_SECOND
@@ -104,7 +105,9 @@ def errors_of(events):
             first = {**what, "at": iso_of(event["at"]), "count": 0, "mentions": event.get("mentions") or []}
             error = errors.setdefault(tuple(what.values()), {**first, "quote": event.get("quote"), "usual": None})
             error["count"] += 1
-    return list(errors.values())[:MOST_ERRORS]
+    # On a cloud of many hosts those of the run come before those that each host has.
+    kept = sorted(errors.values(), key=lambda error: not error["keyed"])[:MOST_ERRORS]
+    return sorted(kept, key=itemgetter("at"))
 
 
 def accounts(reads):

@@ -10,7 +10,8 @@ from .._collect.instance import SETTLING
 
 # A boot that began so many seconds before another one may still be under way.
 RIVALRY = 180
-RIVALS = ('/servers" status: 202', "/servers => generated")
+# As Nova's own log, its server before it, and a web server write the request for a server
+RIVALS = ('/servers" status: 202', '/servers HTTP/1.1" status: 202', "/servers => generated")
 # The end of another boot is known by the line in which nova-compute says how long it took.
 BUILT = "seconds to build instance"
 TOOK = r"Took (?P<seconds>[\d.]+) seconds to build instance"

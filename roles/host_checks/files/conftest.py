@@ -197,6 +197,14 @@ def not_applicable():
 
 
 @pytest.fixture
+def waited_for(record, not_applicable):
+    """A check of what the guest has done applies only if the run has waited for it."""
+    stages = {stage["stage"]: stage["status"] for stage in record.get("stages") or ()}
+    if stages.get("metadata") == "skipped":
+        not_applicable("nobody has waited for the guest")
+
+
+@pytest.fixture
 def reached(record, not_applicable):
     """The MAC that answered ARP for a floating IP when the run reached the guest by it."""
 

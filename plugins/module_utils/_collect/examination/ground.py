@@ -11,7 +11,7 @@ import re
 # A disk is full for a service before its last byte is used.
 LEAST_BYTES, LEAST_SHARE = 64 << 20, 0.01
 LEAST_INODES = 100
-LEAST_MEMORY = 0.02
+LEAST_MEMORY, LEAST_MEMORY_KIB = 0.02, 1 << 20
 # These hold nothing that a service writes.
 NO_DISKS = ("/snap/", "/boot", "/sys", "/proc", "/dev/pts", "/etc/")
 # Nobody writes to these, and they have no space left.
@@ -68,7 +68,9 @@ def memory(host):
     lines = host.ask(None, "cat", "/proc/meminfo", root=False).splitlines()
     values = dict(line.split(":", 1) for line in lines if ":" in line)
     total, left = (int(values[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
-    if left >= LEAST_MEMORY * total:
+    # Huge pages are those of guests, and no service has them.
+    huge = int(values.get("Hugetlb", "0").split()[0])
+    if left >= min(LEAST_MEMORY * (total - huge), LEAST_MEMORY_KIB):
         return []
     return [finding("no memory", "memory", f"{left >> 10} MiB of {total >> 10} MiB of memory are left")]
 

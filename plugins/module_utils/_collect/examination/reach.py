@@ -159,7 +159,8 @@ def first_word(link, address, spoken):
                 return first_word(secured, address, "http")
         if spoken not in GREETINGS:
             return "open"
-        link.sendall(GREETINGS[spoken])
+        # A balancer may choose the service by the name that it is asked for.
+        link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
         return meaning(link.recv(1024), spoken)
     except socket.timeout:  # noqa: UP041  as in probe; the connection stood, so the peer is told as mute
         return "mute"
@@ -180,7 +181,7 @@ def meaning(answer, spoken):
 
 # The first word of a client in each protocol; a database speaks first itself.
 GREETINGS = {
-    "http": b"GET / HTTP/1.0\r\n\r\n",
+    "http": b"GET / HTTP/1.0\r\nHost: ADDRESS\r\n\r\n",
     "amqp": b"AMQP\x00\x00\x09\x01",
     "mysql": b"",
     "memcached": b"version\r\n",

@@ -27,6 +27,10 @@ CEPH = (("ceph-mon", ("MON",)), ("ceph-osd", ("OSD", "PG", "SLOW", "POOL")))
 SEVERE = re.compile(r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS")
 FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?P<name>[a-z][a-z0-9-]*)(?:/|$)")
 UNIT = re.compile(r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)")
+# Any service may write to a disk at one of these.
+SHARED_DISKS = {"/", "/opt", "/opt/stack", "/run", "/tmp", "/usr", "/var", "/var/lib", "/var/log", "/var/tmp"}
+# The kernel tells so many characters of a program's name.
+TOLD_OF_NAME = 15
 # A change so many seconds ago counts half of one of this moment.
 FRESH = 300
 # Clients keep a connection so many seconds at most, by the usual settings of their pools: until then it may be one that
@@ -71,12 +75,22 @@ def started_anew(record, stage, host, service):
 
 
 def words(record, _stage):
-    """The words of shared services about themselves."""
+    """The words of shared services about themselves. A replica of a database may be read-only where another is not."""
+    writable = any(is_writable(host) for host in record["hosts"])
     return [
         symptom("words", word["component"], word["text"], host=host["host"], how=word["kind"])
         for host in record["hosts"]
         for word in examination_of(host).get("words") or []
+        if not (writable and word["kind"] == "read-only")
     ]
+
+
+def is_writable(host):
+    """Whether the database on a host was asked, and can be written to."""
+    examination = examination_of(host)
+    runs = any((service["component"], service["state"]) == ("database", WELL) for service in services_of(host))
+    asked = examination and not any(entry["what"] == "the state of database" for entry in host["unread"])
+    return bool(runs and asked) and not any(word["kind"] == "read-only" for word in examination.get("words") or [])
 
 
 def examination_of(host):
@@ -106,16 +120,19 @@ def ceph(record, _stage):
             if unread["kind"] == "hung" and {"ceph", "rbd"} & set(unread["command"].split()):
                 text = f"does not answer: {unread['command']} hangs"
                 symptoms += [symptom("words", name, text, how="silent") for name in ("ceph-mon", "ceph-osd")]
-    return symptoms
+    # Each host that can ask says the same of the one cluster.
+    return [entry for number, entry in enumerate(symptoms) if entry not in symptoms[:number]]
 
 
 def components_of(path, host):
-    """The components on a host that a folder or a unit's settings belong to; all of them for a disk of everybody."""
+    """The components on a host that a folder or a unit's settings belong to; all of them for what everybody uses."""
     services = services_of(host)
     unit = UNIT.match(path)
     if unit:
         return sorted({service["component"] for service in services if is_of_unit(service["unit"], unit["unit"])})
     folder = FOLDER.match(path)
+    if path.startswith("/") and folder is None and path not in SHARED_DISKS:
+        return []
     mine = sorted({s["component"] for s in services if folder is None or project_of(s["component"]) == folder["name"]})
     # A file such as dhcp_agent.ini says by its name whose it is.
     words = set(re.split(r"[^a-z0-9]+", path.rpartition("/")[2].partition(".")[0])) - {""}
@@ -152,12 +169,14 @@ def ground(record, _stage):
 
 def components_that_run(found, host):
     """The components whose program was killed or cannot be executed: its own, or those that start it."""
-    program = found["where"]
-    if program in PROGRAMS:
-        return [PROGRAMS[program]]
-    own = {s["component"] for s in services_of(host) if s["unit"].partition(".")[0] == program}
-    starting = {s["component"] for s in services_of(host) if program in STARTS.get(s["component"], ())}
-    return sorted(own or starting) or [program]
+
+    def is_it(name):
+        return name == found["where"] or (name[:TOLD_OF_NAME] == found["where"] and found["kind"] == "killed")
+
+    known = {component for program, component in PROGRAMS.items() if is_it(program)}
+    own = {s["component"] for s in services_of(host) if is_it(s["unit"].partition(".")[0])}
+    starting = {s["component"] for s in services_of(host) if any(map(is_it, STARTS.get(s["component"], ())))}
+    return sorted(known or own or starting) or [found["where"]]
 
 
 def askers(host, component, named_by):

@@ -33,8 +33,9 @@ def sources(disks, not_applicable):
 
 @pytest.fixture
 def ceph(here, readings, request):
-    """The facts of the first host that can ask Ceph: the other hosts have the same."""
+    """The facts of the first host that can ask the instance's Ceph: the other hosts of that cluster have the same."""
     able = [reading for reading in readings if "ceph" in reading.parts and reading.facts.get("ceph", {}).get("user")]
+    able.sort(key=lambda reading: not any(image["exists"] for image in reading.facts["ceph"]["images"] or []))
     if able and here is not able[0]:
         pytest.skip("elsewhere")
     facts = here.fact("ceph", "the keyrings")
@@ -63,6 +64,8 @@ def test_parent(images, instance, not_applicable):
         not_applicable("the instance boots from a volume")
     if not url.startswith("rbd://"):
         not_applicable("Glance shows no place of the image in Ceph, so it was copied")
+    if instance["image"].get("disk_format") not in (None, "raw"):
+        not_applicable(f"the image is {instance['image']['disk_format']}, so Nova has converted it to one of its own")
     _fsid, pool, parent, snapshot = url.removeprefix("rbd://").split("/")
     root = next((image for image in images if image["name"].endswith("_disk")), None)
     if root is None:
@@ -112,7 +115,7 @@ def test_osds(ceph, here):
 def test_health(here, record, not_applicable):
     """The cluster is no worse than before the run."""
     order = ["HEALTH_OK", "HEALTH_WARN", "HEALTH_ERR"]
-    before = next((host["health_before"] for host in record["hosts"] if host.get("health_before")), None)
+    before = next((host.get("health_before") for host in record["hosts"] if host["host"] == here.name), None)
     now = here.fact("ceph", "the health")["health"]
     if before is None:
         not_applicable("nobody asked before the run how Ceph was")

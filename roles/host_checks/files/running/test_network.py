@@ -22,7 +22,7 @@ def served(here, instance, not_applicable):
     networks = {network["id"]: network for network in instance["networks"]}
     with_dhcp = [port for port in instance["ports"] if has_dhcp(networks[port["network"]])]
     if not with_dhcp:
-        not_applicable("DHCP is off on the instance's subnets")
+        not_applicable("DHCP is off on the instance's subnets of IPv4")
     if all(networks[port["network"]]["distributed"] for port in with_dhcp):
         not_applicable("OVN answers DHCP by itself, there is no dnsmasq")
     for port in with_dhcp:
@@ -36,7 +36,8 @@ def served(here, instance, not_applicable):
 
 
 def has_dhcp(network):
-    return any(subnet["dhcp"] for subnet in network["subnets"])
+    """Whether dnsmasq gives out addresses there. Those of IPv6 are mostly told by the router, and never by an ACK."""
+    return any(subnet["dhcp"] and subnet["version"] == 4 for subnet in network["subnets"])
 
 
 def test_dnsmasq(served, here):
@@ -57,6 +58,7 @@ def test_host_file(served, here):
         )
 
 
+@pytest.mark.usefixtures("waited_for")
 def test_lease(served, here):
     """The lease of the port is there and current."""
     for port, _network, dhcp in served:
@@ -70,6 +72,7 @@ def test_lease(served, here):
         )
 
 
+@pytest.mark.usefixtures("waited_for")
 def test_ack(served, here, record, not_applicable):
     """dnsmasq's log has an ACK of the port's address to its MAC."""
     here.fact("dhcp", "the log of dnsmasq")
@@ -107,14 +110,21 @@ def assert_options(subnet, options, here):
     assert not missing, f"dnsmasq on {here.name} does not give the routes {missing} of {subnet['cidr']}"
 
 
+@pytest.mark.usefixtures("waited_for")
 def test_metadata_proxy(here, readings, instance, not_applicable):
     """A metadata proxy of the network or its router runs, and has answered the instance's last request."""
     if all(network["distributed"] for network in instance["networks"]):
         not_applicable("OVN's metadata proxies are on the compute hosts")
+    if any(network.get("on_computes") for network in instance["networks"]):
+        not_applicable("the routers are distributed, and so are the metadata proxies")
+    if not any(subnet["version"] == 4 for network in instance["networks"] for subnet in network["subnets"]):
+        not_applicable("the instance has no address of IPv4, so the proxies know it by none of Neutron's")
     here.fact("metadata", "the processes of haproxy")
     proxies = [(reading, proxy) for reading in readings for proxy in proxies_of(reading)]
     running = [(reading, proxy) for reading, proxy in proxies if proxy["processes"]]
     owners = sorted({proxy["owner"] for _reading, proxy in proxies})
+    if not running and not any(network["dhcp_ports"] or network["routers"] for network in instance["networks"]):
+        not_applicable("this user sees no port of DHCP, of a router or of OVN there, so it is not known who answers")
     assert running, f"no host runs a metadata proxy for {' or '.join(owners)}"
     asked = [(reading, proxy) for reading, proxy in running if proxy["requests"]]
     if (asked[0][0] if asked else running[0][0]) is not here:

@@ -117,8 +117,9 @@ def test_muted_checks_are_no_matter(read):
 
 
 def test_an_osd_that_is_down_is_told(read):
-    facts, _unread = read(instead={"osd dump": '{"osds": [{"osd": 0, "up": 1}, {"osd": 7, "up": 0}]}'})
-    assert facts["osds"] == {"0": True, "7": False}
+    osds = [{"osd": 0, "up": 1, "in": 1}, {"osd": 7, "up": 0, "in": 1}, {"osd": 8, "up": 0, "in": 0}]
+    facts, _unread = read(instead={"osd dump": json.dumps({"osds": osds})})
+    assert facts["osds"] == {"0": True, "7": False}  # the last waits for a new disk, and holds nothing
 
 
 @pytest.mark.parametrize(("pool", "name"), [("vms", "nope"), ("nopool", "nope")])

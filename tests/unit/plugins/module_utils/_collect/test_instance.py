@@ -73,7 +73,7 @@ def test_an_instance_that_boots_from_a_volume_has_no_image(put_instance, connect
 def test_an_image_that_is_gone_leaves_its_id(put_instance, connect, cloud, instance):
     identity = put_instance()
     cloud.things["/image/v2/images"].clear()
-    expected = {"id": instance["image"]["id"], "direct_url": None, "stores": None}
+    expected = {"id": instance["image"]["id"], "direct_url": None, "stores": None, "disk_format": None}
     assert instance_module.look(connect(), identity)["image"] == expected
 
 

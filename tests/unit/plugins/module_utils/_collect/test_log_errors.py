@@ -108,6 +108,11 @@ def test_an_error_and_its_traceback_are_one_error(lines, expected):
     assert classes(*lines) == expected
 
 
+@pytest.mark.parametrize("lines", [TODAY, PERIODIC, PYTHON2])
+def test_an_entry_of_the_journal_may_have_a_whole_traceback(lines):
+    assert filed("\n".join(lines)) == filed(*lines)
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -243,6 +248,12 @@ def test_the_same_error_is_told_once_with_its_number():
 def test_a_flood_of_errors_is_cut():
     lines = [error("x", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
     assert len(filed(*lines)[1]) == follow.MOST_ERRORS
+
+
+def test_an_error_of_the_run_is_kept_in_any_flood():
+    lines = [error("x", "-", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
+    kept = filed(*lines, error("nova.exception.NotFound: x", f"instance: {SERVER}"))[1]
+    assert [entry["exception"] for entry in kept if entry["keyed"]] == ["nova.exception.NotFound"]
 
 
 def test_without_errors_there_are_none():

@@ -514,11 +514,16 @@ COLOURED = (
         (f"2026-11-21 14:43:25.787 {COLOURED}", MILLI, 0.001),
         (f"[Sat Nov 21 14:43:26.000001 2026] [wsgi:error] [pid 1] 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
         (f"2026-11-21 14:43:26.000001 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T14:43:25.799123456Z stdout F 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T15:43:25.799123456+01:00 stderr F 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T14:43:25.799123456Z 2026-11-21 14:43:25.787 1914 {INFO}", MILLI, 0.001),
+        (f"2026-11-21T14:43:25.787000Z stdout F {INFO}", MILLI, 0.001),
     ],
     ids=[
         "no fraction", "no process", "RFC 3339", "a zone", "a zone and no fraction", "rsyslog", "rsyslog, no time",
         "rsyslog of today", "short-iso-precise", "devstack", "devstack, short-precise", "escapes as numbers",
-        "devstack's screen", "Apache", "Apache with a time of its own",
+        "devstack's screen", "Apache", "Apache with a time of its own", "Kubernetes", "podman", "docker",
+        "Kubernetes, no time",
     ],
 )  # fmt: skip
 def test_a_line_of_oslo_log_is_understood_whoever_has_passed_it_on(line, moment, resolution):

@@ -95,6 +95,11 @@ def test_a_unit_that_never_changed_has_no_time(read):
     assert read(block(StateChangeTimestampMonotonic=""))[0]["for_s"] is None
 
 
+def test_a_container_that_counts_from_its_own_start_has_no_times(read):
+    (service,) = read(block(NRestarts=1), uptime="86.75 48.21\n")
+    assert (service["state"], service["since"], service["for_s"]) == ("running", None, None)
+
+
 def test_without_units_nothing_is_asked(replay):
     host = replay(None)
     assert units.read(host, []) == []

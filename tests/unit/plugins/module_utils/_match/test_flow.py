@@ -103,7 +103,7 @@ def test_what_to_look_for_is_said_by_all_rules():
     for kind in ("phrases", "windows"):
         assert len({tuple(row.items()) for row in wanted[kind]}) == len(wanted[kind]) > 15
     bare = flow_module.wanted([])
-    assert (len(bare["phrases"]), len(bare["windows"])) == (1, 3)
+    assert (len(bare["phrases"]), len(bare["windows"])) == (1, 4)
 
 
 STEP = {"id": "1", "source": "a", "target": "b", "message": "m", "kind": "k"}

@@ -128,6 +128,21 @@ def test_a_host_without_memory_is_told(read):
     assert read({"/proc/meminfo": enough}) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("total", "left", "huge", "is_told"),
+    [
+        (1500, 20, 0, False),  # 1.3 %, and enough for all services
+        (384, 5, 360, False),  # the rest are pages of guests
+        (384, 0.3, 360, True),
+        (1500, 0.9, 0, True),
+    ],
+)
+def test_a_large_host_needs_no_more_memory_for_its_services(read, total, left, huge, is_told):
+    lines = {"MemTotal": total, "MemAvailable": left, "Hugetlb": huge}
+    answer = "".join(f"{name}: {int(gib * (1 << 20))} kB\n" for name, gib in lines.items())
+    assert bool(read({"/proc/meminfo": answer})[0]) is is_told
+
+
 def said(*messages):
     """The kernel's messages with some more, as journalctl prints them."""
     return {"--dmesg": KERNEL + "".join(f"1795447300.123456 compute1 kernel: {message}\n" for message in messages)}

@@ -247,7 +247,7 @@ def test_a_database_speaks_first(listen, words, how):
 @pytest.mark.parametrize(
     ("spoken", "said"),
     [
-        ("http", b"GET / HTTP/1.0\r\n\r\n"),
+        ("http", b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"),
         ("amqp", b"AMQP\x00\x00\x09\x01"),
         ("memcached", b"version\r\n"),
         ("ovsdb", b'{"id":"here","method":"echo","params":[]}'),

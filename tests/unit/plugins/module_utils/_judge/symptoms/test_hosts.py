@@ -177,6 +177,25 @@ def test_shared_services_speak_for_themselves(component, kind, text):
     ]
 
 
+READ_ONLY = {"component": "database", "kind": "read-only", "text": "is read-only"}
+
+
+@pytest.mark.parametrize(
+    ("other", "accused"),
+    [
+        (host("h1", "database", words=[], reach=[]), []),
+        (host("h1", "database", words=[READ_ONLY]), ["h1", "h2"]),
+        (host("h1", service("database", state="stopped"), words=[], reach=[]), ["h2"]),
+        (host("h1", "database"), ["h2"]),  # it was not examined
+        (host("h1", "database", words=[], reach=[], unread=[{"what": "the state of database"}]), ["h2"]),
+    ],
+    ids=["the primary", "a replica, too", "one that is stopped", "one that nobody examined", "one that did not say"],
+)
+def test_a_replica_may_be_read_only_where_another_database_is_not(other, accused):
+    found = told(hosts.words, other, host("h2", "database", words=[READ_ONLY]))
+    assert [symptom["host"] for symptom in found] == accused
+
+
 # Ceph
 
 
@@ -192,6 +211,12 @@ def ceph_words(*told):
 def test_an_osd_that_is_down_is_named_by_its_number():
     (symptom,) = ceph({}, osds={"0": False, "1": True, "2": False})
     assert (symptom["component"], symptom["how"], symptom["text"]) == ("ceph-osd", "down", "0, 2 is down, as Ceph says")
+
+
+def test_the_words_of_a_cluster_count_once_whoever_has_heard_them():
+    facts = {"ceph": {"osds": {"7": False}, "health": {"status": "HEALTH_WARN", "checks": {"OSD_DOWN": "x"}}}}
+    found = told(hosts.ceph, *(host(f"h{number}", facts=facts) for number in range(5)))
+    assert [symptom["how"] for symptom in found] == ["down", "alarm"]
 
 
 def test_the_words_of_ceph_are_of_its_monitors_or_of_its_osds():
@@ -279,6 +304,8 @@ def lacking(kind, where):
         ("/var/lib/mysql", ["database"]),
         ("/var/lib/rabbitmq/mnesia", ["rabbitmq"]),
         ("/var/lib/somebody", []),
+        ("/srv/backup", []),
+        ("/home", []),
         ("/", EVERYBODY),
         ("/var", EVERYBODY),
         ("/var/log", EVERYBODY),
@@ -310,6 +337,22 @@ def test_a_program_is_that_of_its_service(kind, where, component):
     (symptom,) = lacking(kind, where)
     assert (symptom["component"], symptom["host"], symptom["how"]) == (component, "h1", kind)
     assert symptom["text"] == f"about {where}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "component"),
+    [
+        # The kernel cuts names.
+        ("killed", "qemu-system-x86", "libvirt"),
+        ("killed", "qemu-kvm", "libvirt"),
+        ("killed", "neutron-openvsw", "neutron-l2-agent"),
+        ("killed", "neutron-openvswitch-agent", "neutron-l2-agent"),
+        ("killed", "nova", "nova"),
+        ("not executable", "qemu-system-x86", "qemu-system-x86"),
+    ],
+)
+def test_a_process_that_was_killed_is_known_by_the_beginning_of_its_name(kind, where, component):
+    assert components(lacking(kind, where)) == [component]
 
 
 # Ways to peers
