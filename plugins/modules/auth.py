@@ -145,6 +145,7 @@ error:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -167,17 +168,17 @@ def scope_of(access):
     }
 
 
-def check_catalogue(access, wanted, interface):
-    """Refuse a catalogue without the wanted services, or without the interface that will be used."""
+def check_catalogue(access, wanted, interfaces):
+    """Refuse a catalogue without the wanted services, or without an interface that may be used."""
     offered = {entry["type"]: entry["endpoints"] for entry in access.service_catalog.catalog}
     for service in wanted:
         endpoints = next((offered[name] for name in OTHER_NAMES.get(service, (service,)) if name in offered), None)
         if endpoints is None:
             message = f"the catalogue has no service {service}; it has {', '.join(sorted(offered)) or 'none'}"
             raise StageError("catalog", message, resource=service)
-        if not any(endpoint["interface"] == interface for endpoint in endpoints):
+        if not any(endpoint["interface"] in interfaces for endpoint in endpoints):
             others = ", ".join(sorted({endpoint["interface"] for endpoint in endpoints}))
-            message = f"the service {service} has no {interface} endpoint; it has {others or 'none'}"
+            message = f"the service {service} has no {' or '.join(interfaces)} endpoint; it has {others or 'none'}"
             raise StageError("catalog", message, resource=service)
 
 
@@ -242,7 +243,7 @@ def act(stage):
     if not access.project_id:
         raise StageError("config", "the token has no project", hint="Name a project in clouds.yaml.")
     stage.details["token"] = kind_of(access.auth_token)
-    check_catalogue(access, wanted, cloud.config.get_interface() or "public")
+    check_catalogue(access, wanted, connection.interfaces_of(cloud))
     stage.details["services"] = services = []
     for service in wanted:
         stage.begin(f"reading the versions of the service {service}")

@@ -139,6 +139,11 @@ def chosen_runs(params, problems):
     return runs
 
 
+def region_of(run):
+    """The region in which a run was made, as far as its record knows it."""
+    return ((run.stage("auth") or {}).get("details") or {}).get("region")
+
+
 def names_left(run):
     """The names of the resources that the ledger has and that may still exist."""
     return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
@@ -163,12 +168,13 @@ def clean_run(run, params, check):
         recorded = run.record["cloud"]
         is_name = recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
         cloud = params["cloud"] or (recorded if is_name else None)
+        region = params["region_name"] or (None if params["_cloud"] else region_of(run))
         with run.alone():
-            clean.clean(run, {**params, "cloud": cloud})
+            clean.clean(run, {**params, "cloud": cloud, "region_name": region})
         line["left"] = run.record["leftovers"]
     if params["end"] and run.record["finished"] is None and not check:
         with run.alone():
-            finish.finish(run, broke_off=finish.AFTER_STAGES)
+            finish.finish(run, broke_off=verdict.AFTER_STAGES)
             finish.render(run)
     return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
 
@@ -188,6 +194,7 @@ def main():
         required_one_of=[("run_dir", "runs")],
         supports_check_mode=True,
     )
+    connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if module.check_mode and module.params["run_dir"] and not os.path.exists(module.params["run_dir"]):

@@ -201,10 +201,15 @@ class Upload:
         return chunk
 
 
-def choose(images):
+def choose(images, project):
     """The smallest image that can be booted, and the same one each time."""
-    # Another run's upload is smaller than most, and soon gone.
-    others = [image for image in images if not (image.name or "").startswith("stackproof-")]
+    # An administrator sees the private ones of other projects, too. Another run's upload is small, and soon gone.
+    others = [
+        image
+        for image in images
+        if (image.owner_id in (project, None) or image.visibility not in ("private", "shared"))
+        and not (image.name or "").startswith("stackproof-")
+    ]
     bootable = [image for image in others if image.disk_format not in NOT_BOOTABLE and image.size]
     if not bootable:
         raise StageError("not_found", "no active image can be booted", hint="Name an image, or give a file to upload.")
@@ -319,7 +324,8 @@ def act(stage):
     else:
         stage.begin("choosing an image")
         stage.details["chosen"] = "the smallest that can be booted"
-        image = stage.use("image", choose(stage.cloud.image.images(status="active")))
+        images, project = stage.cloud.image.images(status="active"), stage.cloud.session.get_project_id()
+        image = stage.use("image", choose(images, project))
     # An image without further properties has None in their place.
     stores = (image.properties or {}).get("stores")
     stage.details["image"] = {

@@ -177,7 +177,7 @@ class Askers:
 
     @functools.cached_property
     def _admin(self):
-        theirs = {**self.params, "cloud": self.params["admin_cloud"], "_cloud": None, "auth": None}
+        theirs = connection.as_admin(self.params)
         return connection.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
 
@@ -262,6 +262,7 @@ def main():
         required_one_of=[("server", "run_dir")],
         supports_check_mode=True,
     )
+    connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params

@@ -189,6 +189,7 @@ def main():
         supports_check_mode=True,
     )
     params = module.params
+    connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if not thresholds.HAS_JMESPATH:

@@ -149,6 +149,7 @@ def main():
         },
         supports_check_mode=True,
     )
+    connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     with failing(module, "looking before the sweep"):

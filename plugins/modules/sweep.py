@@ -219,6 +219,7 @@ def main():
         supports_check_mode=True,
     )
     params = module.params
+    connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if params["templates"] and not page.HAS_JINJA2:

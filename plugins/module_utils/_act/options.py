@@ -48,6 +48,8 @@ def rules(value):
     if not isinstance(value, list) or not all(isinstance(rule, dict) and rule.get("protocol") for rule in value):
         raise ValueError("it is not a list of rules with a protocol")
     for rule in value:
+        if set(rule) - {"protocol", "port"}:
+            raise ValueError("a rule has a protocol and a port, and nothing else")
         if rule.get("port") is not None:
             number(rule["port"], 1, 65535)
 

@@ -202,6 +202,7 @@ def run_stage(name, act, options, timeout, **rules):
         supports_check_mode=True,
         **rules,
     )
+    connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     trace = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 
 from .._record.errors import MALFORMED, StageError
@@ -39,8 +40,30 @@ CLOUD_OPTIONS = {
     "client_key": {"type": "str", "no_log": True, "aliases": ["key"]},
     "api_timeout": {"type": "float", "default": 30},
 }
+# The keys of a cloud's options whose values are secret
+SECRET = re.compile(r"pass|secret|token|totp|otp|key$|code|credential_id", re.IGNORECASE)
 # Their names in the SDK's configuration
 CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": "cert", "client_key": "key"}
+
+
+def hide_only_secrets(module):
+    """Ansible would hide each value of a cloud in all results: a user's name in a path, and each 3 of a version."""
+    given = [module.params.get(name) for name in ("_cloud", "auth")]
+    values = {(str(value), bool(SECRET.search(key))) for key, value in leaves(given)}
+    secrets = {value for value, is_secret in values if is_secret}
+    module.no_log_values -= {value for value, _is_secret in values} - secrets
+
+
+def leaves(value, key=""):
+    """Each value in dictionaries and lists, with the key that it stands under."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from leaves(part, str(name))
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from leaves(part, key)
+    else:
+        yield key, value
 
 
 def cloud_name(params):
@@ -134,6 +157,18 @@ def alone(get_access):
             here.busy = False
 
     return get
+
+
+def interfaces_of(cloud):
+    """The interfaces of endpoints that a cloud's configuration allows. An openrc may call one internalURL."""
+    given = cloud.config.get_interface() or "public"
+    return [name.removesuffix("URL") for name in ([given] if isinstance(given, str) else given)]
+
+
+def as_admin(params):
+    """The options for the cloud of an administrator. What is about the user of the other cloud is left out."""
+    theirs = ("_cloud", "auth", "auth_type", "client_cert", "client_key", "ca_cert")
+    return {**params, **dict.fromkeys(theirs), "cloud": params["admin_cloud"]}
 
 
 def known_endpoints(cloud):

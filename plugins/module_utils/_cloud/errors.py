@@ -24,7 +24,14 @@ except ImportError:
 
 # So many characters of an error page are looked at.
 LONGEST_PAGE = 16384
-KIND_OF_STATUS = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict"}
+KIND_OF_STATUS = {
+    400: "invalid",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    409: "conflict",
+    429: "too_many",
+}
 
 
 def message_of(exc):

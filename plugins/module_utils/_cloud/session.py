@@ -28,6 +28,7 @@ except ImportError:
 SAFE = ("GET", "HEAD", "DELETE")
 GATEWAY_TIMEOUT = 504
 GATEWAY = (502, 503, GATEWAY_TIMEOUT)
+TOO_MANY = 429
 PAUSES = (0.25, 1, 2)
 LAST = 1
 # In bytes; a cloud lists its things in pages of some thousand.
@@ -76,18 +77,30 @@ def within(seconds, action):
     return result
 
 
+class RedirectedError(StageError):
+    """An answer that sends to another address."""
+
+    def __init__(self, status, message, hint):
+        super().__init__("service", message, hint=hint)
+        self.status = status
+
+
 def refuse_another_address(url, answer):
     """Refuse a redirect to another address: the request would carry the token, or the password, to it."""
     if not answer.is_redirect:
         return
     target = urljoin(url, answer.headers["location"])
     old, new = urlsplit(url), urlsplit(target)
-    same = (old.scheme, old.hostname, old.port) == (new.scheme, new.hostname, new.port)
+    same = (old.scheme, old.hostname, port_of(old)) == (new.scheme, new.hostname, port_of(new))
     # A service may insist on TLS.
     if not same and (old.hostname, old.scheme, new.scheme) != (new.hostname, "http", "https"):
         hint = "Write the address that answers into the catalogue, or into clouds.yaml."
         message = f"{host_of(url)} sends to another address, {host_of(target)}, to which no token is sent"
-        raise StageError("service", message, hint=hint)
+        raise RedirectedError(answer.status_code, message, hint)
+
+
+def port_of(parts):
+    return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def whole(answer, url):
@@ -143,6 +156,25 @@ class RecordedSession(BaseSession):
         self.deadline, self.api_timeout = deadline, api_timeout
 
     def request(self, url, method, **options):
+        """Send a request, again where the service says that there are too many: then it has not done it."""
+        while True:
+            answer, error = None, None
+            try:
+                answer = self.repeated(url, method, **options)
+            except HttpError as exc:
+                error = exc
+            if TOO_MANY not in (getattr(answer, "status_code", None), getattr(error, "http_status", None)):
+                break
+            pause = pause_of(answer if error is None else error.response)
+            if self.deadline.left() < pause:
+                break
+            time.sleep(pause)
+        if error is not None:
+            raise error
+        return answer
+
+    def repeated(self, url, method, **options):
+        """Send a request, and a safe one several times if there is no answer."""
         service = (options.get("endpoint_filter") or {}).get("service_type")
         token = service_called.set(service or service_called.get())
         # The SDK would repeat any request once, whether or not it may have taken effect.
@@ -166,6 +198,12 @@ class RecordedSession(BaseSession):
                     time.sleep(pause)
         finally:
             service_called.reset(token)
+
+
+def pause_of(answer):
+    """The seconds after which a service wants to be asked again, LAST at least. It may name a date: then LAST."""
+    after = getattr(answer, "headers", {}).get("retry-after", "")
+    return max(LAST, int(after)) if after.isascii() and after.isdigit() else LAST
 
 
 def is_unanswered(exc):

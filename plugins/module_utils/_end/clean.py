@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._cloud import connection, token_cache
 from .._record import shapes
-from .._record.clock import now, seconds_between
+from .._record.clock import Stopwatch, now
 from .._record.errors import StageError
 from .._record.run import REMOVAL, in_words
 from .._record.waiting import Deadline
@@ -18,7 +18,7 @@ from . import removal
 def clean(run, params):
     """Remove all that the run has made, and record how, and what is left. Returns what is left."""
     deadline = Deadline(params["timeout"])
-    calls, samples, waits, texts, started = [], [], [], set(), now()
+    calls, samples, waits, texts, watch = [], [], [], set(), Stopwatch()
 
     def say(text):
         if text not in texts:
@@ -28,14 +28,13 @@ def clean(run, params):
     cloud = connection.connect(params, calls, samples, deadline)
     token_cache.take(run.token_path, cloud.session.auth)
     left = removal.remove_all(cloud, run, deadline, waits, say)
-    finished = now()
     run.record["kept"] = False
     run.record["removal"] = shapes.stage(
         REMOVAL,
         "failed" if left else "ok",
-        started=started,
-        finished=finished,
-        duration_s=seconds_between(started, finished),
+        started=watch.started,
+        finished=now(),
+        duration_s=watch.seconds(),
         calls=calls,
         waits=waits,
         error=error_of(left),

@@ -18,9 +18,6 @@ from .._report.metrics import FILE as METRICS
 from .._report.metrics import metrics
 from .._report.text import PAGE, junit
 
-# Why a run does not pass if its playbook did not end it
-AFTER_STAGES = "The run broke off after its stages."
-
 
 def finish(run, thresholds=(), history=20, broke_off=None):
     """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""

@@ -32,9 +32,10 @@ def start_time(process):
 
 
 def is_finished(directory):
+    """Whether a run has ended, or its directory was removed. A record that cannot be read now may be read later."""
     with contextlib.suppress(StageError, OSError):
         return read_record(directory)["finished"] is not None
-    return True  # the run's directory was removed: nothing to guard
+    return not os.path.lexists(directory)
 
 
 def is_abandoned(directory, controller):

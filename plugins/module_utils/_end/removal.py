@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import NamedTuple
 
 from .._cloud.connection import answer_of
-from .._cloud.errors import explain
-from .._cloud.session import request_id, status_of
+from .._cloud.errors import CLOUD_ERRORS, explain
+from .._cloud.session import is_unanswered, request_id, status_of
 from .._record import ledger
 from .._record.clock import now, seconds_between
 from .._record.errors import DeadlinePassed, StageError
@@ -21,6 +22,12 @@ from .._record.waiting import wait_until
 SETTLE = 10
 OLD = 600
 TRIES = 3
+NOT_FOUND, UNAUTHORIZED, FORBIDDEN = 404, 401, 403
+# The seconds after which a volume is deleted once more that was in use, so that the cloud has put it back
+BUSY = 10
+PAUSE = 1
+# The seconds for which a refused token may be the trouble of the service that looks at it
+DOUBT = 10
 SOFT_DELETED = "soft_deleted"
 ATTACHMENTS_SINCE = "3.27"
 
@@ -99,7 +106,10 @@ def delete_volume(cloud, identity):
     for attachment in answer.json()["attachments"] if answer.status_code == 200 else []:
         # A cloud that ignores the filter lists those of other volumes, too.
         if attachment["status"] == "reserved" and attachment["volume_id"] == identity:
-            answer_of(cinder.delete(f"/attachments/{attachment['id']}", microversion=ATTACHMENTS_SINCE))
+            answer = cinder.delete(f"/attachments/{attachment['id']}", microversion=ATTACHMENTS_SINCE)
+            # Somebody else may have removed it meanwhile; that says nothing of the volume.
+            if answer.status_code != NOT_FOUND:
+                answer_of(answer)
     answer_of(cinder.delete(f"/volumes/{identity}"))
 
 
@@ -162,7 +172,8 @@ class Removal:
         self.way = None  # the way of deletion that was taken and not refused
         self.doing = "its deletion"
         self.may_have_twin = bool(entry["lost"])
-        self.missed_since = None
+        # By the clock that nobody sets
+        self.missed_since = self.denied_since = self.asked = None
 
     def _note_gone(self):
         """A creation whose answer was lost may have taken effect twice: then there is a second one to remove."""
@@ -185,22 +196,31 @@ class Removal:
                 return
             state = (resource.get("status") or "").lower()
             way = delete_for_good if state == SOFT_DELETED else self.kind.delete
-            if way is not self.way or (state.startswith("error") and self.tries < TRIES):
+            failed = state.startswith("error") and self.tries < TRIES
+            if way is not self.way or failed or self._was_put_back(state):
                 self._delete(cloud, way, state)
             else:
                 self.why = f"it is still there, {state} since its deletion" if state else self.why
         except Exception as exc:  # also for an answer that is not JSON: the others are to be removed all the same
             status = status_of(exc)
-            if status == 404 and is_from_service(exc):
+            if status == NOT_FOUND and is_from_service(exc):
                 self._note_gone()
                 return
             self.tries, self.way = 0, None  # refused, so try again
             self.why = explain(exc, self.doing)["message"]
             # Missing rights will not change; a resource in use, or a missing answer, may.
-            self.final = status in (401, 403)
+            self.final = status == FORBIDDEN or (status == UNAUTHORIZED and self._is_denied_for_long())
+
+    def _is_denied_for_long(self):
+        self.denied_since = self.denied_since or time.monotonic()
+        return time.monotonic() - self.denied_since > DOUBT
+
+    def _was_put_back(self, state):
+        """Whether a volume is as it was before its deletion: something had it open, perhaps a host that has died."""
+        return self.entry["kind"] == "volume" and state == "available" and time.monotonic() - self.asked > BUSY
 
     def _delete(self, cloud, way, state):
-        self.tries, self.way = self.tries + 1, way
+        self.tries, self.way, self.asked = self.tries + 1, way, time.monotonic()
         self.why = f"it is still there, {state}" if state else "it is still there"
         if way is delete_for_good:
             self.doing = "it is only soft-deleted until the cloud reclaims it; its deletion for good"
@@ -212,9 +232,9 @@ class Removal:
             resources = self.kind.find(cloud, self.entry["name"])
             if not resources:
                 # A request that was under way when its run was killed may still take effect: look for a while.
-                self.missed_since = self.missed_since or now()
+                self.missed_since = self.missed_since or time.monotonic()
                 old = seconds_between(self.entry["lost"] or self.entry["begun"], now()) > OLD
-                self.gone = old or seconds_between(self.missed_since, now()) > SETTLE
+                self.gone = old or time.monotonic() - self.missed_since > SETTLE
                 self.why = "the answer to its creation never came"
                 return None
             self.id = resources[0]["id"]
@@ -238,12 +258,24 @@ def check_project(cloud, run):
     auth = run.stage("auth")
     of_run = auth["details"] if auth else {}
     current = {"project_id": cloud.session.get_project_id(), "region": cloud.config.get_region_name()}
+    hints = {"project": "Name the cloud that the run used.", "region": "Name the region that the run used, too."}
     for key, word in (("project_id", "project"), ("region", "region")):
         if of_run.get(key) and of_run[key] != current[key]:
             message = (
                 f"the run {run.id} was made in the {word} {of_run[key]}, but these credentials are for {current[key]}"
             )
-            raise StageError("config", message, hint="Name the cloud that the run used.")
+            raise StageError("config", message, hint=hints[word])
+
+
+def wait_for_answer(ask, deadline):
+    """Ask until there is an answer, or until the deadline: a service that is away may come back."""
+    while True:
+        try:
+            return ask()
+        except CLOUD_ERRORS as exc:
+            if not is_unanswered(exc) or deadline.left() < PAUSE:
+                raise
+            time.sleep(PAUSE)
 
 
 def remove_all(cloud, run, deadline, waits, say):
@@ -251,7 +283,7 @@ def remove_all(cloud, run, deadline, waits, say):
     entries = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
     removals, foreign = [], []
     if entries:
-        check_project(cloud, run)
+        wait_for_answer(lambda: check_project(cloud, run), deadline)
     for entry in reversed(entries):
         if entry["kind"] == "router_interface" and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
@@ -279,8 +311,13 @@ def ports_left(cloud, removals):
     servers = [removal for removal in removals if removal.entry["kind"] == "server" and removal.gone]
     left = []
     for server in filter(None, (removal.entry["id"] or removal.id for removal in servers)):
-        answer = cloud.network.get("/ports", params={"device_id": server})
-        ports = answer.json().get("ports", []) if answer.status_code == 200 else []
+        try:
+            answer = cloud.network.get("/ports", params={"device_id": server})
+            ports = answer.json().get("ports", []) if answer.status_code == 200 else []
+        except Exception as exc:  # all else is removed, and that must be told
+            why = explain(exc, f"it is not known whether ports of the server {server} are left")["message"]
+            left.append({"kind": "port", "id": None, "name": server, "why": why})
+            continue
         why = f"it belongs to the server {server}, which is gone"
         left += [
             {"kind": "port", "id": port["id"], "name": port.get("name") or port["id"], "why": why}

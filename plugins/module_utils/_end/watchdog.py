@@ -19,6 +19,7 @@ import time
 
 from .._cloud import token_cache
 from .._cloud.errors import explain
+from .._judge import verdict
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.ledger import private, regular
@@ -138,5 +139,5 @@ def end_alone(run, params):
         except Exception as exc:
             error = explain(exc, "cleaning up after the playbook had ended")
             run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
-    finish.finish(run, params["thresholds"], broke_off=finish.AFTER_STAGES)
+    finish.finish(run, params["thresholds"], broke_off=verdict.AFTER_STAGES)
     finish.render(run)

@@ -36,6 +36,10 @@ def has_failed(record):
     return failed_stage(record["stages"]) is not None or bool(checks_with(record, "failed"))
 
 
+# Why a run does not pass if its playbook did not end it
+AFTER_STAGES = "The run broke off after its stages."
+
+
 def judge(record, broke_off=None):
     """The verdict in one sentence: the first thing that is not as it must be."""
     stages = {stage["stage"]: stage for stage in record["stages"]}
@@ -46,7 +50,9 @@ def judge(record, broke_off=None):
         return failure(record, failed)
     missing = [name for name in STAGES if name not in stages or stages[name]["started"] is None]
     if missing:
-        return shapes.verdict("incomplete", missing[0], f"The run broke off before the stage {missing[0]}.")
+        reason = f"The run broke off before the stage {missing[0]}."
+        why = f" {broke_off.rstrip('.')}." if broke_off and broke_off != AFTER_STAGES else ""
+        return shapes.verdict("incomplete", missing[0], reason + why)
     if broke_off:
         return shapes.verdict("incomplete", None, broke_off)
     return flaw(record) or passed(record, stages)

@@ -17,6 +17,7 @@ HINTS = {
     "quota": "Raise the project's quota, or remove what is no longer used: openstack quota show --usage.",
     "invalid": "Look at the values given.",
     "conflict": "Something else holds or changes this: look at its state.",
+    "too_many": "The cloud takes no more requests for a while: do less at the same time, or raise its limit.",
     "service": "The service failed by itself: look for the request id in its log.",
     "unreachable": "Check whether the service runs, and whether this machine reaches the address.",
     "tls": "Look at the certificate of the endpoint, or name that of the authority with ca_cert.",

@@ -159,7 +159,8 @@ class Run:
 
     def finish(self, verdict):
         self.record.update(finished=now(), verdict=verdict)
-        self.record["duration_s"] = round(seconds_between(self.record["started"], self.record["finished"]), 6)
+        # Several processes have done the run, so there is no other clock than one that may have been set back.
+        self.record["duration_s"] = max(0, round(seconds_between(self.record["started"], self.record["finished"]), 6))
 
     @contextlib.contextmanager
     def alone(self):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from .._cloud import connection
+from .._cloud import connection, session
 from .._cloud.errors import CLOUD_ERRORS, explain
 from .._record import clock, waiting
 from .._record.errors import MALFORMED, StageError
@@ -30,7 +30,7 @@ class Look:
         self.deadline = waiting.Deadline(params["timeout"])
         self.cloud = self.admin = self.connect(params)
         if params["admin_cloud"]:
-            self.admin = self.connect({**params, "cloud": params["admin_cloud"], "_cloud": None, "auth": None})
+            self.admin = self.connect(connection.as_admin(params))
 
     def connect(self, params):
         return connection.connect(params, [], self.samples, self.deadline)
@@ -73,7 +73,7 @@ class Look:
         with ThreadPoolExecutor(ENDPOINTS_AT_ONCE) as pool:
             answers = list(pool.map(self.answer, [url for _service, url in interfaces]))
         asked = [(service, names, url, *answer) for ((service, url), names), answer in zip(interfaces.items(), answers)]
-        return preflight.endpoint_checks(asked, self.cloud.config.get_interface() or "public")
+        return preflight.endpoint_checks(asked, connection.interfaces_of(self.cloud))
 
     def interfaces(self):
         """{(service, URL): its interfaces} of the endpoints in our region, out of the catalogue."""
@@ -91,6 +91,8 @@ class Look:
         options = {"authenticated": False, "raise_exc": False, "timeout": ENDPOINT_SECONDS, "repeat": False}
         try:
             return self.cloud.session.get(url, **options).status_code, None
+        except session.RedirectedError as exc:
+            return exc.status, None  # that is an answer, too
         except CLOUD_ERRORS as exc:
             return None, " ".join(str(exc).split())[:200]
 

@@ -171,7 +171,11 @@ def test_a_service_that_the_sdk_does_not_know_is_said():
 
 def test_a_service_without_the_wanted_interface():
     with pytest.raises(StageError, match="the service compute has no internal endpoint; it has admin, public"):
-        module.check_catalogue(Access(compute=["public", "admin"]), ["compute"], "internal")
+        module.check_catalogue(Access(compute=["public", "admin"]), ["compute"], ["internal"])
+
+
+def test_one_of_several_interfaces_is_enough():
+    module.check_catalogue(Access(compute=["public"]), ["compute"], ["internal", "public"])
 
 
 def test_an_empty_catalogue():

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger as ledger_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import cleanup as module
 
@@ -194,6 +194,14 @@ def test_another_name_of_the_cloud_may_be_given(call, cloud, left_run, know_clou
     run = left_run("run-1", cloud="elsewhere")
     know_cloud(here=cloud.entry())
     assert call(module, run_dir=run.directory, cloud="here").get("failed") is None
+    assert cloud.all("networks") == []
+
+
+def test_a_run_is_cleaned_up_in_the_region_in_which_it_was_made(call, cloud, left_run, know_cloud):
+    # The first of several regions counts where none is named.
+    know_cloud(small=cloud.entry(region_name="", regions=["Elsewhere", "RegionOne"]))
+    run = left_run("run-1", stages=[shapes.stage("auth", "ok", details={"region": "RegionOne"})])
+    assert call(module, run_dir=run.directory).get("failed") is None
     assert cloud.all("networks") == []
 
 

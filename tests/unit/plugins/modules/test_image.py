@@ -18,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("cloud", "hurry")
 
 
 def an_image(**fields):
-    return SimpleNamespace(**{"id": "1", "name": "a", "disk_format": "raw", "size": 10, **fields})
+    usual = {"id": "1", "name": "a", "disk_format": "raw", "size": 10, "visibility": "public", "owner_id": "theirs"}
+    return SimpleNamespace(**{**usual, **fields})
 
 
 @pytest.mark.parametrize(
@@ -33,17 +34,22 @@ def an_image(**fields):
         ([an_image(id="1", disk_format=None, size=1), an_image(id="2")], "2"),
         ([an_image(id="1", size=0), an_image(id="3", size=None), an_image(id="2")], "2"),
         ([an_image(id="1", size=1, name="stackproof-run-2-image"), an_image(id="2")], "2"),
+        # As an administrator sees them
+        ([an_image(id="1", size=1, visibility="private"), an_image(id="2")], "2"),
+        ([an_image(id="1", size=1, visibility="shared"), an_image(id="2")], "2"),
+        ([an_image(id="1", size=1, visibility="private", owner_id="ours"), an_image(id="2")], "1"),
+        ([an_image(id="1", size=1, visibility=None, owner_id=None), an_image(id="2")], "1"),
     ],
 )
 def test_the_smallest_image_that_can_be_booted_is_chosen(images, chosen):
-    assert module.choose(images).id == chosen
-    assert module.choose(images[::-1]).id == chosen
+    assert module.choose(images, "ours").id == chosen
+    assert module.choose(images[::-1], "ours").id == chosen
 
 
 @pytest.mark.parametrize("images", [[], [an_image(disk_format="ari")], [an_image(size=None)]])
 def test_no_image_that_can_be_booted(images):
     with pytest.raises(StageError, match="no active image can be booted"):
-        module.choose(images)
+        module.choose(images, "ours")
 
 
 def test_an_image_is_chosen_and_described(go, cloud):

@@ -35,7 +35,14 @@ GOOD = {
 BAD = {
     "network_cidr": ["x", "10.0.0.0/33", "10.0.0.0/32", "10.0.0.0/30", "10.0.0.1/24", "fd00::/64", 5, [], {"a": 1}],
     "network_dns_nameservers": ["9.9.9.9", ["a"], [None], 7],
-    "network_rules": ["tcp", [5], [{}], [{"protocol": "tcp", "port": 0}], [{"protocol": "tcp", "port": "x"}]],
+    "network_rules": [
+        "tcp",
+        [5],
+        [{}],
+        [{"protocol": "tcp", "port": 0}],
+        [{"protocol": "tcp", "port": "x"}],
+        [{"protocol": "tcp", "port": 22, "remote_ip_prefix": "10.0.0.0/8"}],
+    ],
     "tcp_port": [-1, 0, 99999, "x", True, 10**400, float("inf"), float("nan")],
     "router": ["x", True],
     "port": ["x"],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+from types import SimpleNamespace
 
 import os_service_types
 import pytest
@@ -170,6 +171,34 @@ def test_the_interface_chooses_the_endpoint(cloud, connect, know_cloud, monkeypa
     with pytest.raises(errors.CLOUD_ERRORS):
         list(connect(**options).network.networks())
     assert any(path.startswith(f"/network/{interface}") for _method, path in cloud.asked())
+
+
+@pytest.mark.parametrize(
+    ("given", "interfaces"),
+    [(None, ["public"]), ("internalURL", ["internal"]), (["internal", "publicURL"], ["internal", "public"])],
+)
+def test_an_interface_has_two_names(given, interfaces):
+    cloud = SimpleNamespace(config=SimpleNamespace(get_interface=lambda: given))
+    assert connection_module.interfaces_of(cloud) == interfaces
+
+
+def test_an_administrator_does_not_log_in_as_the_user_does():
+    params = {"cloud": "mine", "admin_cloud": "boss", "auth": {"x": 1}, "auth_type": "token", "client_key": "k", "a": 1}
+    theirs = connection_module.as_admin(params)
+    assert (theirs["cloud"], theirs["a"]) == ("boss", 1)
+    assert {theirs[name] for name in ("_cloud", "auth", "auth_type", "client_key", "client_cert")} == {None}
+
+
+def test_only_what_is_secret_is_hidden():
+    cloud = {
+        "auth": {"username": "stack", "password": "correct horse", "application_credential_secret": "3x"},
+        "identity_api_version": 3,
+        "clients": [{"totp": 77, "name": "demo"}],
+    }
+    hidden = {"stack", "correct horse", "3x", "3", "77", "demo", "of another option"}
+    module = SimpleNamespace(params={"_cloud": cloud, "auth": None}, no_log_values=hidden)
+    connection_module.hide_only_secrets(module)
+    assert module.no_log_values == {"correct horse", "3x", "77", "of another option"}
 
 
 @pytest.mark.usefixtures("cloud")

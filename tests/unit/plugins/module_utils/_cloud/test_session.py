@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import errors, session
@@ -298,6 +299,41 @@ def test_no_token_follows_a_redirect_to_another_address(cloud, connect, elsewher
     error, _unanswered = failed(lambda: names(connect()))
     assert "sends to another address" in error["message"]
     assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("https://iam.example.org:443/v3", "https://iam.example.org/v3/"),
+        ("http://iam.example.org/v3", "http://iam.example.org:80/v3/"),
+        ("http://iam.example.org/v3", "https://iam.example.org/v3/"),
+    ],
+)
+def test_a_port_that_is_the_usual_one_need_not_be_said(old, new):
+    answer = SimpleNamespace(is_redirect=True, status_code=301, headers={"location": new})
+    assert session.refuse_another_address(old, answer) is None
+
+
+@pytest.mark.parametrize("after", ["7", "0", "Wed, 21 Oct 2026 07:28:00 GMT", None])
+def test_a_service_says_when_to_ask_again(after):
+    answer = SimpleNamespace(headers={} if after is None else {"retry-after": after})
+    assert session.pause_of(answer) == (7 if after == "7" else session.LAST)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_request_of_too_many_is_sent_again(cloud, connect, method):
+    cloud.trouble(method, NETWORKS, (429, {"retry-after": "0"}, {}), times=3)
+    neutron = connect().network
+    answer = neutron.get("/networks") if method == "GET" else neutron.post("/networks", json={"network": {"name": "x"}})
+    assert answer.status_code in (200, 201)
+    assert len(cloud.asked(method, NETWORKS)) == 4
+
+
+def test_too_many_requests_until_the_deadline_are_told(cloud, connect):
+    cloud.trouble("GET", NETWORKS, (429, {"retry-after": "3600"}, {}), times=9)
+    error, unanswered = failed(lambda: names(connect()))
+    assert (error["kind"], unanswered) == ("too_many", False)
+    assert "takes no more requests" in error["hint"]
 
 
 @pytest.mark.parametrize("status", [302, 307, 308])

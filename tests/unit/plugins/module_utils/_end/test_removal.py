@@ -294,15 +294,30 @@ def test_what_stays_in_use_is_left_with_the_words_of_the_cloud(cloud, had, remov
     assert len(cloud.all("networks")) == 1
 
 
-@pytest.mark.parametrize("refusal", ["glance forbidden", "glance unauthorized"])
-def test_what_is_not_allowed_is_not_tried_again(cloud, had, remove, refusal):
+def test_what_is_not_allowed_is_not_tried_again(cloud, had, remove):
     had("image")
-    cloud.trouble("DELETE", "/images/", refusal, times=999)
+    cloud.trouble("DELETE", "/images/", "glance forbidden", times=999)
+    (left,) = remove(timeout=30)
+    assert "authorized" in left["why"]
+    assert len(deletions(cloud)) == 1
+
+
+def test_a_token_that_is_refused_for_long_is_not_tried_again(cloud, had, remove, monkeypatch):
+    monkeypatch.setattr(removal, "DOUBT", 0.5)
+    had("image")
+    cloud.trouble("DELETE", "/images/", "glance unauthorized", times=999)
     began = time.monotonic()
     (left,) = remove(timeout=30)
     assert time.monotonic() - began < 15
     assert "authorized" in left["why"]
-    assert len(deletions(cloud)) <= 2  # a refused token is renewed once
+
+
+def test_a_token_that_is_refused_for_a_moment_is_tried_again(cloud, had, remove):
+    had("image")
+    cloud.trouble("DELETE", "/images/", "glance unauthorized", times=3)
+    before = len(cloud.all("images"))
+    assert remove(timeout=30) == []
+    assert len(cloud.all("images")) == before - 1
 
 
 def test_what_cannot_be_removed_does_not_keep_the_rest(cloud, run, had, remove):
@@ -445,6 +460,39 @@ def test_a_volume_that_a_server_reserved_is_released_before_it_goes(cloud, had, 
     assert deletions(cloud) == ["attachments", "volumes"]
     assert sorted(attachment["status"] for attachment in cloud.all("attachments")) == ["attached", "reserved"]
     assert other in cloud.all("attachments")
+
+
+def test_a_reservation_that_goes_meanwhile_keeps_no_volume(cloud, had, remove):
+    volume = had("volume")
+    cloud.put("attachments", volume_id=volume["id"], status="reserved")
+    cloud.trouble("DELETE", "/attachments/", (404, {"x-openstack-request-id": "req-1"}, {}))
+    assert remove() == []
+    assert cloud.all("volumes") == []
+
+
+def test_a_volume_that_was_in_use_is_deleted_once_more(cloud, had, remove, monkeypatch):
+    """Cinder accepts the deletion, finds that the image is open, and puts the volume back."""
+    monkeypatch.setattr(removal, "BUSY", 0.2)
+    had("volume", status="available")
+    cloud.trouble("DELETE", "/volumes/", 202)
+    assert remove(timeout=30) == []
+    assert deletions(cloud) == ["volumes", "volumes"]
+    assert cloud.all("volumes") == []
+
+
+def test_what_is_not_known_of_ports_is_told(cloud, had, remove):
+    had("server")
+    cloud.trouble("GET", "/ports", (200, {}, "<html>"), times=9)
+    (left,) = remove()
+    assert left["kind"] == "port"
+    assert "it is not known whether ports of the server" in left["why"]
+
+
+def test_a_service_of_identity_that_is_away_for_a_moment_is_waited_for(cloud, had, remove):
+    had("network")
+    cloud.trouble("POST", "/auth/tokens", 503, times=5)
+    assert remove(timeout=30) == []
+    assert cloud.all("networks") == []
 
 
 def test_a_cloud_without_attachments_of_its_own_removes_volumes_all_the_same(cloud, had, remove):

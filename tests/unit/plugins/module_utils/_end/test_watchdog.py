@@ -134,6 +134,11 @@ def test_a_run_is_finished_when_its_record_says_so_or_is_gone(run):
     assert lookout.is_finished(run.directory)
 
 
+def test_a_record_that_cannot_be_read_now_does_not_end_the_watch(run):
+    Path(run.path("run.json")).write_text("{")
+    assert not lookout.is_finished(run.directory)
+
+
 def test_a_run_whose_playbook_is_killed_is_abandoned(run, process):
     controller = process()
     os.kill(controller.pid, signal.SIGKILL)

@@ -64,6 +64,11 @@ def test_a_stage_that_is_missing_makes_the_run_incomplete(passed):
     assert (verdict["result"], verdict["stage"]) == ("incomplete", "metadata")
 
 
+def test_a_stage_that_could_not_begin_says_why():
+    reason = verdict_module.judge({"stages": []}, "Stage auth: parameters are mutually exclusive: a|b")["reason"]
+    assert reason == "The run broke off before the stage auth. Stage auth: parameters are mutually exclusive: a|b."
+
+
 def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
     stage(passed, "volume").update(status="skipped", details={"reason": "no volume is asked for"})
     assert verdict_module.judge(passed)["result"] == "pass"

@@ -133,7 +133,7 @@ def test_an_empty_list_of_agents_is_unreadable(answer_of):
     ],
 )
 def test_endpoints(kinds, answer, why, status, words):
-    (check,) = preflight.endpoint_checks([("image", kinds, "http://c", answer, why)], "public")
+    (check,) = preflight.endpoint_checks([("image", kinds, "http://c", answer, why)], ["public"])
     assert check["status"] == status
     assert words in check["reason"]
 
