@@ -20,7 +20,8 @@ options:
   image:
     description:
       - Name or id of an image.
-      - With neither this nor O(file), the smallest active image that can be booted is taken.
+      - With neither this nor O(file), the smallest active image that can be booted is taken, of those that are
+        public or this project's own.
     type: str
   file:
     description: Path of a file to upload. Every run uploads it anew.
