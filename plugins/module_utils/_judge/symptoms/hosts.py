@@ -11,6 +11,7 @@ import re
 from ..._collect.examination.ground import STARTS
 from ..._collect.units import WELL
 from ..._match.components import LEANS_ON, PROGRAMS, project_of
+from ..._normalise.places import host_of
 from ..._record.clock import iso_of, seconds_of
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom
@@ -75,14 +76,23 @@ def started_anew(record, stage, host, service):
 
 
 def words(record, _stage):
-    """The words of shared services about themselves. A replica of a database may be read-only where another is not."""
-    writable = any(is_writable(host) for host in record["hosts"])
+    """The words of shared services about themselves, without what is usual or far from the instance.
+
+    A replica of a database may be read-only where another one is not, and the wires of other compute hosts carry
+    nothing of this instance.
+    """
+    writable, home = any(is_writable(host) for host in record["hosts"]), host_of(record)
     return [
         symptom("words", word["component"], word["text"], host=host["host"], how=word["kind"])
         for host in record["hosts"]
         for word in examination_of(host).get("words") or []
         if not (writable and word["kind"] == "read-only")
+        and not (word["kind"] == "link" and home not in (None, host["host"]) and is_compute_host(host))
     ]
+
+
+def is_compute_host(host):
+    return any(service["component"] == "nova-compute" for service in services_of(host))
 
 
 def is_writable(host):

@@ -196,6 +196,16 @@ def test_a_replica_may_be_read_only_where_another_database_is_not(other, accused
     assert [symptom["host"] for symptom in found] == accused
 
 
+LINK = {"component": "data network", "kind": "link", "text": "is broken: the interface eth9 has no link"}
+
+
+@pytest.mark.parametrize(("at_home", "accused"), [(True, ["c1", "n1"]), (False, ["c1", "c2", "n1"])])
+def test_a_wire_of_another_compute_host_carries_nothing_of_the_instance(at_home, accused):
+    home = host("c1", "nova-compute", facts={"domain": at_home and {"name": "x"}}, words=[LINK])
+    found = told(hosts.words, home, host("c2", "nova-compute", words=[LINK]), host("n1", words=[LINK]))
+    assert [symptom["host"] for symptom in found] == accused
+
+
 # Ceph
 
 
