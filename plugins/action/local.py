@@ -21,6 +21,7 @@ import time
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.log_formats import REQUEST
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF
@@ -148,6 +149,9 @@ class ActionModule(ActionBase):
         if isinstance(args.get("cloud"), dict):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
+        if isinstance(args.get("error"), str):
+            # So may what a client has printed. Only the request that it names is needed.
+            args["error"] = next(reversed(REQUEST.findall(args["error"])), "a text that names no request")
         gather = READS_OF.get(module.rpartition(".")[2])
         if gather:
             args["reads"] = gather(task_vars or {}, args.get("hosts") or [])

@@ -111,7 +111,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose imp
     requests,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 
 # The options of which one says what is asked about, and those that say when it was
 ASKED = ("request_id", "server_id", "resource_id", "error", "since", "until")
@@ -122,6 +122,10 @@ def read(params):
     times = {name: params[name] and bundle_host.time_given(params[name]) for name in ("since", "until")}
     directory = os.path.abspath(params["directory"])
     bundle = bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
+    if all(times.values()) and times["since"] > times["until"]:
+        hint = "Exchange stackproof_since and stackproof_until."
+        raise StageError("invalid", f"the time ends at {params['until']}, before it begins", hint=hint)
+    params = {**params, **question.ids_given({name: params[name] for name in ASKED[:3]})}
     given = {name: params[f"{name}_id"] for name in ("request", "server", "resource")}
     asked = {name: params[name] for name in ASKED if params[name]}
     if "error" in asked:
@@ -138,7 +142,7 @@ def read(params):
         "requests": found.requests,
         "others": others,
         "zones": bundle.zones_at(about["began"]),
-        "doubts": [*bundle.links(), *about["doubts"]],
+        "doubts": [*bundle.links(), *bundle.doubts, *about["doubts"]],
     }
 
 

@@ -86,7 +86,7 @@ def places_below(top, directory, depth=0):
         yield Place(name or folder_name(directory, top), directory, logs, True, named)
         return
     logs = [os.path.join(directory, name) for name in files]
-    if any(PROJECT.match(name) for name in folders):
+    if any(is_of_project(directory, name) for name in folders):
         logs = below(directory, ("",))
         folders = []
     if logs:
@@ -95,6 +95,13 @@ def places_below(top, directory, depth=0):
     if depth < DEPTH:
         for name in folders:
             yield from places_below(top, os.path.join(directory, name), depth + 1)
+
+
+def is_of_project(directory, name):
+    """Whether a folder holds the logs of a project. A host may be called ceph-osd1; it has such folders itself."""
+    folder = os.path.join(directory, name)
+    inside = entries_of(folder)[0] if PROJECT.match(name) else ()
+    return bool(PROJECT.match(name)) and not has_logs(folder) and not any(PROJECT.match(part) for part in inside)
 
 
 def entries_of(directory):

@@ -40,7 +40,13 @@ class Bundle:
         self.services = Services(services)
         self.default, self.zones = zone, zones or {}
         self.first = self.last = None
-        self.ends, self.unread = [], []
+        self.ends, self.unread, self.doubts = [], [], []
+        for name, given in self.zones.items():
+            if not isinstance(given, str):
+                hint = "Put it into quotes: YAML takes +10:00 for a number."
+                raise StageError(
+                    "invalid", f"{given!r}, the time zone of {name}, is not a text", resource=name, hint=hint
+                )
         self.places = places_in(directory)
         if not any(place.files for place in self.places):
             hint = "Give a directory with a log of each service, or with a directory of logs for each host."
@@ -83,8 +89,11 @@ class Bundle:
         self.first = self.last = None
         lines, self.ends, self.unread = [], [], []
         for place, path, sifted in self.sifted(either.search):
-            if sifted.why and not sifted.lines:
-                self.unread.append(f"{os.path.join(place.name, path)}: {sifted.why}")
+            why = sifted.why and f"{os.path.join(place.name, path)}: {sifted.why}"
+            if why and sifted.lines:
+                self.doubt(f"{why}, and the rest was not read")
+            elif why:
+                self.unread.append(why)
             at = near or sifted.changed
             self.note_times(place, sifted, at)
             for text in sifted.lines:
@@ -93,6 +102,9 @@ class Bundle:
                 if parsed and parsed["at"] is not None:
                     lines.append(related.line_of(parsed, text, host, service))
         return lines
+
+    def doubt(self, text):
+        self.doubts = list(dict.fromkeys([*self.doubts, text]))
 
     def note_times(self, place, sifted, near):
         """Widen the interval of all logs to that of a file, and keep when it ends."""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 from .._collect.log_formats import REQUEST
@@ -14,6 +15,7 @@ from .._record.errors import StageError
 from . import boots, related, requests
 from .bundle_read import unread_hint, where
 
+UUID = re.compile(related.UUID)
 # So many requests are read whole. In an outage thousands fail, and most of them in the same way.
 MOST = 200
 # What a project asked for so many seconds before a boot or after the removal, such as its network, may belong to it.
@@ -41,6 +43,21 @@ def answer(bundle, request=None, server=None, resource=None, since=None, until=N
     if resource:
         return of_resource(bundle, resource, near)
     return of_time(bundle, since or -math.inf, until or math.inf, near)
+
+
+def ids_given(given):
+    """The ids as logs write them. Of a part of an id only lines would be found, and nothing that follows from them."""
+    ids = {name: text.strip() if text else None for name, text in given.items()}
+    for name, form in (("server_id", UUID), ("request_id", REQUEST)):
+        text = (ids[name] or "").lower()
+        text = f"req-{text}" if form is REQUEST and UUID.fullmatch(text) else text
+        if text and not form.fullmatch(text):
+            message = f"{ids[name]!r} is not a {name.replace('_', ' ')}"
+            raise StageError(
+                "invalid", message, resource=ids[name], hint="Give the whole id, of 32 digits and letters a to f."
+            )
+        ids[name] = text or None
+    return ids
 
 
 def request_in(error):
@@ -142,6 +159,8 @@ def failed_in(bundle, since, until, near):
     """The requests that failed, or were refused, in a time."""
     lines = bundle.lines_with([*requests.FAILED, *requests.REFUSED], near)
     signs = [line for line in lines if requests.is_sign(line) and since <= line["at"] <= until]
+    # If there are more than are read, those that failed come before those that were refused.
+    signs.sort(key=lambda line: (not requests.is_failure(line), line["at"]))
     names = dict.fromkeys(name for line in signs for name in line["requests"])
     found = read_whole(bundle, names, near) if names else []
     return [request for request in found if requests.has_failed(request) or requests.is_refused(request)]
@@ -149,6 +168,8 @@ def failed_in(bundle, since, until, near):
 
 def read_whole(bundle, names, near):
     """The requests of these ids, with all their lines, and those that their errors name as having failed them."""
+    if len(names) > MOST:
+        bundle.doubt(f"{MOST} of {len(names)} requests were read: ask for a shorter time")
     lines = bundle.lines_with(list(names)[:MOST], near)
     made = dict.fromkeys(name for line in lines if line["failed"] for name in line["names"] if name not in names)
     if made:

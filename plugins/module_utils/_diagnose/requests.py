@@ -108,6 +108,11 @@ def is_sign(line):
     return bool(line["requests"]) and (line["failed"] or is_bad(**(line["http"] or {"method": None, "status": None})))
 
 
+def is_failure(line):
+    """Whether a line is a sign that its request failed, and was not only refused."""
+    return line["failed"] or ((line["http"] or {}).get("status") or 0) >= 500
+
+
 def is_bad(method, status, **_path):
     """Whether an answer is a failure or a refusal. What is not there need not be removed, and may be looked for."""
     harmless = method in LOOKING or (status == 404 and method in ("DELETE", None))

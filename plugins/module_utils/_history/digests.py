@@ -11,7 +11,7 @@ import os
 
 from .._record import ledger, run
 from .._record.clock import parse
-from .._record.errors import StageError
+from .._record.errors import MALFORMED, StageError
 from .digest import VERSION, digest_of
 
 FILE = "history.jsonl"
@@ -62,9 +62,9 @@ def made(directory, stamp):
     """The digest of a run; None while it runs, or where its record cannot be read."""
     try:
         record = run.read_record(directory)
-    except (StageError, OSError):
+        return {**digest_of(record, os.path.basename(directory)), **stamp} if record["finished"] else None
+    except (StageError, OSError, *MALFORMED):
         return None
-    return {**digest_of(record, os.path.basename(directory)), **stamp} if record["finished"] else None
 
 
 def kept_digests(runs):

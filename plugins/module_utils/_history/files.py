@@ -10,7 +10,7 @@ import json
 import os
 
 from .._record import clock, run
-from .._record.errors import StageError
+from .._record.errors import MALFORMED, StageError
 from .._report.page import layouts
 from . import digests, page, trend
 
@@ -53,13 +53,13 @@ def texts_of(history, templates, directories):
 
 def labels(directories):
     """The words for the steps, out of the last runs that were followed."""
-    followed = []
+    found = []
     for directory in reversed(directories[-LOOKED_AT:]):
         try:
-            record = run.read_record(directory)
-        except (StageError, OSError):
+            words = trend.labels_of([run.read_record(directory)])
+        except (StageError, OSError, *MALFORMED):
             continue
-        followed += [record] if record["flows"] else []
-        if len(followed) == LABELLED:
+        found += [words] if words else []
+        if len(found) == LABELLED:
             break
-    return trend.labels_of(followed)
+    return {name: words for labelled in found for name, words in labelled.items()}

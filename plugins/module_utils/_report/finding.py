@@ -56,12 +56,13 @@ def parts(record):
     if not (verdict.get("headline") or verdict["alternatives"]):
         return []
     headline = verdict.get("headline") or verdict["reason"]
-    said = stage and stage["error"]["message"]
+    # A removal that failed may have been done since.
+    said = stage and stage["error"] and stage["error"]["message"]
     lines = [
         ("log", log_of(verdict)),
         ("owed", verdict.get("owed")),
         ("last seen", last_seen(verdict["last_seen"], record["started"])),
-        ("stage said", None if said in headline else " ".join(said.split())),
+        ("stage said", None if not said or said in headline else " ".join(said.split())),
         ("sure", sure(verdict)),
         *(("because", why) for why in verdict["evidence"][:OTHERS] if UNIT.sub("", why) not in headline),
         ("next", verdict["next"]),

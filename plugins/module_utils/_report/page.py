@@ -216,6 +216,9 @@ def waterfall(record):
         rows.append(bar_row("hosts read", "done", seconds_between(started, begin), seconds_between(begin, end), whole))
     if record.get("removal"):
         row = stage_view(record["removal"], started, whole, None)
+        # What was kept may have been removed an hour later, far outside the axis.
+        if record["finished"] and seconds_between(record["finished"], record["removal"]["started"]) > 0:
+            row.update(bar=None, waits=[])
         rows.append({**row, "flows": flows_of_stage(record, row["name"])})
     return {"rows": rows, "ticks": ticks(whole), "whole": duration(whole)}
 

@@ -217,6 +217,21 @@ def test_a_cloud_that_is_a_dictionary_goes_where_nothing_is_logged(act, run):
     assert act.given[1] == {"run_dir": run.directory, "cloud": "lab"}
 
 
+REQUEST = "req-c00f9e93-4d51-493e-b32f-1f9e2ada06a8"
+
+
+@pytest.mark.parametrize(
+    ("printed", "given"),
+    [
+        (f'password: "Hunter22x" (Request-ID: {REQUEST})', REQUEST),
+        ('password: "Hunter22x"', "a text that names no request"),
+    ],
+)
+def test_of_what_a_client_has_printed_only_the_request_is_passed_on(act, printed, given):
+    act("bundle_info", {}, error=printed)
+    assert act.given[1]["error"] == given
+
+
 def test_the_summary_is_printed(act, screen, run):
     assert "summary" in act("report", {"summary": ["one", "two"]}, run_dir=run.directory)
     assert screen.shown[-1].text == "one\ntwo"

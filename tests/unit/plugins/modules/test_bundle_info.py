@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_lines
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_lines, question
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info as module
 
@@ -136,6 +136,51 @@ def test_a_text_that_is_not_a_time_is_refused(read, bundle, text, message):
     assert message in read(since=text)
 
 
+def test_a_time_that_ends_before_it_begins_is_refused(read, bundle):
+    bundle.write()
+    assert "before it begins" in read(since="2026-11-21T14:00Z", until="2026-11-21T13:00Z")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"server_id": "593bff83"}, "'593bff83' is not a server id"),
+        ({"request_id": "req-97acac52"}, "'req-97acac52' is not a request id"),
+    ],
+)
+def test_a_part_of_an_id_is_refused(read, bundle, asked, words):
+    bundle.write()
+    assert words in read(**asked)
+
+
+def test_an_id_may_be_written_as_people_copy_it(read, bundle, usual):
+    assert read(server_id=f"  {bundle.boot.server.upper()} ")["keys"] == usual["keys"]
+    assert read(request_id=bundle.boot.request.removeprefix("req-"))["keys"] == usual["keys"]
+
+
+def test_a_zone_that_is_a_number_is_refused(read, bundle):
+    bundle.write()
+    assert "600, the time zone of compute1, is not a text" in read(
+        server_id=bundle.boot.server, time_zones={"compute1": 600}
+    )
+
+
+def test_more_requests_than_are_read_are_doubted(read, bundle, monkeypatch):
+    monkeypatch.setattr(question, "MOST", 1)
+    bundle.write()
+    refused = [f"req-{number:08x}-4d51-493e-b32f-1f9e2ada06a8" for number in range(3)]
+    failed = "req-ffffffff-4d51-493e-b32f-1f9e2ada06a8"
+    lines = [
+        f"2026-11-21 14:5{place}:00.000 1 INFO nova.api.openstack.requestlog [{request} u p - - -] "
+        f'10.0.0.1 "POST /v2.1/servers" status: {500 if request == failed else 409} len: 9 microversion: 2.1 time: 0.1'
+        for place, request in enumerate([*refused, failed])
+    ]
+    (bundle.top / "controller1/var/log/nova/nova-api.log").write_text("\n".join([*lines, ""]))
+    result = read(since="2026-11-21T14:50Z", until="2026-11-21T15:00Z")
+    assert [request["id"] for request in result["requests"]] == [failed]
+    assert "1 of 4 requests were read: ask for a shorter time" in result["doubts"]
+
+
 def test_an_id_that_is_nowhere_is_said_with_the_time_of_the_logs(read, bundle):
     bundle.write()
     message = read(server_id="00000000-ecde-4bff-b038-2774dcc49b76")
@@ -199,6 +244,12 @@ def test_other_layouts_say_the_same(read, bundle, usual, layout, tmp_path):
     assert count(result) == count(usual)
     assert {name for name, _path in sources(result)} == {name for name, _path in sources(usual)}
     assert result["keys"] == usual["keys"]
+
+
+def test_a_host_may_be_called_as_a_project_is(read, bundle, usual, tmp_path):
+    bundle.top = tmp_path / "other"
+    bundle.write("ceph-{host}/{name}")
+    assert count(read()) == {f"ceph-{host}": number for host, number in count(usual).items()}
 
 
 def test_one_folder_of_files_is_one_host_that_is_called_as_the_folder(read, bundle):

@@ -20,6 +20,7 @@ import pytest
 import recorded_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import iso_of, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._report import page as page_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report import plot
 from tree import RECORDED, ROLES
@@ -461,6 +462,19 @@ def test_the_page_is_written_with_its_template_only(run):
     assert not Path(run.path("report.html")).exists()
     finish.render(run, str(TEMPLATE))
     check_sound(Path(run.path("report.html")).read_text())
+
+
+def test_a_removal_of_an_hour_later_has_no_bar_and_its_old_error_is_gone():
+    record = run_module.read_record(RECORDED / "removed")
+    removal = {
+        **record["removal"],
+        "status": "ok",
+        "error": None,
+        "started": iso_of(seconds_of(record["finished"]) + 3600),
+    }
+    row = page_module.waterfall({**record, "removal": removal})["rows"][-1]
+    assert (row["name"], row["bar"], row["waits"]) == ("removal", None, [])
+    assert "removal" in rendered({**record, "removal": removal})
 
 
 def test_the_removal_has_its_place_beside_the_stages():

@@ -117,6 +117,14 @@ def test_junit_fails_what_is_left_and_what_is_beyond_its_limit(passed):
     assert cases_by_name["limit b"].find("failure").get("message") == "b: 2"
 
 
+def test_junit_fails_a_run_of_which_not_all_was_done(passed):
+    reason = "All stages worked, but the hosts were not read."
+    passed["verdict"].update(result="incomplete", reason=reason)
+    suite, cases_by_name = cases(text_module.junit(passed))
+    assert suite.get("failures") == "1"
+    assert cases_by_name["run"].find("failure").get("message") == reason
+
+
 def test_hostile_words_leave_junit_well_formed(hostile, tmp_path):
     run_module.write_whole(tmp_path / "junit.xml", text_module.junit(hostile))
     suite, cases_by_name = cases((tmp_path / "junit.xml").read_text())
