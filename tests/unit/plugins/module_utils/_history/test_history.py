@@ -12,7 +12,7 @@ import shutil
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._history import digest, digests, page, trend
+from ansible_collections.stackproof.provision.plugins.module_utils._history import digest, digests, files, page, trend
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import RECORDED, ROOT
@@ -100,6 +100,15 @@ def test_a_record_that_has_changed_is_read_again(folder):
 
 def test_only_the_last_runs_are_told(folder):
     assert names(digests.read(folder, 1)) == [FAILED]
+
+
+def test_an_odd_record_does_not_keep_the_others_from_it(folder):
+    record = json.loads((folder / PASSED / "run.json").read_text())
+    for stage in record["stages"]:
+        del stage["resources"]
+    (folder / PASSED / "run.json").write_text(json.dumps({**record, "flows": [{"name": "x", "steps": [{}]}]}))
+    history, _paths = files.write(folder)
+    assert history["clouds"][0]["runs"] == 1
 
 
 def test_a_shorter_history_loses_no_run(folder):
