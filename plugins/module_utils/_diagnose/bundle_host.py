@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import struct
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .._record import clock
-from .._record.errors import StageError
+from .._record.errors import MALFORMED, StageError
 from .bundle import is_inside, text_of
 
 TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
@@ -21,12 +23,14 @@ ADDRESSES = ("sos_commands/networking/ip_-o_addr", "sos_commands/networking/ip_-
 
 
 def offset_of(zone, at):
-    """Seconds to the east at a time. zone is a name such as Asia/Kolkata, or +05:30."""
+    """Seconds to the east at a time. zone is a name such as Asia/Kolkata, +05:30, or the rules themselves."""
+    if isinstance(zone, ZoneInfo):
+        return seconds_east(zone, at)
     match = re.match(r"^(?:UTC)?([+-])(\d\d):?(\d\d)$", zone)
     if match:
         return int(f"{match[1]}1") * (int(match[2]) * 3600 + int(match[3]) * 60)
     try:
-        return int(datetime.fromtimestamp(at, ZoneInfo(zone)).utcoffset().total_seconds())
+        return seconds_east(ZoneInfo(zone), at)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         if zone.upper() in ("UTC", "Z", "ETC/UTC", "GMT"):
             return 0
@@ -34,8 +38,12 @@ def offset_of(zone, at):
         raise StageError("invalid", f"{zone!r} is not a time zone that is known here", hint=hint) from None
 
 
+def seconds_east(zone, at):
+    return int(datetime.fromtimestamp(at, zone).utcoffset().total_seconds())
+
+
 def zone_of(top):
-    """The name of a collected host's time zone, or None if its files do not have it."""
+    """The name or the rules of a collected host's time zone, or None if its files do not have it."""
     name = (text_of(top, "etc/timezone") or "").strip()
     return (
         known_zone(name)
@@ -63,22 +71,15 @@ def zone_of_link(path):
 
 
 def zone_of_rules(top):
-    """The zone of a copied file of rules, by its last line, which has the rule of today: IST-5:30."""
+    """The zone of a copied file of rules; it does not say its name."""
     path = os.path.join(top, "etc/localtime")
     if not is_inside(top, "etc/localtime") or not os.path.isfile(path):
         return None
     try:
         with open(path, "rb") as stream:
-            data = stream.read(65536)
-    except OSError:
+            return ZoneInfo.from_file(io.BytesIO(stream.read(65536)))
+    except (OSError, struct.error, *MALFORMED):
         return None
-    rule = data.rstrip(b"\n").rpartition(b"\n")[2].decode("ascii", "replace") if data.startswith(b"TZif") else ""
-    match = re.match(r"^(?:[A-Za-z]{3,}|<[\w+-]+>)([+-]?)(\d{1,2})(?::(\d\d))?$", rule)
-    if match is None:
-        return None
-    # In such a rule the west is positive.
-    sign = "+" if match[1] == "-" else "-"
-    return f"{sign}{int(match[2]):02d}:{match[3] or '00'}"
 
 
 def zone_of_timedatectl(top):

@@ -13,6 +13,7 @@ import os
 import tarfile
 import time
 import zipfile
+import zoneinfo
 from pathlib import Path
 
 import pytest
@@ -303,11 +304,16 @@ def test_a_report_of_sos_names_its_host_and_its_zone(read, bundle, usual, tmp_pa
     assert sum(count(result).values()) == sum(count(usual).values())
 
 
+def rules_of(zone):
+    """The file of a zone's rules, as a host has it."""
+    return next(path for top in zoneinfo.TZPATH if (path := Path(top, zone)).exists()).read_bytes()
+
+
 @pytest.mark.parametrize(
     ("part", "text"),
     [
         ("etc/timezone", b"Asia/Kolkata\n"),
-        ("etc/localtime", b"TZif2" + b"\0" * 50 + b"\nIST-5:30\n"),
+        ("etc/localtime", rules_of("Asia/Kolkata")),
         ("sos_commands/systemd/timedatectl", b"      Time zone: Asia/Kolkata (IST, +0530)\n"),
         ("sos_commands/systemd/timedatectl", b"      Time zone: Mars/Olympus (XYZ, +0530)\n"),
     ],
@@ -318,6 +324,14 @@ def test_the_zone_of_a_host_is_read_where_it_is(read, bundle, part, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text)
     assert read(server_id=bundle.boot.server, time_zones={})["zones"]["compute2"] == 19800
+
+
+@pytest.mark.parametrize(("text", "east"), [(rules_of("America/New_York"), -18000), (b"TZif2 of nothing", 0)])
+def test_rules_with_summer_time_are_those_of_the_day(read, bundle, text, east):
+    bundle.write()
+    (bundle.top / "compute2/etc").mkdir()
+    (bundle.top / "compute2/etc/localtime").write_bytes(text)
+    assert read(server_id=bundle.boot.server, time_zones={})["zones"]["compute2"] == east
 
 
 def test_a_zone_that_is_not_said_is_doubted(read, bundle):
