@@ -154,6 +154,7 @@ def verdict_view(record):
         "unexplained": verdict.get("unexplained") or [],
         "leaning": leaning.drawing(verdict),
         "alternatives": [finding.suspect_in_words(suspect) for suspect in verdict["alternatives"]],
+        "doubts": (record.get("diagnosis") or {}).get("doubts") or [],
         "failures": [failure_view(failure) for failure in (record.get("diagnosis") or {}).get("failures") or []],
         "error": error_view(failed["error"], verdict["reason"]) if failed and failed["error"] else [],
         "limits": [(limit["ok"], limit["said"]) for limit in record["thresholds"]],

@@ -19,6 +19,7 @@ CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 # So many requests of one cause are shown.
 SHOWN = 5
+MOST_LOGS = 10
 PAGE = "report.html"
 STATUSES = ("ok", "failed", "not_applicable", "unreadable")
 # THIN stands between thousands, and between a number and its unit: no line ends there.
@@ -91,19 +92,28 @@ def diagnosis_lines(record, directory):
     lines = ["", f"Diagnosis {record['run_id']} by {record['cloud']}", ""]
     if boot:
         lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
-    lines += [f"  time       {record['started'][:19]} UTC to {record['finished'][11:19]}", ""]
+    same_day = record["started"][:10] == record["finished"][:10]
+    ended = record["finished"][11:19] if same_day else record["finished"][:19]
+    lines += [f"  time       {record['started'][:19]} UTC to {ended}", ""]
     if record["logs"]:
         lines.append(f"  {'host':<16} logs read")
     for host in record["logs"]:
         whole = sum(source["whole"] for source in host["sources"])
         lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
-        lines += [f"    {source['from']}: {source['why']}" for source in host["sources"] if source["why"]]
+        lines += why_not_whole(host["sources"])
     lines += [f"  doubt: {text}" for text in about["doubts"]]
     lines += failure_lines(about.get("failures") or [])
     where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
     if where:
         lines += ["", f"  failed at: {', '.join(where)}"]
     return [*lines, *ending(record, directory)]
+
+
+def why_not_whole(sources):
+    """A line for each log that was not read whole, as far as they are few: a host may keep hundreds of old ones."""
+    lines = [f"    {source['from']}: {source['why']}" for source in sources if source["why"]]
+    more = len(lines) - MOST_LOGS
+    return [*lines[:MOST_LOGS], f"    and {more} more logs"] if more > 1 else lines
 
 
 def failure_lines(failures):

@@ -262,6 +262,25 @@ def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, cal
     assert str(bundle.top.parent) not in json.dumps(record)
 
 
+def test_doubts_and_the_end_of_another_day_are_told_and_old_logs_are_counted(diagnose, call):
+    diagnose()
+    path = Path(diagnose.result["directory"], "run.json")
+    record = json.loads(path.read_text())
+    old = [
+        {"service": "x", "from": f"old-{number}.log", "whole": False, "first": None, "why": "w"} for number in range(99)
+    ]
+    record["logs"][0]["sources"] = old
+    record["diagnosis"]["doubts"] = ["the clock of compute1 is hours ahead"]
+    record["finished"] = record["finished"].replace("2026-11-21", "2026-11-22")
+    path.write_text(json.dumps(record))
+    template = str(ROLES / "report/templates/report.html.j2")
+    summary = call(report, run_dir=str(path.parent), end=False, enforce=False, template=template)["summary"]
+    assert sum("old-" in line for line in summary) == 10
+    assert "    and 89 more logs" in summary
+    assert any(line.startswith("  time ") and "UTC to 2026-11-22T" in line for line in summary)
+    assert "the clock of compute1 is hours ahead" in (path.parent / "report.html").read_text()
+
+
 def test_check_mode_writes_nothing(diagnose, tmp_path):
     assert diagnose(check=True) is None
     assert diagnose.result["verdict"]["result"] == "pass"
