@@ -208,7 +208,7 @@ def choose(images, project):
     others = [
         image
         for image in images
-        if (image.owner_id in (project, None) or image.visibility not in ("private", "shared"))
+        if (getattr(image, "owner_id", None) in (project, None) or image.visibility not in ("private", "shared"))
         and not (image.name or "").startswith("stackproof-")
     ]
     bootable = [image for image in others if image.disk_format not in NOT_BOOTABLE and image.size]
