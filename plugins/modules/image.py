@@ -204,7 +204,8 @@ class Upload:
 
 def choose(images, project):
     """The smallest image that can be booted, and the same one each time."""
-    # An administrator sees the private ones of other projects, too. Another run's upload is small, and soon gone.
+    # An administrator sees the private ones of other projects, too. Another run's upload is small, and soon gone. Older
+    # versions of the SDK have no attribute for an owner that Glance does not tell.
     others = [
         image
         for image in images
