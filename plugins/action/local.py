@@ -150,7 +150,7 @@ class ActionModule(ActionBase):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
         if isinstance(args.get("error"), str):
-            # So may what a client has printed. Only the request that it names is needed.
+            # What a client has printed may hold one, too. Only the request that it names is needed.
             args["error"] = next(reversed(REQUEST.findall(args["error"])), "a text that names no request")
         gather = READS_OF.get(module.rpartition(".")[2])
         if gather:
