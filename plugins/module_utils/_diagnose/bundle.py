@@ -140,6 +140,16 @@ def is_inside(directory, part):
     return not any(os.path.islink(path) for path in paths)
 
 
+def unreadable(directory):
+    """The folders that this user cannot read, each with the reason."""
+    errors = []
+    for _entry in os.walk(directory, onerror=errors.append):
+        pass
+    return sorted(
+        f"the folder {os.path.relpath(exc.filename, directory)} cannot be read: {exc.strerror}" for exc in errors
+    )
+
+
 def links_out(directory):
     """Links that lead out of the directory to a file or folder that exists."""
     inside, links = os.path.realpath(directory), []

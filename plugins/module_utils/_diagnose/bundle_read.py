@@ -17,7 +17,7 @@ from .._collect import log_files, log_formats
 from .._record.errors import StageError
 from .._record.levels import LEVELS
 from . import bundle_host, bundle_lines, related
-from .bundle import Services, check, links_out, places_in, stem
+from .bundle import Services, check, links_out, places_in, stem, unreadable
 
 # So many files and links are named in a sentence
 MOST_NAMED = 10
@@ -40,7 +40,7 @@ class Bundle:
         self.services = Services(services)
         self.default, self.zones = zone, zones or {}
         self.first = self.last = None
-        self.ends, self.unread, self.doubts = [], [], []
+        self.ends, self.unread, self.doubts = [], [], unreadable(directory)[:MOST_NAMED]
         for name, given in self.zones.items():
             if not isinstance(given, str):
                 hint = "Put it into quotes: YAML takes +10:00 for a number."
@@ -50,7 +50,8 @@ class Bundle:
         self.places = places_in(directory)
         if not any(place.files for place in self.places):
             hint = "Give a directory with a log of each service, or with a directory of logs for each host."
-            raise StageError("not_found", f"there is no log in {directory}", hint=hint)
+            message = "; ".join([f"there is no log in {directory}", *self.doubts])
+            raise StageError("not_found", message, hint=hint)
         self.own_zones = {place: bundle_host.zone_of(place.top) for place in self.places if place.whole_host}
         bundle_host.offset_of(self.default, 0)  # refuses a zone that is not known
 

@@ -402,6 +402,22 @@ def test_a_log_that_is_no_text_is_named_with_the_reason(read, bundle, name, data
     assert sources(read())["nova-compute", f"var/log/nova/{name}"] == why
 
 
+def test_a_folder_that_may_not_be_read_is_named_with_the_reason(read, bundle, monkeypatch):
+    bundle.write()
+    closed = {f"{bundle.top}/compute1"}
+
+    def refuse(path="."):
+        if str(path).startswith(tuple(closed)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert "the folder compute1 cannot be read: Permission denied" in read()["doubts"]
+    closed |= {f"{bundle.top}/{name}" for name in FIVE}
+    assert "the folder controller1 cannot be read: Permission denied" in read()
+
+
 def test_a_log_that_may_not_be_read_is_named_with_the_reason(read, bundle, monkeypatch):
     bundle.write()
     real = os.open
