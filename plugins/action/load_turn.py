@@ -48,8 +48,7 @@ def level_of(directory, before, limits):
             return None
         # All targets are processes of this machine, so they share the clock that nobody sets.
         began, why = time.monotonic(), stop_before(directory, before, limits)
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(f"{began} {why}")
+        files.note_level(path, began, why)
         return began, why
 
 

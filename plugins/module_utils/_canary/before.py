@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -51,17 +52,15 @@ def unfinished(runs):
         ended = digests.kept_digests(runs)
     except StageError:
         ended = {}  # the work after a run says why
-    found = []
+    return [run for run in readable(runs, but=ended) if run.record["finished"] is None]
+
+
+def readable(runs, but=()):
+    """The runs of a folder whose records can be read, without those whose directories have some names."""
     for directory in run_module.run_directories(runs):
-        if os.path.basename(directory) in ended:
-            continue
-        try:
-            run = Run(directory)
-        except (StageError, OSError):
-            continue
-        if run.record["finished"] is None:
-            found.append(run)
-    return found
+        if os.path.basename(directory) not in but:
+            with contextlib.suppress(StageError, OSError):
+                yield Run(directory)
 
 
 def take_turn(path, count):

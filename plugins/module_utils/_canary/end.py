@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-from .._record import run as run_module
 from .._record.errors import StageError
-from .._record.run import Run
 from .after import has_something
-from .before import clean_up
+from .before import clean_up, readable
 
 
 def take_leave(settings):
@@ -23,12 +21,4 @@ def take_leave(settings):
 
 def open_runs(runs):
     """The runs that have not ended, or of which something is there, as far as their records can be read."""
-    found = []
-    for directory in run_module.run_directories(runs):
-        try:
-            run = Run(directory)
-        except (StageError, OSError):
-            continue
-        if run.record["finished"] is None or has_something(run.record):
-            found.append(run)
-    return found
+    return [run for run in readable(runs) if run.record["finished"] is None or has_something(run.record)]

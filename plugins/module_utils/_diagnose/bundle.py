@@ -100,8 +100,9 @@ def places_below(top, directory, depth=0):
 def is_of_project(directory, name):
     """Whether a folder holds the logs of a project. A host may be called ceph-osd1; it has such folders itself."""
     folder = os.path.join(directory, name)
-    inside = entries_of(folder)[0] if PROJECT.match(name) else ()
-    return bool(PROJECT.match(name)) and not has_logs(folder) and not any(PROJECT.match(part) for part in inside)
+    if not PROJECT.match(name) or has_logs(folder):
+        return False
+    return not any(PROJECT.match(part) for part in entries_of(folder)[0])
 
 
 def entries_of(directory):
@@ -140,27 +141,22 @@ def is_inside(directory, part):
     return not any(os.path.islink(path) for path in paths)
 
 
-def unreadable(directory):
-    """The folders that this user cannot read, each with the reason."""
-    errors = []
-    for _entry in os.walk(directory, onerror=errors.append):
-        pass
-    return sorted(
-        f"the folder {os.path.relpath(exc.filename, directory)} cannot be read: {exc.strerror}" for exc in errors
-    )
-
-
-def links_out(directory):
-    """Links that lead out of the directory to a file or folder that exists."""
-    inside, links = os.path.realpath(directory), []
-    for folder, folders, names in os.walk(directory):
+def left_out(directory):
+    """Links that lead out of the directory to something that exists, and the folders that cannot be read: as texts."""
+    inside, links, errors = os.path.realpath(directory), [], []
+    for folder, folders, names in os.walk(directory, onerror=errors.append):
         for name in sorted([*folders, *names]):
             path = os.path.join(folder, name)
             if os.path.islink(path) and os.path.exists(path):
                 target = os.path.realpath(path)
                 if os.path.commonpath([inside, target]) != inside:
                     links.append(os.path.relpath(path, directory))
-    return sorted(links)
+    return (
+        [f"{path} leads out of the directory: it is a link, and is not followed" for path in sorted(links)],
+        sorted(
+            f"the folder {os.path.relpath(exc.filename, directory)} cannot be read: {exc.strerror}" for exc in errors
+        ),
+    )
 
 
 def text_of(directory, part, most=65536):

@@ -17,7 +17,7 @@ from .._collect import log_files, log_formats
 from .._record.errors import StageError
 from .._record.levels import LEVELS
 from . import bundle_host, bundle_lines, related
-from .bundle import Services, check, links_out, places_in, stem, unreadable
+from .bundle import Services, check, left_out, places_in, stem
 
 # So many files and links are named in a sentence
 MOST_NAMED = 10
@@ -40,7 +40,9 @@ class Bundle:
         self.services = Services(services)
         self.default, self.zones = zone, zones or {}
         self.first = self.last = None
-        self.ends, self.unread, self.doubts = [], [], unreadable(directory)[:MOST_NAMED]
+        self.ends, self.unread = [], []
+        links, closed = (texts[:MOST_NAMED] for texts in left_out(directory))
+        self.doubts = [*links, *closed]
         for name, given in self.zones.items():
             if not isinstance(given, str):
                 hint = "Put it into quotes: YAML takes +10:00 for a number."
@@ -50,7 +52,7 @@ class Bundle:
         self.places = places_in(directory)
         if not any(place.files for place in self.places):
             hint = "Give a directory with a log of each service, or with a directory of logs for each host."
-            message = "; ".join([f"there is no log in {directory}", *self.doubts])
+            message = "; ".join([f"there is no log in {directory}", *closed])
             raise StageError("not_found", message, hint=hint)
         self.own_zones = {place: bundle_host.zone_of(place.top) for place in self.places if place.whole_host}
         bundle_host.offset_of(self.default, 0)  # refuses a zone that is not known
@@ -62,12 +64,6 @@ class Bundle:
     def zones_at(self, at):
         """The zone of each host, in seconds to the east."""
         return {place.name: self.zone_of(place, place.name, at) for place in self.places}
-
-    def links(self):
-        return [
-            f"{path} leads out of the directory: it is a link, and is not followed"
-            for path in links_out(self.directory)[:MOST_NAMED]
-        ]
 
     def sifted(self, is_wanted):
         """(place, path below its top, Sifted) of each file."""

@@ -25,6 +25,7 @@ TRIES = 3
 NOT_FOUND, UNAUTHORIZED, FORBIDDEN = 404, 401, 403
 # The seconds after which a volume is deleted once more that was in use, so that the cloud has put it back
 BUSY = 10
+# The seconds between two questions to a service that does not answer
 PAUSE = 1
 # The seconds for which a refused token may be the trouble of the service that looks at it
 DOUBT = 10

@@ -13,6 +13,9 @@ from .._record.run import in_words as leftovers_in_words
 from .._report import finding as in_words
 from .culprit import finding
 
+# Why a run does not pass if its playbook did not end it
+AFTER_STAGES = "The run broke off after its stages."
+
 
 def skipped_stage(name, reason):
     return shapes.stage(name, "skipped", details={"reason": reason})
@@ -34,10 +37,6 @@ def checks_with(record, status):
 def has_failed(record):
     """Whether a stage has failed, or a host does not agree with the API."""
     return failed_stage(record["stages"]) is not None or bool(checks_with(record, "failed"))
-
-
-# Why a run does not pass if its playbook did not end it
-AFTER_STAGES = "The run broke off after its stages."
 
 
 def judge(record, broke_off=None):

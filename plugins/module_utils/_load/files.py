@@ -97,10 +97,15 @@ def stopped(directory):
 
 
 def level_state(path):
-    """When a level began, by the clock that no one sets, and why it was not begun, or an empty text."""
+    """When a level began, by the clock that nobody sets, and why it was not begun, or an empty text."""
     with open(path, encoding="utf-8") as stream:
         began, _space, why = stream.read().partition(" ")
     return float(began), why
+
+
+def note_level(path, began, why):
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(f"{began} {why}")
 
 
 def end(params):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_facts import listed
 
 pytestmark = pytest.mark.part("compute")
 
@@ -35,7 +36,7 @@ def disk_of(domain, name):
 
 def assert_rbd(disk, domain, home, pool):
     place = f"{disk['target']} of {domain['name']} on {home.name}"
-    pools = [pool] if isinstance(pool, str) else pool
+    pools = listed(pool)
     if disk["source"].partition("/")[0] not in pools:
         home.stop(f"{place} lies in {disk['source']}; the platform's profile names {', '.join(pools)}")
     assert disk["monitors"], f"{place} names no monitor of Ceph"
