@@ -215,7 +215,8 @@ def test_a_hundred_runs_take_no_more_room_than_those_that_are_kept(host, admin):
     print(f"\n{runs_told(host)} runs in {time.monotonic() - begun:.0f} s: {first}, and {last} a hundred runs later")
     told = history_of(host)
     assert told["runs"] - told["passed"] == earlier["runs"] - earlier["passed"]
-    assert last["disk_kb"] < 1.05 * first["disk_kb"]
+    # One run's record is up to a twentieth larger than another's; what stays behind would be a hundred runs' worth.
+    assert last["disk_kb"] < 1.1 * first["disk_kb"]
     assert last["processes"] == first["processes"] == 0
     assert last["memory_kb"] < first["memory_kb"] + 512 * 1024
     host.run(f"systemctl stop {NAME}.timer {NAME}.service")
