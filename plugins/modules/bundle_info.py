@@ -142,7 +142,7 @@ def read(params):
         "requests": found.requests,
         "others": others,
         "zones": bundle.zones_at(about["began"]),
-        "doubts": [*bundle.doubts, *about["doubts"]],
+        "doubts": [*bundle.doubts, *bundle.unmet(), *about["doubts"]],
     }
 
 

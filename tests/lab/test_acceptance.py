@@ -309,9 +309,9 @@ def test_the_time_for_each_host_does_not_grow_with_their_number(runs, many_hosts
 
 @pytest.mark.soak
 def test_four_slices_at_once_share_a_sweep_and_are_merged_into_one_verdict(runs, many_hosts, bare_network):
-    """As four control nodes would: each with its own folder of runs."""
+    """As four control nodes would: each with its own folder of runs. They share their cores with all of the cloud."""
     number, folders, begun = len(many_hosts), [Path(runs) / f"node{part}" for part in range(1, 5)], time.monotonic()
-    options = {**ON_MANY, "cloud": "lab-admin", "network": bare_network, "targets": many_hosts, "at_once": 2}
+    options = {**ON_MANY, "cloud": "lab-admin", "network": bare_network, "targets": many_hosts, "at_once": 1}
     nodes = [
         subprocess.Popen(
             command("acceptance", "--forks", "2", runs=folder, sweep_id="shared", slice=f"{part}/4", **options),

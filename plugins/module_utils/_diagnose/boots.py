@@ -9,6 +9,7 @@ from __future__ import annotations
 from .._collect.instance import SETTLING
 from .._match.flow import TOKEN_CACHE
 from .._record.errors import StageError
+from .._record.words import listed
 from . import bundle_host, related
 from .bundle_read import MOST_NAMED, moment, unread_hint, where
 
@@ -121,13 +122,11 @@ def chosen(boots, request=None):
         count = f"{len(failed)} boots failed"
     if request:
         count += f" of {request}"
-    names = "; ".join(
-        f"{moment(boot['at'])} server {boot['server'] or 'not known'}, request {boot['request']}"
-        for boot in shown[:MOST_NAMED]
-    )
-    more = f"; and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
+    named = [
+        f"{moment(boot['at'])} server {boot['server'] or 'not known'}, request {boot['request']}" for boot in shown
+    ]
     hint = "Name the one that is meant: -e stackproof_server_id=... or -e stackproof_request_id=..."
-    raise StageError("ambiguous", f"{count}: {names}{more}", hint=hint)
+    raise StageError("ambiguous", f"{count}: {listed(named, MOST_NAMED, '; ')}", hint=hint)
 
 
 def wanted(keys, lines, looked_for):

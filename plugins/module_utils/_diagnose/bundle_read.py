@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from .._collect import log_files, log_formats
 from .._record.errors import StageError
 from .._record.levels import LEVELS
+from .._record.words import listed
 from . import bundle_host, bundle_lines, related
 from .bundle import Services, check, left_out, places_in, stem
 
@@ -40,7 +41,7 @@ class Bundle:
         self.services = Services(services)
         self.default, self.zones = zone, zones or {}
         self.first = self.last = None
-        self.ends, self.unread = [], []
+        self.ends, self.unread, self.met = [], [], set()
         links, closed = (texts[:MOST_NAMED] for texts in left_out(directory))
         self.doubts = [*links, *closed]
         for name, given in self.zones.items():
@@ -59,11 +60,18 @@ class Bundle:
 
     def zone_of(self, place, host, at):
         """Seconds to the east: by the option for this host, by its files, or by the option for all."""
+        self.met.add(host)
         return bundle_host.offset_of(self.zones.get(host) or self.own_zones.get(place) or self.default, at)
 
     def zones_at(self, at):
         """The zone of each host, in seconds to the east."""
         return {place.name: self.zone_of(place, place.name, at) for place in self.places}
+
+    def unmet(self):
+        """The hosts of the option that no file and no line is of, as sentences: a name may be written wrongly."""
+        there = listed(sorted(self.met), MOST_NAMED)
+        names = sorted(set(self.zones) - self.met)
+        return [f"stackproof_time_zones names {name}, of which nothing was read: there is {there}" for name in names]
 
     def sifted(self, is_wanted):
         """(place, path below its top, Sifted) of each file."""
@@ -178,7 +186,7 @@ def moment(at):
 
 def where(bundle):
     files = sum(len(place.files) for place in bundle.places)
-    hosts = ", ".join(place.name for place in bundle.places)
+    hosts = listed([place.name for place in bundle.places], MOST_NAMED)
     if bundle.first is None:
         return f"There are {files} files of {hosts}, and no line in them has a time that is understood"
     return f"The {files} files of {hosts} go from {moment(bundle.first)} to {moment(bundle.last)}"
@@ -187,5 +195,4 @@ def where(bundle):
 def unread_hint(bundle):
     if not bundle.unread:
         return "Look whether the logs of that time are there, rotated ones too."
-    more = f", and {len(bundle.unread) - 3} more" if len(bundle.unread) > 3 else ""
-    return f"Not read: {'; '.join(bundle.unread[:3])}{more}."
+    return f"Not read: {listed(bundle.unread, 3, '; ')}."

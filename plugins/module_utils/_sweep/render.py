@@ -10,6 +10,7 @@ import re
 
 from .._record.clock import parse
 from .._record.run import STAGES
+from .._record.words import listed
 from .._report import text
 from .._report.page import RESULTS, duration, scrubbed, share, template
 from .sweep import alike
@@ -46,9 +47,7 @@ def follows(earlier, later):
 
 
 def shortened(names):
-    in_short = ranges(names)
-    more = len(in_short) - MOST_NAMES
-    return ", ".join(in_short[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return listed(ranges(names), MOST_NAMES)
 
 
 def status_in(target, name):

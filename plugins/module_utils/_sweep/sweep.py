@@ -14,6 +14,7 @@ import statistics
 from .._record.clock import now, seconds_between
 from .._record.errors import StageError
 from .._record.run import RUN_ID, STAGES
+from .._record.words import listed
 
 SCHEMA = "stackproof.sweep/1"
 # Options that may be varied besides the host, in the order in which a name has them
@@ -213,13 +214,13 @@ def judge(targets, preflight, slow=(), part=None, missing=()):
     is_empty_slice = bool(part and part["targets"] and not targets)
     sentences = ["No target is left for this slice."] if is_empty_slice else about_targets(targets, wrong)
     if missing:
-        sentences.append(f"Slices that are missing: {listed(missing)}.")
+        sentences.append(f"Slices that are missing: {listed(missing, MOST_LISTED)}.")
     if bad:
-        sentences.append(f"Before the sweep: {listed([check['reason'] for check in bad])}.")
+        sentences.append(f"Before the sweep: {listed([check['reason'] for check in bad], MOST_LISTED)}.")
     if unread:
-        sentences.append(f"Not known: {listed([check['reason'] for check in unread])}.")
+        sentences.append(f"Not known: {listed([check['reason'] for check in unread], MOST_LISTED)}.")
     if slow:
-        sentences.append(f"Slow: {listed([outlier['reason'] for outlier in slow])}.")
+        sentences.append(f"Slow: {listed([outlier['reason'] for outlier in slow], MOST_LISTED)}.")
     result = "incomplete" if wrong or missing else "pass"
     if bad or not (targets or is_empty_slice) or any(target["result"] == "fail" for target in wrong):
         result = "fail"
@@ -238,14 +239,12 @@ def about_targets(targets, wrong):
     if not wrong:
         return [f"All {len(targets)} targets passed."]
     groups = alike(wrong)
-    reasons = [f"{listed([target['name'] for target in group])}: {group[0]['reason'].rstrip('.')}" for group in groups]
-    return [f"{len(wrong)} of {len(targets)} targets did not pass.", listed(reasons, "; ") + "."]
+    reasons = [f"{names_of(group)}: {group[0]['reason'].rstrip('.')}" for group in groups]
+    return [f"{len(wrong)} of {len(targets)} targets did not pass.", listed(reasons, MOST_LISTED, "; ") + "."]
 
 
-def listed(texts, between=", "):
-    """The first few of some texts, and how many more there are."""
-    more = len(texts) - MOST_LISTED
-    return between.join(texts[:MOST_LISTED]) + (f"{between}and {more} more" if more > 0 else "")
+def names_of(targets):
+    return listed([target["name"] for target in targets], MOST_LISTED)
 
 
 def finish(record, outcomes, times, least):

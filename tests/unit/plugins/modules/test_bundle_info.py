@@ -343,6 +343,14 @@ def test_a_zone_that_is_not_said_is_doubted(read, bundle):
     assert result["doubts"] == read.warned == [message + "say it in stackproof_time_zones"]
 
 
+def test_a_host_of_a_zone_of_which_nothing_was_read_is_doubted(read, bundle):
+    bundle.write()
+    result = read(server_id=bundle.boot.server, time_zones={"compute2": "+05:30", "compute9": "+05:30"})
+    there = ", ".join(sorted(result["zones"]))
+    message = f"stackproof_time_zones names compute9, of which nothing was read: there is {there}"
+    assert result["doubts"] == read.warned == [message]
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "5 hours", "../etc/passwd"])
 def test_a_zone_that_is_none_is_said(read, bundle, zone):
     bundle.write()

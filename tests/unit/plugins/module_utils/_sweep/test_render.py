@@ -72,7 +72,7 @@ def test_names_that_count_up_are_shortened(names, shortened):
 
 def test_many_names_without_numbers_are_cut():
     names = [f"host-{letter}" for letter in "abcdefghijklmnopq"]
-    assert render_module.shortened(names).endswith("host-l and 5 more")
+    assert render_module.shortened(names).endswith("host-l, and 5 more")
 
 
 def test_a_hundred_hosts_fit_on_a_screen(sweep):
