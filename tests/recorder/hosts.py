@@ -48,7 +48,7 @@ FILES = {
 }
 SHOW = (
     "NRestarts,ExecMainStatus,Id,LoadState,ActiveState,FreezerState,SubState,UnitFileState,"
-    "StateChangeTimestampMonotonic"
+    "StateChangeTimestampMonotonic,ActiveEnterTimestampMonotonic"
 )
 
 

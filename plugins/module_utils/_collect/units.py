@@ -19,6 +19,7 @@ PROPERTIES = (
     "ExecMainStatus",
     "NRestarts",
     "StateChangeTimestampMonotonic",
+    "ActiveEnterTimestampMonotonic",
     "TriggeredBy",
 )
 # A stopped unit in one of these states was not meant to run here.
@@ -45,7 +46,7 @@ def read(host, services):
         waits = bool(active.intersection(triggers_of(unit)))
         state = state_of(unit, states.get(unit["Id"], ()), waits)
         if component and state:
-            changed = int(unit.get("StateChangeTimestampMonotonic") or 0) / 1e6
+            changed = changed_at(unit, state)
             # A container may show a time since its own start, and systemd's is since that of its host.
             changed = changed if changed <= up else 0
             entries[unit["Id"]] = {
@@ -111,6 +112,14 @@ def state_of(unit, states, waits=False):
     if unit.get("FreezerState", "").startswith("frozen") or "T" in states:
         return "frozen"
     return WELL
+
+
+def changed_at(unit, state):
+    """When a unit came into its state, in seconds since the host's start. A service that was reloaded runs on."""
+    of_state, since_started = (
+        int(unit.get(f"{name}TimestampMonotonic") or 0) for name in ("StateChange", "ActiveEnter")
+    )
+    return (since_started if state == WELL and since_started else of_state) / 1e6
 
 
 def was_meant(unit):

@@ -608,6 +608,7 @@ SubState=dead
 FreezerState=running
 UnitFileState=
 StateChangeTimestampMonotonic=0
+ActiveEnterTimestampMonotonic=0
 ExecMainStatus=0
 NRestarts=0
 """

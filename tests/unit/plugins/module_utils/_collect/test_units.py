@@ -26,7 +26,9 @@ WELL = {
     "ExecMainStatus": "0",
     "NRestarts": "0",
     "StateChangeTimestampMonotonic": "48301882809",
+    "ActiveEnterTimestampMonotonic": "48301882809",
 }
+NEVER = {"StateChangeTimestampMonotonic": 0, "ActiveEnterTimestampMonotonic": 0}
 
 
 def block(**more):
@@ -91,8 +93,21 @@ def test_a_service_says_its_unit_its_state_and_for_how_long(read, monkeypatch):
 
 
 def test_a_unit_that_never_changed_has_no_time(read):
-    assert read(block(StateChangeTimestampMonotonic=0))[0]["since"] is None
-    assert read(block(StateChangeTimestampMonotonic=""))[0]["for_s"] is None
+    assert read(block(**NEVER))[0]["since"] is None
+    assert read(block(**dict.fromkeys(NEVER, "")))[0]["for_s"] is None
+
+
+def test_a_service_that_was_reloaded_has_run_since_its_start(read):
+    # As systemd has it of ssh.service, which was reloaded 18 min after its start
+    reloaded = block(StateChangeTimestampMonotonic=1391628793, ActiveEnterTimestampMonotonic=316405234)
+    (service,) = read(reloaded, uptime="1400.00 1000.00\n")
+    assert service["for_s"] == 1083.6
+
+
+def test_a_service_that_failed_has_failed_since_then(read):
+    failed = block(ActiveState="failed", SubState="failed", ActiveEnterTimestampMonotonic=316405234)
+    (service,) = read(failed)
+    assert (service["state"], service["for_s"]) == ("failed", 2484.9)
 
 
 def test_a_container_that_counts_from_its_own_start_has_no_times(read):
