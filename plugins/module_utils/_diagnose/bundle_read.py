@@ -79,9 +79,8 @@ class Bundle:
             for path in place.files:
                 yield place, os.path.relpath(path, place.top), bundle_lines.sift(path, is_wanted)
 
-    def host_and_service(self, place, path, line):
-        """The host and the service of a line. In a file of syslog each line names them."""
-        service = self.services.of_file(path)
+    def host_and_service(self, place, path, service, line):
+        """The host and the service of a line. service: that of its file; in a file of syslog each line names both."""
         host, program = log_formats.writer_of(line)
         if program:
             service = self.services.of_program(program) or service or stem(program)
@@ -99,10 +98,10 @@ class Bundle:
                 self.doubt(f"{why}, and the rest was not read")
             elif why:
                 self.unread.append(why)
-            at = near or sifted.changed
+            at, of_file = near or sifted.changed, self.services.of_file(path)
             self.note_times(place, sifted, at)
             for text in sifted.lines:
-                host, service = self.host_and_service(place, path, text)
+                host, service = self.host_and_service(place, path, of_file, text)
                 parsed = log_formats.parse(text, at, self.zone_of(place, host, at))
                 if parsed and parsed["at"] is not None:
                     lines.append(related.line_of(parsed, text, host, service))
@@ -131,7 +130,7 @@ class Bundle:
             of_file = self.services.of_file(path)
             groups = {(place.name, of_file): []} if of_file else {}
             for line in sifted.lines:
-                groups.setdefault(self.host_and_service(place, path, line), []).append(line)
+                groups.setdefault(self.host_and_service(place, path, of_file, line), []).append(line)
             for (host, service), lines in groups.items():
                 reading.take(host, service, self.zone_of(place, host, near), path, sifted, lines)
         return reading.hosts, reading.levels
