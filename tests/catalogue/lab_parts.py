@@ -101,7 +101,7 @@ def ceph(make, back):
 
 CONNECTIONS = partial(few_connections, host=CONTROLLER, units=("nova-api", "placement-api", "neutron-api", "keystone"))
 READ_ONLY_KEY = Special(
-    by(STORAGE, KEY, "ceph auth import -i /root/cinder.key"),
+    by(STORAGE, KEY, "ceph auth import -i /root/cinder.key && rm /root/cinder.key"),
     "ceph-osd ceph-mon nova-compute cinder-volume",
     f"{STORAGE} {COMPUTE} {CONTROLLER}",
 )

@@ -31,10 +31,12 @@ def reporting(part):
 def with_clients_anew(lab, part, fault):
     """A fault after which the clients of a part are started anew: they would fail once each, in later runs."""
     with recovered(lab, part.host):
-        with fault(lab):
-            yield
-        if part.clients:
-            lab.run(part.host, f"systemctl restart {' '.join(part.clients)}")
+        try:
+            with fault(lab):
+                yield
+        finally:
+            if part.clients:
+                lab.run(part.host, f"systemctl restart {' '.join(part.clients)}")
 
 
 @contextlib.contextmanager

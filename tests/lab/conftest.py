@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 import testinfra
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
-from runs_under_test import nothing_left
+from runs_under_test import end_started, nothing_left
 from secrets_left import no_secrets
 
 # pytest finds this fixture by its name here.
@@ -31,6 +31,12 @@ def pytest_runtest_makereport():
     if report.when == "call" and report.failed:
         report.sections += [(f"last errors on {name}", lines) for name, lines in complaints() if lines]
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown():
+    """No run goes on into the next test, and none while the fixtures look at what is left on the cloud."""
+    end_started()
 
 
 def complaints():

@@ -32,7 +32,7 @@ def fault(name, *truth, **variables):
 
 
 def setting(name, value, back):
-    """A setting of a chassis in its Open vSwitch, and the value that it had."""
+    """Another value for a setting of a chassis in its Open vSwitch. back: the value that the lab gives it."""
     change = "ovs-vsctl set open . external-ids:{}={}".format
 
     @contextlib.contextmanager

@@ -19,6 +19,8 @@ from typing import NamedTuple
 from lab_under_test import DIRECTORY
 
 LIMIT = 400
+# The processes that start has started, each with its folder of runs
+STARTED = []
 
 
 class Outcome(NamedTuple):
@@ -81,7 +83,7 @@ def kept_run(runs, *arguments, **variables):
 
 def start(runs, *arguments, **variables):
     """Start verify in a session of its own and go on."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command("verify", *arguments, **{"cloud": "lab", "runs": runs, **variables}),
         env=environment(),
         stdout=subprocess.PIPE,
@@ -89,6 +91,20 @@ def start(runs, *arguments, **variables):
         text=True,
         start_new_session=True,
     )
+    STARTED.append((process, runs))
+    return process
+
+
+def end_started():
+    """End what was started and still goes on, as a test that failed did not wait for it. Its watcher cleans up."""
+    running = [(process, runs) for process, runs in STARTED if process.poll() is None]
+    STARTED.clear()
+    for process, _runs in running:
+        kill_tree(process)
+    for path in {path for _process, runs in running for path in Path(runs).glob("*/watched")}:
+        # The fixtures, which come next, say what is left.
+        with contextlib.suppress(OSError, AssertionError):
+            wait_for_watcher(path.parent, limit=90)
 
 
 def descendants(process):

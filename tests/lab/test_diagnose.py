@@ -10,13 +10,12 @@ import base64
 import json
 import re
 import tempfile
-import time
 from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from lab_under_test import GROUPS
+from lab_under_test import GROUPS, until
 from openstack.exceptions import HttpException
 from runs_under_test import play
 
@@ -32,8 +31,7 @@ def failed(member, admin, lab_hosts, tmp_path_factory):
     since = datetime.now(timezone.utc)
     volume = member.block_storage.create_volume(name="stackproof-test-too-large", size=TOO_LARGE, volume_type="ceph")
     try:
-        while member.block_storage.get_volume(volume).status == "creating":
-            time.sleep(0.5)
+        until("the volume to be refused", lambda: member.block_storage.get_volume(volume).status != "creating", 60)
         with pytest.raises(HttpException) as refused:
             member.network.create_subnet(network_id=NOBODY, ip_version=4, cidr="192.168.231.0/24")
         # Logs at debug hold secrets, which nothing under the folder of the tests may.

@@ -188,15 +188,19 @@ def test_all_is_well_for_a_server_by_its_id_too(there, look):
 
 def changes(hosts, act):
     """The files that change on the hosts while something is done."""
-    for host in hosts.values():
-        run(host, "touch /root/before && sleep 0.01")
-    act()
     places = "/etc /home /opt /root /srv /tmp /usr /var"
-    return {
-        f"{name}:{path}"
-        for name, host in hosts.items()
-        for path in run(host, f"find {places} -xdev -newer /root/before ! -type d").splitlines()
-    }
+    try:
+        for host in hosts.values():
+            run(host, "touch /root/before && sleep 0.01")
+        act()
+        return {
+            f"{name}:{path}"
+            for name, host in hosts.items()
+            for path in run(host, f"find {places} -xdev -newer /root/before ! -type d").splitlines()
+        }
+    finally:
+        for host in hosts.values():
+            run(host, "rm -f /root/before")
 
 
 @pytest.mark.soak

@@ -157,13 +157,15 @@ def test_a_lab_of_one_host_beside_this_one_comes_and_goes_without_a_trace(tmp_pa
 
 @pytest.mark.soak
 def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
-    lab = lab_in(tmp_path)
+    lab, seed = lab_in(tmp_path), int(time.time())
+    chance = random.Random(seed)
+    print(f"\nthe moments are those of the seed {seed}")
     # The first one has no root file system at hand. What is left of it is large, and packages' own.
     with tempfile.TemporaryDirectory() as cache, no_trace(lab):
         caches = {0: ["-e", f"lab_cache={cache}"]}
         killed = 0
         while killed < KILLED:
-            moment = random.uniform(1, LONGEST)
+            moment = chance.uniform(1, LONGEST)
             process = subprocess.Popen(
                 ["ansible-playbook", "stackproof.lab.up", *caches.get(killed, [])],
                 env=dict(os.environ, **lab),
@@ -188,7 +190,9 @@ def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
 
 @pytest.mark.soak
 def test_a_host_that_loses_its_power_within_its_one_time_steps_is_built_on(tmp_path):
-    lab = lab_in(tmp_path)
+    lab, seed = lab_in(tmp_path), int(time.time())
+    chance = random.Random(seed)
+    print(f"\nthe moments are those of the seed {seed}")
     with no_trace(lab):
         for _time in range(POWER_LOST):
             process = subprocess.Popen(
@@ -201,7 +205,9 @@ def test_a_host_that_loses_its_power_within_its_one_time_steps_is_built_on(tmp_p
             for line in process.stdout:
                 if "Run the one-time steps" in line:
                     break
-            moment = random.uniform(1, STEPS_TAKE)
+            else:
+                pytest.fail(f"the build ended with {process.wait()} before the one-time steps")
+            moment = chance.uniform(1, STEPS_TAKE)
             time.sleep(moment)
             subprocess.run([*AS_ROOT, "sh", "-c", LOSE_POWER.format(OTHER, "controller1")], check=True)
             output = process.communicate(timeout=600)[0]

@@ -80,8 +80,10 @@ def test_no_password_was_printed():
         if not line.startswith("#")
     ]
     assert len(secrets) > 20
-    shown = playbook("up", "-vv").stdout
-    assert not [secret for secret in secrets if secret in shown]
+    done = playbook("up", "-vv")
+    assert not [secret for secret in secrets if secret in done.stdout]
+    assert done.returncode == 0, done.stdout
+    assert "nothing changed" in done.stdout
 
 
 def test_lab_addresses_leave_by_no_other_route():

@@ -126,22 +126,27 @@ def test_a_killed_verify_leaves_the_broker_as_it_was(folder, broker):
 
 
 def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
-    assert firehose("started", "killed-recorder")["changed"]
-    assert "tracing" in traces(broker)
-    unit = "stackproof-firehose-killed-recorder.service"
-    broker.check_output(f"kill -9 $(systemctl show --property MainPID --value {unit})")
-    until("the broker to be as it was", lambda: traces(broker) == [], 30, pause=1)
-    answer = firehose("stopped", "killed-recorder")
+    try:
+        assert firehose("started", "killed-recorder")["changed"]
+        assert "tracing" in traces(broker)
+        unit = "stackproof-firehose-killed-recorder.service"
+        broker.check_output(f"kill -9 $(systemctl show --property MainPID --value {unit})")
+        until("the broker to be as it was", lambda: traces(broker) == [], 30, pause=1)
+    finally:
+        answer = firehose("stopped", "killed-recorder")
     assert (answer["changed"], answer["events"]) == (False, [])
     assert "had ended before" in answer["why"]
 
 
 def test_two_recorders_do_not_end_each_other(broker):
-    assert firehose("started", "first")["foreign"] is False
-    assert firehose("started", "second")["foreign"] is False
-    assert firehose("stopped", "first")["changed"]
-    assert "tracing" in traces(broker)
-    assert firehose("stopped", "second")["changed"]
+    try:
+        assert firehose("started", "first")["foreign"] is False
+        assert firehose("started", "second")["foreign"] is False
+        assert firehose("stopped", "first")["changed"]
+        assert "tracing" in traces(broker)
+    finally:
+        stopped = [firehose("stopped", name)["changed"] for name in ("first", "second")]
+    assert stopped == [False, True]
 
 
 def test_tracing_that_was_on_before_stays_on(broker):

@@ -32,13 +32,13 @@ def room_for_many(admin):
     placement = admin.placement
     providers = [provider["uuid"] for provider in placement.get("/resource_providers").json()["resource_providers"]]
     before = {}
-    for uuid in providers:
-        inventory = placement.get(f"/resource_providers/{uuid}/inventories/VCPU").json()
-        before[uuid] = inventory["allocation_ratio"]
-        placement.put(f"/resource_providers/{uuid}/inventories/VCPU", json=inventory | {"allocation_ratio": 32.0})
-    for service, limits in quotas.items():
-        getattr(admin, f"set_{service}_quotas")(project, **limits)
     try:
+        for uuid in providers:
+            inventory = placement.get(f"/resource_providers/{uuid}/inventories/VCPU").json()
+            before[uuid] = inventory["allocation_ratio"]
+            placement.put(f"/resource_providers/{uuid}/inventories/VCPU", json=inventory | {"allocation_ratio": 32.0})
+        for service, limits in quotas.items():
+            getattr(admin, f"set_{service}_quotas")(project, **limits)
         yield
     finally:
         for service in quotas:

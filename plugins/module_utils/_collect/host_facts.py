@@ -63,7 +63,8 @@ def read(host, parts, instance, platform):
         facts.update(libvirt.read(host, server["id"]))
         facts["interfaces"] = {port["id"]: ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
     if "network" in parts:
-        facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in instance["ports"]}
+        by_agents = [port for port in instance["ports"] if not network_of(port, instance)["distributed"]]
+        facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in by_agents}
         facts["routers"] = router.read(host, routers_of(instance))
     # With OVN the proxies are on the compute hosts.
     by_ovn = any(network["distributed"] for network in instance["networks"])

@@ -17,7 +17,10 @@ def read(host, part, sources, word, since):
     """The lines with a word, since a time in seconds since the epoch: dictionaries of at, resolution_s and text.
 
     sources has journals (identifiers) and files. Files may be missing, but without a journal one of them must exist.
+    None where sources has neither.
     """
+    if not (sources.get("journals") or sources.get("files")):
+        return None
     lines, failures = [], []
     for identifier in sources.get("journals") or []:
         lines += lines_of_journal(host, identifier, word, since)
@@ -34,13 +37,23 @@ def read(host, part, sources, word, since):
                 raise
             continue
         failures.append(None)
-        zone = zone or zone_of(host)
-        # A line without a year is taken to be near this time: without a begin, near now.
-        near = since or time.time()
-        lines += [line for line in (parse_line(text, near, zone) for text in output.splitlines()) if line]
+        zone = zone_of(host) if zone is None else zone
+        lines += lines_of_file(output.splitlines(), zone, since)
     if failures and all(failures) and not sources.get("journals"):
         raise failures[0]
     return sorted((line for line in lines if line["at"] >= since - line["resolution_s"]), key=lambda line: line["at"])
+
+
+def lines_of_file(texts, zone, since):
+    """The lines of a file, whose times are in the host's zone, or in UTC, as in a container that knows no zone."""
+    now = time.time()
+    # A line without a year is taken to be near this time: without a begin, near now.
+    near = since or now
+    by_zone = [
+        [line for line in (parse_line(text, near, offset) for text in texts) if line]
+        for offset in dict.fromkeys((zone, 0))
+    ]
+    return max(by_zone, key=lambda lines: sum(since <= line["at"] <= now for line in lines))
 
 
 def lines_of_journal(host, identifier, word, since):

@@ -240,7 +240,7 @@ class Matcher:
 
     def hidden(self, rule):
         """Why no event may tell what a rule asks of it, if so; else None."""
-        caller = self.hidden_caller(rule)
+        caller = self.hidden_caller(rule) or self.only_caller(rule)
         return f"it is not known who sent such requests: {caller}" if caller else self.hidden_name(rule)
 
     def hidden_name(self, rule):
@@ -259,6 +259,13 @@ class Matcher:
         if rule["service"] in self.proxied:
             return f"a proxy in front of {rule['service']} hides the address"
         return f"{', '.join(self.beside)} and nova-compute have one address" if self.beside else None
+
+    def only_caller(self, rule):
+        """Why the lack of a request by somebody proves nothing: the requests of all may have come by a balancer."""
+        callers = {event["caller"] for event in self.index["log", rule["service"]] if event.get("client")}
+        if "caller" in rule.get("where", "") and len(callers) == 1 and callers != {self.names.get("host")}:
+            return f"all requests to {rule['service']} came from {callers.pop()}, as from a balancer"
+        return None
 
     def sources_of(self, rule):
         return [source for source in self.sources if source["service"] == rule["service"]]

@@ -18,15 +18,15 @@ from ..host import UnreadError
 FOLDERS = (
     "/etc/nova", "/etc/neutron", "/etc/cinder", "/etc/glance", "/etc/keystone", "/etc/placement", "/etc/ceph",
     "/etc/libvirt", "/etc/openvswitch", "/etc/rabbitmq", "/etc/mysql", "/etc/apache2", "/etc/httpd", "/etc/haproxy",
-    "/etc/default", "/etc/systemd/system", "/run/systemd/system",
+    "/etc/default", "/etc/systemd/system", "/run/systemd/system", "/etc/kolla",
 )  # fmt: skip
 # Databases, keys and such that services write by themselves
 WRITTEN_BY_SERVICES = re.compile(
     r"/etc/openvswitch/|/etc/libvirt/(?:qemu|secrets|nwfilter)/|\.lock$|~$|/fernet-keys/|/credential-keys/"
 )
-# The rules for sudo have the same pattern.
+# kolla-ansible has a folder for each service: /etc/kolla/nova-api. The rules for sudo have the same pattern.
 SETTINGS = re.compile(
-    r"/etc/(?P<project>nova|neutron|cinder|glance|keystone|placement|ceph)/"
+    r"/etc/(?:kolla/)?(?P<project>nova|neutron|cinder|glance|keystone|placement|ceph)(?:-[a-z-]+)?/"
     r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/){0,3}[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?:conf|ini)"
 )
 # Examples and settings of other programs, which are long and name nobody

@@ -26,10 +26,15 @@ STATES = {
 # Ceph's checks by the daemon that they are about; a word of a check that says that nothing can be written
 CEPH = (("ceph-mon", ("MON",)), ("ceph-osd", ("OSD", "PG", "SLOW", "POOL")))
 SEVERE = re.compile(r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS")
-FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?P<name>[a-z][a-z0-9-]*)(?:/|$)")
+# kolla-ansible has a folder for each service: /etc/kolla/nova-api.
+FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?:kolla/)?(?P<name>[a-z][a-z0-9-]*)(?:/|$)")
 UNIT = re.compile(r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)")
 # Any service may write to a disk at one of these.
-SHARED_DISKS = {"/", "/opt", "/opt/stack", "/run", "/tmp", "/usr", "/var", "/var/lib", "/var/log", "/var/tmp"}
+SHARED_DISKS = {
+    "/", "/opt", "/opt/stack", "/opt/stack/data", "/run", "/tmp", "/usr", "/var", "/var/lib", "/var/log", "/var/tmp",
+    "/var/lib/containers", "/var/lib/containers/storage", "/var/lib/docker", "/var/lib/docker/volumes",
+    "/var/log/kolla",
+}  # fmt: skip
 # The kernel tells so many characters of a program's name.
 TOLD_OF_NAME = 15
 # A change so many seconds ago counts half of one of this moment.
@@ -140,14 +145,19 @@ def components_of(path, host):
     unit = UNIT.match(path)
     if unit:
         return sorted({service["component"] for service in services if is_of_unit(service["unit"], unit["unit"])})
-    folder = FOLDER.match(path)
+    folder = None if path in SHARED_DISKS else FOLDER.match(path)
     if path.startswith("/") and folder is None and path not in SHARED_DISKS:
         return []
-    mine = sorted({s["component"] for s in services if folder is None or project_of(s["component"]) == folder["name"]})
-    # A file such as dhcp_agent.ini says by its name whose it is.
-    words = set(re.split(r"[^a-z0-9]+", path.rpartition("/")[2].partition(".")[0])) - {""}
-    named = {s["component"] for s in services if s["component"] in mine and words <= words_of(s)}
-    return sorted(named) if words and named else mine
+    name = folder["name"] if folder else ""
+    project = name.partition("-")[0]
+    mine = [service for service in services if folder is None or project_of(service["component"]) == project]
+    # A file such as dhcp_agent.ini says by its name whose it is, and so does a folder such as nova-api.
+    for told in (f"{name}-{path.rpartition('/')[2].partition('.')[0]}", name):
+        words = set(re.split(r"[^a-z0-9]+", told)) - {""}
+        named = {service["component"] for service in mine if words <= words_of(service)}
+        if words and named:
+            return sorted(named)
+    return sorted({service["component"] for service in mine})
 
 
 def is_of_unit(unit, settings):

@@ -17,15 +17,15 @@ pytestmark = pytest.mark.part("network")
 @pytest.fixture
 def served(here, instance, not_applicable):
     """(port, network, facts of this host's DHCP agent) of each port that this host must serve."""
-    served = []
-    facts = here.fact("dhcp", "the processes of dnsmasq", "the state", "the file")
     networks = {network["id"]: network for network in instance["networks"]}
     with_dhcp = [port for port in instance["ports"] if has_dhcp(networks[port["network"]])]
     if not with_dhcp:
         not_applicable("DHCP is off on the instance's subnets of IPv4")
-    if all(networks[port["network"]]["distributed"] for port in with_dhcp):
+    by_agents = [port for port in with_dhcp if not networks[port["network"]]["distributed"]]
+    if not by_agents:
         not_applicable("OVN answers DHCP by itself, there is no dnsmasq")
-    for port in with_dhcp:
+    served, facts = [], here.fact("dhcp", "the processes of dnsmasq", "the state", "the file")
+    for port in by_agents:
         network = networks[port["network"]]
         serves = places.serves_dhcp(network, here.names)
         if serves or (serves is None and facts[port["id"]]["directory"]):
@@ -78,6 +78,8 @@ def test_ack(served, here, record, not_applicable):
     here.fact("dhcp", "the log of dnsmasq")
     for port, _network, dhcp in served:
         messages = dhcp["log"]
+        if messages is None:
+            not_applicable("it is not known where dnsmasq logs")
         if not messages and record.get("run_id") is None:
             not_applicable("the log no longer has the time at which the instance booted")
         kinds = ", ".join(message["kind"] for message in messages) or "nothing"
@@ -130,6 +132,8 @@ def test_metadata_proxy(here, readings, instance, not_applicable):
     if (asked[0][0] if asked else running[0][0]) is not here:
         pytest.skip("elsewhere")
     here.fact("metadata", "the log of the metadata proxy")
+    if all(proxy["requests"] is None for _reading, proxy in running):
+        return  # it is not known where they log, so that one runs is all that can be checked
     addresses = [address for port in instance["ports"] for address in port["addresses"]]
     assert asked, f"the metadata proxy on {here.name} has had no request of {', '.join(addresses)}"
     last = asked[0][1]["requests"][-1]

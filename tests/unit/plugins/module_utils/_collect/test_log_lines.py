@@ -159,6 +159,18 @@ def test_a_file_of_a_host_in_another_zone(lines):
     assert line == {"at": at, "resolution_s": 1, "text": "dnsmasq-dhcp[1]: word"}
 
 
+@pytest.mark.parametrize("zone", ["+0530", "-0500"])
+def test_a_file_of_a_container_that_knows_no_zone_is_in_utc(lines, zone, monkeypatch):
+    at = datetime(2026, 11, 21, 11, 1, 46, tzinfo=timezone.utc).timestamp()
+    monkeypatch.setattr(log_lines.time, "time", lambda: at + 60)
+    (line,) = lines(FILE, at - 5, zone=zone, grep="Nov 21 11:01:46 dnsmasq-dhcp[1]: word\n")
+    assert line["at"] == at
+
+
+def test_without_any_source_nothing_is_known(replay):
+    assert log_lines.read(replay(None, {}), "dhcp", {"journals": [], "files": []}, "word", 0) is None
+
+
 def test_no_file_needs_no_zone(replay):
     host = replay(None, {"id -u": "0", "journalctl": "", "grep": NONE})
     assert log_lines.read(host, "dhcp", BOTH, "word", 0) == []

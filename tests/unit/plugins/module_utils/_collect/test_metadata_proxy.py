@@ -69,12 +69,20 @@ def test_a_host_where_sudo_refuses_says_so(replay):
     assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the log of the metadata proxy", "refused")]
 
 
-def test_a_container_that_cannot_be_looked_into_is_said(replay, platform):
-    kolla = platform("kolla")
-    host = replay("containers", prefixes=kolla["prefixes"])
-    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, kolla["metadata_logs"])["proxies"]
+def test_a_container_that_cannot_be_looked_into_is_said(replay):
+    host = replay("containers", prefixes={"metadata": ["docker", "exec", "neutron_dhcp_agent"]})
+    sources = {"journals": [], "files": ["/var/log/kolla/neutron/haproxy.log"]}
+    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, sources)["proxies"]
     assert proxy == {"owner": NETWORK, "processes": None, "requests": None}
     assert [entry["kind"] for entry in host.unread] == ["missing", "missing"]
+
+
+def test_without_a_known_log_the_requests_are_not_known(replay):
+    host = replay("network1")
+    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, {"journals": [], "files": []})["proxies"]
+    assert proxy["processes"]
+    assert proxy["requests"] is None
+    assert host.unread == []
 
 
 def test_each_owner_has_its_own_process_and_journal(replay):

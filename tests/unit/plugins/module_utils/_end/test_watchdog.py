@@ -181,15 +181,8 @@ def test_a_process_that_once_worked_on_the_run_is_not_harmed(run, process):
     assert other.poll() is None
 
 
-@pytest.mark.parametrize("text", [None, "", "nonsense"])
-def test_a_lock_without_a_number_stops_nobody(run, text):
-    if text is not None:
-        Path(run.path("lock")).write_text(text)
-    watchdog.stop_stage(run.directory, signal.SIGTERM, set())
-
-
-@pytest.mark.parametrize("text", ["-1", "0", "1"])
-def test_a_number_that_no_stage_has_stops_nobody(run, monkeypatch, text):
+@pytest.mark.parametrize("text", ["", "nonsense", "-1", "0", "1"])
+def test_a_lock_without_the_number_of_a_stage_stops_nobody(run, monkeypatch, text):
     """To a system call -1 is every process of the user, and 0 every process of the group."""
     signals = []
     monkeypatch.setattr(watchdog.os, "kill", lambda *given: signals.append(given))

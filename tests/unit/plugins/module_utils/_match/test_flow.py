@@ -1012,6 +1012,37 @@ def test_logs_are_read_from_an_earlier_time_only_for_rules_that_look_back(rules,
 
 
 @pytest.mark.parametrize(
+    ("callers", "status", "reason"),
+    [
+        (["controller1", "192.0.2.1"], "missing", "it is not in the log of cinder-api on controller1"),
+        # The compute host itself has asked for something else.
+        (["compute1"], "missing", "it is not in the log of cinder-api on controller1"),
+        (["controller1", "controller1"], "unseen", "controller1, as from a balancer"),
+    ],
+)
+def test_a_request_is_not_missing_where_a_balancer_may_have_asked_for_all(callers, status, reason):
+    def request(caller):
+        return shapes.event(
+            6.0, "cinder-api", "http", "GET", source="log", client=caller, caller=caller,
+            keys={"request": ["req-1"]}, method="POST",
+        )  # fmt: skip
+
+    steps = [
+        {"id": "1", "observe": [{"source": "host", "service": "s", "where": "fact == 'begun'"}]},
+        {
+            "id": "2",
+            "follows": ["1"],
+            "observe": [{"source": "log", "service": "cinder-api", "where": "method == 'GET' && caller == '{host}'"}],
+        },
+    ]
+    whole = [{"host": "controller1", "service": "cinder-api", "whole": True}]
+    events = [fact(5.0, "begun"), *map(request, callers)]
+    step = match(events, steps, names={"host": "compute1"}, sources=whole)[1]
+    assert step["status"] == status
+    assert step["reason"].endswith(reason)
+
+
+@pytest.mark.parametrize(
     ("clients", "beside", "status", "reason"),
     [
         (["10.0.0.5", "10.0.0.9"], "nova-compute", "seen", None),

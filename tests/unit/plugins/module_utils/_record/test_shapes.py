@@ -15,7 +15,6 @@ from tree import ROLES
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 DEFINED = SCHEMA["$defs"]
 STEP = DEFINED["flow"]["properties"]["steps"]["items"]
-EVENT = ("service", "kind", "text")
 # Each shape: its type, the least that its function needs, and its part of the schema
 EVIDENCE = STEP["properties"]["evidence"]["items"]
 SHAPES = {

@@ -35,8 +35,8 @@ def host(name, *services, facts=None, health_before=None, unread=(), clock=None,
     )
 
 
-# A run, and how many seconds it took until a stage failed
-STARTED, FINISHED, RAN = "2026-11-21T12:00:00.000000+00:00", "2026-11-21T12:01:40.000000+00:00", 100.0
+# When a run began, and when a stage of it failed
+STARTED, FINISHED = "2026-11-21T12:00:00.000000+00:00", "2026-11-21T12:01:40.000000+00:00"
 
 
 def told(reader, *hosts, finished=FINISHED):
@@ -312,6 +312,8 @@ def lacking(kind, where):
         ("/var/lib/nova", NOVA),
         ("/var/log/neutron", NEUTRON),
         ("/var/lib/mysql", ["database"]),
+        ("/var/lib/docker", EVERYBODY),
+        ("/var/log/kolla/nova", NOVA),
         ("/var/lib/rabbitmq/mnesia", ["rabbitmq"]),
         ("/var/lib/somebody", []),
         ("/srv/backup", []),
@@ -536,7 +538,13 @@ OF_FILES = [
     ("/etc/systemd/system/nova-api.service", ["nova-api"]),
     ("/etc/systemd/system/mariadb.service.d/override.conf", ["database"]),
     ("/run/systemd/system/nova-conductor.service.d/50-limit.conf", ["nova-conductor"]),
+    # kolla-ansible has a folder for each service.
+    ("/etc/kolla/nova-conductor/nova.conf", ["nova-conductor"]),
+    ("/etc/kolla/neutron-dhcp-agent/dhcp_agent.ini", ["neutron-dhcp-agent"]),
+    ("/etc/kolla/neutron-openvswitch-agent/ml2_conf.ini", ["neutron-l2-agent"]),
     # Settings of nobody here
+    ("/etc/kolla/cinder-api/cinder.conf", []),
+    ("/etc/kolla/passwords.yml", []),
     ("/etc/systemd/system/somebody.service.d/x.conf", []),
     ("/etc/systemd/system/nightly.timer", []),
     ("/etc/default/grub", []),
