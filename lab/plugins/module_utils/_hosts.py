@@ -47,9 +47,9 @@ runroot = "{lab.run}/podman"
 
 
 class Hosts:
-    def __init__(self, lab):
+    def __init__(self, lab, to_remove=False):
         self.lab = lab
-        self.claim = read_claim(lab)
+        self.claim = read_claim(lab, to_remove)
         self.keeper = keeper_of(self.claim)
 
     def directory(self, host, part):

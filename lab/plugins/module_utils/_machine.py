@@ -112,10 +112,11 @@ def start_time(pid):
         return None
 
 
-def read_claim(lab):
+def read_claim(lab, to_remove=False):
     """The claim of the clone that holds the lab, or None.
 
     It has clone, rootfs, shared, prefix, keeper, keeper_started and stopped.
+    to_remove: whether the lab is to go, so that a damaged claim is none.
     """
     try:
         with open(os.path.join(lab.state, "claim.json"), encoding="utf-8") as claim:
@@ -123,6 +124,8 @@ def read_claim(lab):
     except FileNotFoundError:
         return None
     except ValueError as exc:
+        if to_remove:
+            return None
         raise LabError(f"{lab.state}/claim.json cannot be read ({exc}): remove the lab with make lab-destroy") from exc
 
 
@@ -130,6 +133,9 @@ def write_claim(lab, claim):
     path = os.path.join(lab.state, "claim.json")
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump(claim, file)
+        file.flush()
+        # A loss of power must not leave an empty one.
+        os.fsync(file.fileno())
     os.replace(path + ".new", path)
 
 

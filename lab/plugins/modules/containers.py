@@ -196,7 +196,7 @@ def main():
     ensure = {"started": ensure_started, "stopped": ensure_stopped, "absent": ensure_absent}
     try:
         lab = Lab(module.params["name"], module.params["prefix"])
-        hosts = Hosts(lab)
+        hosts = Hosts(lab, to_remove=module.params["state"] == "absent")
         for problem in check_claim(hosts.claim, module.params["clone"], lab.name, hosts.keeper is not None):
             raise LabError(problem)
         ensure[module.params["state"]](module, lab, hosts, result)

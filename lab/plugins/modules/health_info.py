@@ -84,10 +84,14 @@ def examine(module):
     units = module.params["units"]
     if units:
         states = module.run_command(["systemctl", "is-active", *units])[1].split()
+        if len(states) != len(units):
+            yield f"systemd tells the states of {len(states)} of {len(units)} units"
         for unit, state in zip(units, states):
             if state != "active":
                 yield f"{unit} is {state}"
-    failed = module.run_command(["systemctl", "list-units", "--failed", "--no-legend", "--plain"])[1]
+    status, failed, errors = module.run_command(["systemctl", "list-units", "--failed", "--no-legend", "--plain"])
+    if status:
+        yield f"systemd does not say which units have failed: {errors.strip()}"
     for line in failed.splitlines():
         name = line.split()[0]
         if name not in units:

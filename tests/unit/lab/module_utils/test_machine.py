@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.lab.plugins.module_utils import _machine
@@ -152,6 +153,14 @@ def test_claim_is_read_as_written(lab):
     write_claim(lab, {"clone": "/elsewhere"})
     write_claim(lab, claim)
     assert read_claim(lab) == claim
+
+
+def test_a_lab_with_a_damaged_claim_can_be_removed_and_nothing_else(lab):
+    write_claim(lab, {})
+    Path(lab.state, "claim.json").write_text("")
+    with pytest.raises(LabError, match="make lab-destroy"):
+        read_claim(lab)
+    assert read_claim(lab, to_remove=True) is None
     assert os.listdir(lab.state) == ["claim.json"]
 
 

@@ -9,6 +9,7 @@ import socket
 
 import pytest
 from ansible_collections.stackproof.lab.plugins.modules.health_info import (
+    examine,
     listening,
     parse_listening,
     upstream,
@@ -44,6 +45,39 @@ def test_ports_of_ipv6_count():
         pytest.skip("this machine has no IPv6")
     with server:
         assert server.getsockname()[1] in listening()
+
+
+class Asked:
+    """A module whose commands print what a test says, by their second word; without that they fail."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+        self.params = {"units": ["a.service", "b.service"], "ports": [], "commands": []}
+
+    def run_command(self, words):
+        answer = self.answers.get(words[1].replace("-", "_"))
+        return (0, answer, "") if answer is not None else (1, "", "Failed to connect to bus\n")
+
+
+@pytest.mark.parametrize(
+    ("answers", "problems"),
+    [
+        ({"is_active": "active\nactive\n", "list_units": ""}, []),
+        (
+            {"is_active": "active\nfailed\n", "list_units": "b.service loaded failed failed b\n"},
+            ["b.service is failed"],
+        ),
+        (
+            {},
+            [
+                "systemd tells the states of 0 of 2 units",
+                "systemd does not say which units have failed: Failed to connect to bus",
+            ],
+        ),
+    ],
+)
+def test_units_are_well_only_if_systemd_says_so(answers, problems):
+    assert list(examine(Asked(**answers))) == problems
 
 
 @pytest.mark.parametrize(

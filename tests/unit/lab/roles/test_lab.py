@@ -216,7 +216,7 @@ def test_stack_sh_may_start_what_it_needs():
 def test_a_lab_that_is_gone_leaves_nothing_in_its_directory(tmp_path):
     directory = tmp_path / ".lab"
     (directory / "ssh").mkdir(parents=True)
-    chosen = {"release": "2025.1", "topology": "five", "network": "ovs"}
+    chosen = {"name": "lab", "release": "2025.1", "topology": "five", "network": "ovs"}
     assert chosen.keys() == NAMES["lab_chosen"].keys()
     for name in (*chosen, "clouds.yaml", "inventory.yml", "lock", "ssh/known_hosts", "secrets.yml"):
         (directory / name).write_text(chosen.get(name, ""))
