@@ -43,8 +43,12 @@ def units(components):
 
 
 def restarts(components, groups, trees):
-    """The units of a host whose component has a changed tree of files."""
-    changed = {name: component for name, component in components.items() if name in trees}
+    """The units of a host whose component has a changed tree of files, or reads that of another one."""
+    changed = {
+        name: component
+        for name, component in components.items()
+        if not set(trees).isdisjoint([name, *component.get("reads", [])])
+    }
     lists = carried(changed, groups)
     return [*lists["backing"], *lists["units"]]
 

@@ -75,6 +75,11 @@ def test_restarts_of_changed_trees_only():
     assert lab.restarts(COMPONENTS, ["network"], []) == []
 
 
+def test_restarts_what_reads_a_changed_tree_of_another_component():
+    components = {**COMPONENTS, "api": {**COMPONENTS["api"], "reads": ["store"]}}
+    assert lab.restarts(components, ["controller"], ["store"]) == ["api.service"]
+
+
 def test_restarts_nothing_that_another_host_carries():
     assert lab.restarts(COMPONENTS, ["network"], ["api"]) == []
 
