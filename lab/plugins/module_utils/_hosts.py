@@ -16,6 +16,7 @@ import time
 
 from ._machine import (
     LabError,
+    end_processes,
     keeper_of,
     read_claim,
     run,
@@ -95,6 +96,7 @@ class Hosts:
             with open(os.path.join(lab.state, name), "w", encoding="utf-8") as file:
                 file.write(text.format(lab=lab))
         if not self.keeper:
+            end_processes(lab)
             process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
             self.keeper = process.pid
             # Podman keeps its state of running containers there, and none can be left.

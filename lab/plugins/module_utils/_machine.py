@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import os
 import re
 import subprocess
+import time
 import zlib
 
 # Interface names hold 15 characters, and "-mgmt" takes five of them.
@@ -145,6 +147,36 @@ def keeper_of(claim):
     if pid and start_time(pid) == claim.get("keeper_started"):
         return pid
     return None
+
+
+def processes_of(lab):
+    """The process ids of the lab's hosts, by their cgroup. They outlive the keeper if that alone is ended."""
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_of_host(pid, lab)]
+
+
+def is_of_host(pid, lab):
+    try:
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+            return any(line.startswith(f"0::/stackproof-{lab.name}/") for line in file)
+    except OSError:
+        return False  # it has ended meanwhile
+
+
+def end_processes(lab):
+    """End hosts that outlived their keeper, as a loss of power would: two of one host would ruin its files."""
+    for _attempt in range(100):
+        pids = processes_of(lab)
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        time.sleep(0.1)
+    raise LabError(f"processes of the hosts do not end: {', '.join(map(str, pids))}")
+
+
+def is_running(lab, claim):
+    return keeper_of(claim) is not None or bool(processes_of(lab))
 
 
 def check_claim(claim, clone, name, running):

@@ -110,6 +110,8 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
     Lab,
     LabError,
     check_claim,
+    end_processes,
+    is_running,
     write_claim,
 )
 
@@ -169,6 +171,7 @@ def ensure_absent(module, lab, hosts_of, result):
         # Nothing of it is kept, so an orderly end is not needed.
         hosts_of.podman(["rm", "--force", "--time=0", *names])
     hosts_of.release()
+    end_processes(lab)
     for path in (lab.state, lab.run):
         if os.path.exists(path):
             shutil.rmtree(path)
@@ -197,7 +200,7 @@ def main():
     try:
         lab = Lab(module.params["name"], module.params["prefix"])
         hosts = Hosts(lab, to_remove=module.params["state"] == "absent")
-        for problem in check_claim(hosts.claim, module.params["clone"], lab.name, hosts.keeper is not None):
+        for problem in check_claim(hosts.claim, module.params["clone"], lab.name, is_running(lab, hosts.claim)):
             raise LabError(problem)
         ensure[module.params["state"]](module, lab, hosts, result)
     except LabError as exc:

@@ -73,7 +73,7 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
     Lab,
     LabError,
     check_claim,
-    keeper_of,
+    is_running,
     read_claim,
     run,
     run_json,
@@ -218,7 +218,7 @@ def read(path):
 def examine(params):
     lab = Lab(params["name"], params["prefix"])
     claim = read_claim(lab)
-    running = keeper_of(claim) is not None
+    running = is_running(lab, claim)
     problems = list(check_rights()) + list(check_system(parse_os_release(read("/etc/os-release")), platform.machine()))
     problems += check_kernel()
     problems += check_claim(claim, params["clone"], lab.name, running)

@@ -155,6 +155,22 @@ def test_claim_is_read_as_written(lab):
     assert read_claim(lab) == claim
 
 
+def test_processes_that_outlived_their_lab_are_ended(lab, monkeypatch):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        monkeypatch.setattr(
+            _machine, "is_of_host", lambda pid, _lab: pid == str(process.pid) and process.poll() is None
+        )
+        assert _machine.processes_of(lab) == [process.pid]
+        _machine.end_processes(lab)
+        assert process.poll() == -9
+    assert not _machine.is_running(lab, None)
+
+
+def test_a_process_of_this_machine_is_none_of_a_lab(lab):
+    assert not _machine.is_of_host(str(os.getpid()), lab)
+    assert not _machine.is_of_host("0", lab)
+
+
 def test_a_lab_with_a_damaged_claim_can_be_removed_and_nothing_else(lab):
     write_claim(lab, {})
     Path(lab.state, "claim.json").write_text("")

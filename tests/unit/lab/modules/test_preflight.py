@@ -226,6 +226,8 @@ def machine(monkeypatch, tmp_path):
     """The real machine, but for the labs that it may have."""
     monkeypatch.setattr(_machine, "STATE_ROOT", str(tmp_path))
     monkeypatch.setattr(module, "STATE_ROOT", str(tmp_path))
+    # A lab of this name may run here.
+    monkeypatch.setattr(_machine, "processes_of", lambda _lab: [])
     (tmp_path / "lab").mkdir()
     return SimpleNamespace(name="lab", prefix="", clone="/mine", memory_gib=1e6, disk_gib=1e6)
 
@@ -263,6 +265,12 @@ def test_a_lab_that_was_stopped_needs_memory_again(machine):
 def test_a_dead_lab_is_taken_over(machine):
     claim(clone="/theirs")
     assert examine(machine)[1]["take_over"] == "/theirs"
+
+
+def test_a_lab_whose_hosts_outlived_their_keeper_is_not_taken_over(machine, monkeypatch, tmp_path):
+    claim(clone=str(tmp_path))
+    monkeypatch.setattr(_machine, "processes_of", lambda _lab: [4711])
+    assert any("and its hosts run" in problem for problem in module.examine(vars(machine))[0])
 
 
 CHECKS = sorted(name for name in vars(module) if name.startswith("check_"))
