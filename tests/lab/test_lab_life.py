@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from lab_under_test import GROUPS, INVENTORY, playbook, until
-from machine import AS_ROOT, more, traces
+from machine import AS_ROOT, more, said, traces
 from runs_under_test import kill_tree, play, verify
 from test_verify import assert_sound
 
@@ -153,6 +154,23 @@ def test_a_lab_of_one_host_beside_this_one_comes_and_goes_without_a_trace(tmp_pa
             assert done.returncode == 0, done.stdout
         assert "on 1 host," in done.stdout
     assert "all well" in playbook("status").stdout
+
+
+@pytest.mark.soak
+def test_hosts_that_outlive_their_keeper_are_started_once_and_leave_no_trace(tmp_path):
+    lab = lab_in(tmp_path, "one")
+    with no_trace(lab):
+        for _time in range(2):
+            built = playbook("up", **lab)
+            assert built.returncode == 0, built.stdout
+            end_keeper()
+        assert playbook("destroy", **lab).returncode == 0
+
+
+def end_keeper():
+    """End the process that holds the mounts of the lab's hosts, as the end of a job of CI would."""
+    claim = json.loads(said("cat", f"/var/lib/stackproof/{OTHER}/claim.json"))
+    said("kill", "-KILL", str(claim["keeper"]))
 
 
 @pytest.mark.soak
