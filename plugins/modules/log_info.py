@@ -64,17 +64,19 @@ events:
     "level": "debug", "resolution_s": 0.001, "said": ["Starting instance\\.\\.\\."], "service": "nova-compute",
     "window": []}]
 sources:
-  description: Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) if not.
+  description:
+    - Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) if not, and whether
+      C(requests) of clients are in it, as far as its first and last lines say.
   returned: success
   type: list
   elements: dict
   sample:
     - first: 1795271940.486
       from: /var/log/neutron/neutron-openvswitch-agent.log
+      requests: false
       service: neutron-l2-agent
       whole: true
       why: null
-    - {first: 1795271944.155, from: /var/log/nova/nova-compute.log, service: nova-compute, whole: true, why: null}
 addresses:
   description: The host's own addresses, which other services log.
   returned: success

@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import re
+import uuid
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
@@ -90,8 +92,14 @@ class Bundle:
 
     def stop(self, moment):
         """Have nothing happen after a time of the day; the logs go on, without a word on the boot."""
+        placement = "controller1", "placement/placement-api.log"
+        asked = next(line for line in self.lines[placement] if " status: " in line)
         self.cut(moment)
         self.add("controller1", "nova/nova-api.log", "2026-11-21 14:53:00.000 7 INFO nova [-] a")
+        # Somebody else is served.
+        self.add(
+            *placement, re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", str(uuid.UUID(int=7)), asked).replace("14:43", "14:53")
+        )
 
     def cut(self, moment):
         """Have the logs end at a time of the day."""

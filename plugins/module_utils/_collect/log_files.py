@@ -36,6 +36,8 @@ ONE_ERROR = 0.1
 LONGEST_FAILURE = 4000
 # A file may be rotated away after it was listed: the others are still read, and it counts as not read whole.
 GONE = "No such file"
+# A line of a server about a request that it has answered
+ANSWER = re.compile(r'HTTP/\d|" status: \d{3}')
 
 
 def read(host, services, wanted):
@@ -206,7 +208,7 @@ class Scan:
         return sorted(texts.union(ERRORS if self.wanted.get("errors") else ()))
 
     def file(self, service, path, changed, lines, edges, stayed=True):
-        """Take the events of a file; return whether it was there for the whole time.
+        """Take the events of a file; return whether it was there for the whole time, and whether it shows requests.
 
         edges: its first and last lines, from before the others were read. stayed: whether its first line was the same
         afterwards.
@@ -214,6 +216,7 @@ class Scan:
         zone = self.zone_of(edges[1], changed)
         first = self.when(edges[0], zone)
         source = {"service": service, "from": path, "whole": False, "first": first, "why": None}
+        source["requests"] = any(map(ANSWER.search, (line for part in edges for line in part)))
         if lines is None and path.endswith(COMPRESSED):
             return {**source, "why": "it is compressed"}
         if lines is None:
@@ -236,7 +239,8 @@ class Scan:
     def journal(self, service, name, entries):
         self.take(service, entries, self.zone)
         why = f"more than {journal.MOST} entries were found in it" if len(entries) >= journal.MOST else None
-        return {"service": service, "from": f"journal of {name}", "whole": why is None, "first": None, "why": why}
+        about = {"first": None, "why": why, "requests": None}
+        return {"service": service, "from": f"journal of {name}", "whole": why is None, **about}
 
     def zone_of(self, last, changed):
         """The zone of a file's times: the host's, or UTC if its last line then fits the file's last change better."""

@@ -172,16 +172,19 @@ class Removal:
         self.why = "it was not deleted yet"
         self.way = None  # the way of deletion that was taken and not refused
         self.doing = "its deletion"
-        self.may_have_twin = bool(entry["lost"])
+        self.sought = False  # whether another one of its name was looked for
         # By the clock that nobody sets
         self.missed_since = self.denied_since = self.asked = None
 
     def _note_gone(self):
-        """A creation whose answer was lost may have taken effect twice: then there is a second one to remove."""
-        if not self.may_have_twin:
+        """A creation whose answer was lost may have taken effect twice: then there is a second one to remove.
+
+        What went without being deleted here may be there nevertheless: a damaged answer had a wrong id.
+        """
+        if self.sought or not (self.entry["lost"] or self.asked is None):
             self.gone = True
             return
-        self.may_have_twin = False
+        self.sought = True
         self.entry["id"] = self.id
         self.id = self.way = None
         self.tries = 0
@@ -234,8 +237,9 @@ class Removal:
             if not resources:
                 # A request that was under way when its run was killed may still take effect: look for a while.
                 self.missed_since = self.missed_since or time.monotonic()
+                answered = self.sought and not self.entry["lost"]
                 old = seconds_between(self.entry["lost"] or self.entry["begun"], now()) > OLD
-                self.gone = old or time.monotonic() - self.missed_since > SETTLE
+                self.gone = answered or old or time.monotonic() - self.missed_since > SETTLE
                 self.why = "the answer to its creation never came"
                 return None
             self.id = resources[0]["id"]

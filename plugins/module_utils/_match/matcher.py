@@ -241,7 +241,17 @@ class Matcher:
     def hidden(self, rule):
         """Why no event may tell what a rule asks of it, if so; else None."""
         caller = self.hidden_caller(rule) or self.only_caller(rule)
-        return f"it is not known who sent such requests: {caller}" if caller else self.hidden_name(rule)
+        if caller:
+            return f"it is not known who sent such requests: {caller}"
+        return self.hidden_name(rule) or self.without_requests(rule)
+
+    def without_requests(self, rule):
+        """Why the lack of a request in a log proves nothing: some web servers log none."""
+        if rule["source"] != "log" or rule.get("kind") != "http":
+            return None
+        shown = any(event["kind"] == "http" for event in self.index["log", rule["service"]])
+        shows = any(source.get("requests") for source in self.sources_of(rule))
+        return None if shown or shows else f"the log of {rule['service']} shows no request at all"
 
     def hidden_name(self, rule):
         """Why a message in a log does not tell what it calls, if a rule wants to know it; else None."""

@@ -160,6 +160,7 @@ def test_a_line_that_is_ours_becomes_an_event(logs):
             "whole": True,
             "first": BEGAN.timestamp() - 310,
             "why": None,
+            "requests": False,
         }
     ]
     assert logs.host.unread == []
@@ -439,7 +440,14 @@ def test_a_journal_is_whole_and_has_the_times_of_its_entries(logs):
         (10.5, ["RESULT tag=97"], 1e-6),
     ]
     assert result["sources"] == [
-        {"service": "slapd", "from": "journal of slapd", "whole": True, "first": None, "why": None}
+        {
+            "service": "slapd",
+            "from": "journal of slapd",
+            "whole": True,
+            "first": None,
+            "why": None,
+            "requests": None,
+        }
     ]
 
 

@@ -337,6 +337,14 @@ def test_what_somebody_else_removed_is_gone(cloud, run, had, remove):
     assert cloud.asked("DELETE") == []
 
 
+def test_what_is_not_there_by_its_id_is_looked_for_by_its_name(cloud, run, had, remove):
+    """The answer to the creation was damaged on its way, and had a wrong id."""
+    had("server", has_id=False)
+    run.ledger.write(ledger.MADE, "server", f"{MARK}-server", id="ab35235d-2d86-422c--bac3-45e59d4e1d3b")
+    assert remove() == []
+    assert cloud.all("servers") == []
+
+
 def test_a_gateway_that_does_not_know_the_service_proves_nothing(cloud, run, had, remove):
     had("network")
     cloud.trouble("GET", "/networks/", 404, times=3)

@@ -1012,6 +1012,25 @@ def test_logs_are_read_from_an_earlier_time_only_for_rules_that_look_back(rules,
 
 
 @pytest.mark.parametrize(
+    ("requests", "status", "reason"),
+    [
+        (True, "missing", "it is not in the log of placement on controller1"),
+        (False, "unseen", "the log of placement shows no request at all"),
+        # A journal, of which it is not known
+        (None, "unseen", "the log of placement shows no request at all"),
+    ],
+)
+def test_a_request_is_missing_only_where_requests_are_logged(requests, status, reason):
+    steps = [
+        {"id": "1", "observe": [{"source": "host", "service": "s", "where": "fact == 'begun'"}]},
+        {"id": "2", "follows": ["1"], "observe": [{"source": "log", "service": "placement", "kind": "http"}]},
+    ]
+    whole = [{"host": "controller1", "service": "placement", "whole": True, "requests": requests}]
+    step = match([fact(5.0, "begun")], steps, sources=whole)[1]
+    assert (step["status"], step["reason"]) == (status, reason)
+
+
+@pytest.mark.parametrize(
     ("callers", "status", "reason"),
     [
         (["controller1", "192.0.2.1"], "missing", "it is not in the log of cinder-api on controller1"),
