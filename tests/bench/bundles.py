@@ -34,7 +34,7 @@ from tree import ROLES
 
 DEFAULTS = yaml.safe_load((ROLES / "diagnosis/defaults/main.yml").read_text())
 FLOWS = [path.replace("{{ role_path }}", str(ROLES / "diagnosis")) for path in DEFAULTS["stackproof_flows"]]
-PLATFORMS = [ROLES / f"evidence/vars/platforms/{name}.yml" for name in ("packages", "kolla", "devstack")]
+PLATFORMS = [ROLES / f"evidence/vars/platforms/{name}.yml" for name in ("packages", "kolla", "osa", "devstack")]
 # The projects of components whose names do not begin with them
 PROJECTS = {"placement-api": "nova", "dnsmasq": "neutron", "ovsdb": "neutron"}
 

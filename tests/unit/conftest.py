@@ -154,7 +154,7 @@ def platform():
 @pytest.fixture(scope="session")
 def bundle_options():
     """Return a function that gives the options by which a bundle is read: flows, and names of logs on all platforms."""
-    profiles = [profile(name) for name in ("packages", "kolla", "devstack")]
+    profiles = [profile(name) for name in ("packages", "kolla", "osa", "devstack")]
     flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
     usual = {"services": [log for profile in profiles for log in profile["logs"]], "flows": flows}
 

@@ -153,6 +153,7 @@ def test_names_of_a_host(replay, full, names):
         ("devstack", ["controller"], ["control", "network", "ovn", "ceph", "queue"]),
         ("devstack", ["devstack"], ["control", "compute", "network", "ovn", "ceph", "queue"]),
         ("kolla", ["nova-compute", "cinder-volume"], ["compute", "ceph"]),
+        ("osa", ["nova_compute", "neutron_ovn_gateway"], ["compute", "network"]),
     ],
 )
 def test_parts_of_a_host_are_said_by_its_groups(platform, how, groups, parts):
