@@ -167,6 +167,16 @@ def check_overlap(prefix, routes, own):
             return
 
 
+def check_links(links, own):
+    """An interface with the name of one of the lab's, which no lab has made, would be deleted."""
+    for link in links:
+        if link["ifname"] in own and link.get("linkinfo", {}).get("info_kind") != "veth":
+            yield (
+                f"This machine has an interface {link['ifname']} of its own, and the lab would need that name. "
+                "Choose another name, for example: make lab LAB_NAME=other"
+            )
+
+
 def check_prefix(claim, clone, prefix):
     """A lab keeps the addresses that it was built with."""
     if claim and claim["clone"] == clone and claim["prefix"] != str(prefix):
@@ -230,6 +240,7 @@ def examine(params):
     if shutil.which("ip", path=SEARCH):
         own = {f"{lab.name}-mgmt", f"{lab.name}-data"}
         problems += check_overlap(lab.prefix, run_json(["ip", "-4", "-j", "route", "show", "table", "all"]), own)
+        problems += check_links(run_json(["ip", "-d", "-j", "link", "show"]), own)
     died = bool(claim) and claim["clone"] != params["clone"]
     return problems, {
         "packages": missing_packages(),

@@ -285,6 +285,16 @@ def test_every_check_is_asked(machine, monkeypatch, tmp_path, check):
     assert "found" in module.examine(vars(machine))[0]
 
 
+def test_an_interface_of_the_machine_is_not_taken_for_one_of_the_lab():
+    links = [
+        {"ifname": "eth0"},
+        {"ifname": "lab-mgmt", "linkinfo": {"info_kind": "veth"}},
+        {"ifname": "lab-data", "linkinfo": {"info_kind": "bridge"}},
+    ]
+    (problem,) = module.check_links(links, {"lab-mgmt", "lab-data"})
+    assert "has an interface lab-data of its own" in problem
+
+
 def test_every_reason_is_said_at_once(call, machine):
     result = call(module, **vars(machine))
     assert result["failed"]
