@@ -47,6 +47,16 @@ class Prometheus:
     def firing(self):
         return [alert for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"]
 
+    def evaluated(self):
+        """When the evaluation of the rules began that was the last one to end."""
+        (group,) = self.ask("rules")["groups"]
+        return group["lastEvaluation"]
+
+    def wait_for_evaluation(self):
+        """Wait until the rules have been evaluated once more."""
+        before = self.evaluated()
+        self.wait(lambda: self.evaluated() != before)
+
     def wait(self, condition, patience=PATIENCE):
         limit = time.monotonic() + patience
         while not condition():

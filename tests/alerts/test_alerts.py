@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from datetime import datetime, timezone
 
 import pytest
@@ -92,7 +91,9 @@ def test_a_run_that_passed_is_scraped_and_alarms_nobody(watched, runs):
     runs.ended(PASSED)
     watched.wait(lambda: watched.value("stackproof_run_passed") == ["1"])
     assert watched.value("node_textfile_scrape_error") == ["0"]
-    time.sleep(2)  # two evaluations of the rules
+    # The first of the two may have begun before the run was scraped.
+    watched.wait_for_evaluation()
+    watched.wait_for_evaluation()
     assert watched.firing() == []
 
 
@@ -106,6 +107,8 @@ def test_a_run_that_failed_fires_with_its_place(watched, runs):
 
 
 def test_the_next_pass_ends_the_alarm(watched, runs):
+    runs.ended(FAILED)
+    watched.wait(watched.firing)
     runs.ended(PASSED)
     watched.wait(lambda: not watched.firing())
 

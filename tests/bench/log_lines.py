@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host, host_module, log_files
+
 SIZES = (250_000, 500_000, 1_000_000)
 MOST_SECONDS, MOST_MIB = 30, 300
 OURS = "req-5f0a7c1e-33b2-4d1c-9a57-3f6f0c7f8e11"
@@ -39,13 +41,6 @@ def lines(count):
 
 def read(folder, count):
     """In a process of its own: seconds, mebibytes of it and its commands, and events."""
-    # Only now: it has to be made importable first.
-    from ansible_collections.stackproof.provision.plugins.module_utils._collect import (  # noqa: PLC0415
-        host,
-        host_module,
-        log_files,
-    )
-
     wanted = {
         "keys": {"request": [OURS]},
         "phrases": [{"service": "nova-compute", "says": "Claim successful on node"}],
@@ -84,8 +79,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "unit")]
-    # It makes the collection importable.
-    __import__("conftest")
-
     read(sys.argv[1], int(sys.argv[2])) if len(sys.argv) == 3 else main()

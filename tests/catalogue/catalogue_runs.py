@@ -18,12 +18,11 @@ import traceback
 from pathlib import Path
 
 import pytest
-import testinfra
 from catalogue import KEPT, OPEN, drawn
 from devstack_faults import Devstack
 from devstack_under_test import HOST
 from fault_runs import end, has_ended, lab_as_root, run_with
-from lab_under_test import INVENTORY, NETWORK, connect
+from lab_under_test import NETWORK, connect, lab_host
 
 SLICE = re.compile(r"(\w+):(\d+)-(\d+)")
 HALVES = {"open": OPEN, "kept": KEPT}
@@ -45,8 +44,7 @@ def filed(lab, fault, folder):
 
 
 def devstack_as_root():
-    host = testinfra.get_host(f"ansible://{HOST}?ansible_inventory={INVENTORY}&sudo=True")
-    return Devstack(host, connect("devstack-admin"))
+    return Devstack(lab_host(HOST, sudo=True), connect("devstack-admin"))
 
 
 def main():

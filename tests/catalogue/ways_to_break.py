@@ -8,19 +8,9 @@ from __future__ import annotations
 
 import contextlib
 
-from breaking import REPORTING, cut_off, recovered, undone
+from breaking import REPORTING, cut_off, drop_in, edited, recovered, undone
 
 MYSQL = "mysql"
-
-
-def drop_in(unit, text):
-    """(command, command that undoes it) for settings of a unit, which is not started anew by either."""
-    folder = f"/run/systemd/system/{unit}.service.d"
-    make = f"mkdir -p {folder} && printf '[Service]\\n{text}\\n' > {folder}/zz.conf && systemctl daemon-reload"
-    return (
-        make,
-        f"rm {folder}/zz.conf; systemctl daemon-reload; systemctl reset-failed {unit}; systemctl restart {unit}",
-    )
 
 
 def reporting(part):
@@ -79,19 +69,12 @@ def cut(lab, part, peer):
     return cut_off(lab, part.host, peer.port, reporting(part))
 
 
-@contextlib.contextmanager
 def changed_settings(lab, part, edit):
     """Its settings are changed, and it is started anew, whether it comes up or not."""
-    path, names = part.settings, " ".join(part.services)
-    kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
-    with recovered(lab, part.host, part.services):
-        lab.run(part.host, f"cp --preserve=all {path} {kept}")
-        try:
-            lab.run(part.host, f"{edit}; systemctl restart {names} || true; sleep 3")
-            yield
-        finally:
-            back = f"cat {kept} > {path}; rm {kept}; systemctl reset-failed {names}; systemctl restart {names}"
-            lab.run(part.host, back)
+    names = " ".join(part.services)
+    make = f"{edit}; systemctl restart {names} || true; sleep 3"
+    anew = f"systemctl reset-failed {names}; systemctl restart {names}"
+    return edited(lab, part.host, part.settings, make, anew, part.services)
 
 
 def malformed(lab, part):

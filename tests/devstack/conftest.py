@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import pytest
-import testinfra
 from devstack_under_test import HAS_CEPH, HOST
-from lab_under_test import DIRECTORY, INVENTORY, connect
+from lab_under_test import DIRECTORY, connect, lab_host
 from runs_under_test import nothing_left
 from secrets_left import no_secrets
 
@@ -30,7 +29,7 @@ def admin():
 @pytest.fixture(scope="session")
 def devstack():
     """Its host with root's rights."""
-    return testinfra.get_host(f"ansible://{HOST}?ansible_inventory={INVENTORY}&sudo=True")
+    return lab_host(HOST, sudo=True)
 
 
 @pytest.fixture(scope="module")

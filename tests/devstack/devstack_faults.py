@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from breaking import PATIENCE, frozen, stopped
+from breaking import PATIENCE, edited, frozen, limited, stopped
 from devstack_under_test import HOST, OPERATOR
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
@@ -87,20 +87,10 @@ def done(command, back):
     return by(lambda devstack, host: commanded(devstack, host, command, back))
 
 
-def limited(unit, limit):
-    """A unit that may open only so many files."""
-    place = f"/run/systemd/system/{unit}.service.d"
-    text = f"[Service]\\nLimitNOFILE={limit}\\n"
-    anew = f"systemctl daemon-reload && systemctl restart {unit}"
-    make = f"mkdir -p {place} && printf '{text}' > {place}/limit.conf && {anew}"
-    return done(make, f"rm -r {place} && {anew}")
-
-
 def configured(path, edit, unit):
     """A file that is changed by sed and read anew by a unit; then both are as before."""
-    kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
-    make = f"cp --preserve=all {path} {kept} && sed -i {edit} {path} && systemctl restart {unit}"
-    return done(make, f"cat {kept} > {path} && rm {kept} && systemctl restart {unit}")
+    anew = f"systemctl restart {unit}"
+    return by(lambda devstack, host: edited(devstack, host, path, f"sed -i {edit} {path} && {anew}", anew))
 
 
 @contextlib.contextmanager
@@ -139,7 +129,7 @@ fault(
 fault("ovn-agent-stopped", stopping(OVN_AGENT), "metadata", METADATA, "N26 52 53 53a")
 fault(
     "ovn-agent-few-files",
-    limited(OVN_AGENT, 1024),
+    by(lambda devstack, host: limited(devstack, host, OVN_AGENT, 1024)),
     "metadata",
     METADATA,
     "N26 52 53 53a",

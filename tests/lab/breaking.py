@@ -207,16 +207,45 @@ def unplugged(lab, host, device):
 
 
 @contextlib.contextmanager
-def changed(lab, host, path, edit, units=()):
-    """A file that is changed by a command, and read anew by the units; then both are as before."""
-    restart = f"systemctl restart {' '.join(units)}" if units else "true"
+def edited(lab, host, path, edit, anew, units=()):
+    """A file that is changed by a command, and has its content again at the end; yields the time before the change.
+
+    anew: the command that follows when it has its content again.
+    """
     kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
     with recovered(lab, host, units):
         lab.run(host, f"cp --preserve=all {path} {kept}")
+        since = time.time()
         try:
-            lab.run(host, f"{edit} && {restart}")
-            if units:
-                lab.wait_until_well([(unit, host) for unit in units if unit in REPORTING], time.time() - 5)
-            yield
+            lab.run(host, edit)
+            yield since
         finally:
-            lab.run(host, f"cat {kept} > {path} && rm {kept} && {restart}")
+            lab.run(host, f"cat {kept} > {path} && rm {kept} && {anew}")
+
+
+@contextlib.contextmanager
+def changed(lab, host, path, edit, units=()):
+    """A file that is changed by a command, and read anew by the units; then both are as before."""
+    restart = f"systemctl restart {' '.join(units)}" if units else "true"
+    with edited(lab, host, path, f"{edit} && {restart}", restart, units) as since:
+        if units:
+            lab.wait_until_well([(unit, host) for unit in units if unit in REPORTING], since)
+        yield
+
+
+def drop_in(unit, text):
+    """(command, command that undoes it) for settings of a unit, which only the second one starts anew."""
+    folder = f"/run/systemd/system/{unit}.service.d"
+    make = f"mkdir -p {folder} && printf '[Service]\\n{text}\\n' > {folder}/zz.conf && systemctl daemon-reload"
+    return (
+        make,
+        f"rm {folder}/zz.conf; systemctl daemon-reload; systemctl reset-failed {unit}; systemctl restart {unit}",
+    )
+
+
+@contextlib.contextmanager
+def limited(lab, host, unit, limit):
+    """A unit that may open only so many files."""
+    make, back = drop_in(unit, f"LimitNOFILE={limit}")
+    with recovered(lab, host), undone(lab, host, f"{make} && systemctl restart {unit}", back):
+        yield

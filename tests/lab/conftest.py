@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import pytest
-import testinfra
-from lab_under_test import DIRECTORY, GROUPS, HOSTS, INVENTORY, connect
+from lab_under_test import DIRECTORY, GROUPS, HOSTS, connect, lab_host
 from runs_under_test import end_started, nothing_left
 from secrets_left import no_secrets
 
@@ -49,10 +48,6 @@ def complaints():
             yield name, f"It cannot be asked: {exc}"  # a test may have switched it off
 
 
-def lab_host(name, sudo):
-    return testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo={sudo}")
-
-
 @pytest.fixture(scope="session")
 def lab_hosts():
     """Every host of the lab with root's rights, by name."""
@@ -89,6 +84,14 @@ def ldap_member():
 @pytest.fixture(scope="session")
 def storage(lab_hosts):
     return lab_hosts[GROUPS["storage"][0]]
+
+
+@pytest.fixture(scope="module")
+def module_runs(tmp_path_factory, admin, storage):
+    """A folder for the runs that several tests look at, of which nothing may be left on the cloud at their end."""
+    folder = tmp_path_factory.mktemp("runs")
+    with nothing_left(folder, admin, storage):
+        yield folder
 
 
 @pytest.fixture

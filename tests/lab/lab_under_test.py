@@ -15,6 +15,7 @@ import time
 import openstack.config
 import openstack.connection
 import pytest
+import testinfra
 import yaml
 from tree import ROOT
 
@@ -33,6 +34,11 @@ def connect(cloud, **auth):
     config = openstack.config.OpenStackConfig(config_files=[str(DIRECTORY / "clouds.yaml")], load_envvars=False)
     # Without a limit, a service that a test has broken for good would keep the tests from their end.
     return openstack.connection.Connection(config=config.get_one(cloud=cloud, auth=auth, api_timeout=60))
+
+
+def lab_host(name, sudo=False):
+    """A host of the inventory as its operator finds it after ssh, or with root's rights."""
+    return testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo={sudo}")
 
 
 def playbook(name, *arguments, before=(), **environment):

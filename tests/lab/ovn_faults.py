@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
-from breaking import changed, cut_off, frozen, recovered, stopped, undone, unplugged
+from breaking import changed, cut_off, frozen, limited, recovered, stopped, undone, unplugged
 from faults import NOTHING, empty_image
 from lab_under_test import GROUPS
 from truths import fault_of
@@ -62,14 +62,9 @@ def northd_alone(lab):
         yield
 
 
-@contextlib.contextmanager
 def few_files(lab):
     """So few that haproxy, which inherits the limit of its agent, cannot start."""
-    folder = f"/run/systemd/system/{AGENT}.service.d"
-    make = f"mkdir -p {folder} && printf '[Service]\\nLimitNOFILE=1024\\n' > {folder}/zz-few.conf"
-    anew = f"systemctl daemon-reload && systemctl restart {AGENT}"
-    with recovered(lab, COMPUTE), undone(lab, COMPUTE, f"{make} && {anew}", f"rm {folder}/zz-few.conf && {anew}"):
-        yield
+    return limited(lab, COMPUTE, AGENT, 1024)
 
 
 @contextlib.contextmanager

@@ -136,20 +136,14 @@ def look(kept, tmp_path):
     return lambda **more: checks(kept.directory, tmp_path, **more)
 
 
-def run(host, command):
-    done = host.run(command)
-    assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
-    return done.stdout
-
-
 @contextlib.contextmanager
 def changed_file(host, path, command):
     """Change a file in its place, and put its content back."""
-    run(host, f"cp --preserve=all {path} {path}.kept && {command}")
+    host.check_output(f"cp --preserve=all {path} {path}.kept && {command}")
     try:
         yield
     finally:
-        run(host, f"cat {path}.kept > {path} && rm {path}.kept")
+        host.check_output(f"cat {path}.kept > {path} && rm {path}.kept")
 
 
 @pytest.mark.soak  # seconds mean something on a machine that does nothing else
@@ -191,16 +185,16 @@ def changes(hosts, act):
     places = "/etc /home /opt /root /srv /tmp /usr /var"
     try:
         for host in hosts.values():
-            run(host, "touch /root/before && sleep 0.01")
+            host.check_output("touch /root/before && sleep 0.01")
         act()
         return {
             f"{name}:{path}"
             for name, host in hosts.items()
-            for path in run(host, f"find {places} -xdev -newer /root/before ! -type d").splitlines()
+            for path in host.check_output(f"find {places} -xdev -newer /root/before ! -type d").splitlines()
         }
     finally:
         for host in hosts.values():
-            run(host, "rm -f /root/before")
+            host.check_output("rm -f /root/before")
 
 
 @pytest.mark.soak
@@ -247,11 +241,11 @@ READ = """
 
 @pytest.mark.soak
 def test_a_paused_domain(there, look):
-    run(there.home, f"virsh suspend {there.server}")
+    there.home.check_output(f"virsh suspend {there.server}")
     try:
         wrong = look()
     finally:
-        run(there.home, f"virsh resume {there.server}")
+        there.home.check_output(f"virsh resume {there.server}")
     assert set(wrong) == {HOME}
     assert wrong[HOME]["host"] == there.home_name
     assert "is paused (user), not running" in wrong[HOME]["reason"]
@@ -261,11 +255,11 @@ def test_a_second_domain_of_the_same_uuid_on_the_other_host(there, look):
     path = "/tmp/second.xml"
     parts = f"<name>second</name><uuid>{there.server}</uuid><memory>1024</memory><os><type>hvm</type></os>"
     xml = f"<domain type='qemu'>{parts}</domain>"
-    run(there.away, f'echo "{xml}" > {path} && virsh define {path}')
+    there.away.check_output(f'echo "{xml}" > {path} && virsh define {path}')
     try:
         wrong = look()
     finally:
-        run(there.away, f"virsh undefine {there.server} && rm {path}")
+        there.away.check_output(f"virsh undefine {there.server} && rm {path}")
     assert set(wrong) == {HOME}
     assert wrong[HOME]["host"] == there.away_name
     assert "though nova says it is on another host" in wrong[HOME]["reason"]
@@ -273,12 +267,12 @@ def test_a_second_domain_of_the_same_uuid_on_the_other_host(there, look):
 
 @pytest.mark.soak
 def test_a_secret_that_libvirt_does_not_have(there, look):
-    secret = run(there.home, "virsh secret-list").split()[3]
-    run(there.home, f"virsh secret-undefine {secret}")
+    secret = there.home.check_output("virsh secret-list").split()[3]
+    there.home.check_output(f"virsh secret-undefine {secret}")
     try:
         wrong = look()
     finally:
-        run(there.home, ". /etc/stackproof-lab/ceph-secret.sh")
+        there.home.check_output(". /etc/stackproof-lab/ceph-secret.sh")
     assert set(wrong) == {ROOT_DISK, VOLUMES}
     assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ROOT_DISK]["reason"]
 
@@ -288,11 +282,11 @@ def test_a_tap_taken_off_its_bridge(there, look):
     external = " ".join(
         f'external_ids:{name}=\\"{value}\\"' for name, value in {**ids, "iface-status": "active"}.items()
     )
-    run(there.home, f"ovs-vsctl del-port br-int {there.tap}")
+    there.home.check_output(f"ovs-vsctl del-port br-int {there.tap}")
     try:
         wrong = look()
     finally:
-        run(there.home, f"ovs-vsctl add-port br-int {there.tap} -- set Interface {there.tap} {external}")
+        there.home.check_output(f"ovs-vsctl add-port br-int {there.tap} -- set Interface {there.tap} {external}")
     assert set(wrong) == {TAPS}
     assert wrong[TAPS]["reason"].startswith(f"Open vSwitch on {there.home_name} has no interface for the port")
     until("the agent wires the tap again", lambda: not look(), 60, 3)
@@ -300,11 +294,11 @@ def test_a_tap_taken_off_its_bridge(there, look):
 
 @pytest.mark.soak
 def test_a_tap_that_is_down(there, look):
-    run(there.home, f"systemctl stop lab-taps && ip link set {there.tap} down")
+    there.home.check_output(f"systemctl stop lab-taps && ip link set {there.tap} down")
     try:
         wrong = look()
     finally:
-        run(there.home, f"ip link set {there.tap} up && systemctl start lab-taps")
+        there.home.check_output(f"ip link set {there.tap} up && systemctl start lab-taps")
     assert set(wrong) == {TAPS}
     assert f"{there.tap} on {there.home_name} is down" in wrong[TAPS]["reason"]
 
@@ -312,11 +306,11 @@ def test_a_tap_that_is_down(there, look):
 @contextlib.contextmanager
 def under_another_name(storage, image):
     """An image of Ceph that is called otherwise for a while."""
-    run(storage, f"rbd rename {image} {image}.away")
+    storage.check_output(f"rbd rename {image} {image}.away")
     try:
         yield
     finally:
-        run(storage, f"rbd rename {image}.away {image}")
+        storage.check_output(f"rbd rename {image}.away {image}")
 
 
 def test_a_root_disk_that_ceph_does_not_have_under_its_name(there, look, storage):
@@ -339,24 +333,25 @@ def test_an_image_of_glance_that_ceph_does_not_have_under_its_name(there, look, 
 @pytest.mark.soak
 def test_a_router_that_does_not_translate_what_goes_out(there, look):
     chain, inside = "neutron-l3-agent-float-snat", f"ip netns exec {there.router}"
-    rule = run(there.network, f"{inside} iptables-save --table=nat | grep '^-A {chain} '").strip().removeprefix("-A ")
-    run(there.network, f"{inside} iptables --table nat -D {rule}")
+    saved = there.network.check_output(f"{inside} iptables-save --table=nat | grep '^-A {chain} '")
+    rule = saved.strip().removeprefix("-A ")
+    there.network.check_output(f"{inside} iptables --table nat -D {rule}")
     try:
         wrong = look()
     finally:
-        run(there.network, f"{inside} iptables --table nat -A {rule}")
+        there.network.check_output(f"{inside} iptables --table nat -A {rule}")
     assert set(wrong) == {ROUTER}
     assert f"no host translates {there.port['floating_ips'][0]} to" in wrong[ROUTER]["reason"]
 
 
 def test_a_floating_ip_that_nobody_answers_for(there, look):
     address, inside = there.port["floating_ips"][0], f"ip -netns {there.router}"
-    outer = run(there.network, f"{inside} -brief link | grep -o '^qg-[^@ ]*'").strip()
-    run(there.network, f"{inside} address del {address}/32 dev {outer}")
+    outer = there.network.check_output(f"{inside} -brief link | grep -o '^qg-[^@ ]*'").strip()
+    there.network.check_output(f"{inside} address del {address}/32 dev {outer}")
     try:
         wrong = look()
     finally:
-        run(there.network, f"{inside} address add {address}/32 brd {address} dev {outer}")
+        there.network.check_output(f"{inside} address add {address}/32 brd {address} dev {outer}")
     assert set(wrong) == {ARP}
     assert "so nobody answers ARP for it" in wrong[ARP]["reason"]
 
@@ -378,13 +373,13 @@ def test_a_floating_ip_that_another_one_answered_for(kept, there, look):
 
 @pytest.mark.soak
 def test_a_frozen_emulator_has_its_images_no_longer_open(there, look):
-    run(there.home, f"kill -STOP {there.process}")
+    there.home.check_output(f"kill -STOP {there.process}")
     try:
         status = f"rbd status vms/{there.server}_disk"
         until("Ceph misses the watcher", lambda: "none" in there.home.check_output(f"{status} --id cinder"), 60, 1)
         wrong = look()
     finally:
-        run(there.home, f"kill -CONT {there.process}")
+        there.home.check_output(f"kill -CONT {there.process}")
     assert set(wrong) == {WATCHERS}
     assert "is open 0 times (by nobody), not once" in wrong[WATCHERS]["reason"]
     until("the emulator watches its images again", lambda: not look(), 60, 3)
@@ -392,11 +387,11 @@ def test_a_frozen_emulator_has_its_images_no_longer_open(there, look):
 
 @pytest.mark.soak
 def test_a_dead_osd(look, storage):
-    run(storage, "systemctl stop ceph-osd@0 && ceph osd down 0")
+    storage.check_output("systemctl stop ceph-osd@0 && ceph osd down 0")
     try:
         wrong = look()
     finally:
-        run(storage, "systemctl reset-failed ceph-osd@0; systemctl start ceph-osd@0")
+        storage.check_output("systemctl reset-failed ceph-osd@0; systemctl start ceph-osd@0")
     assert set(wrong) == {PARENT, ORIGIN, WATCHERS, OSDS, HEALTH}
     assert {wrong[name]["status"] for name in (PARENT, ORIGIN, WATCHERS)} == {"unreadable"}
     assert "hangs: sudo -n rbd" in wrong[PARENT]["reason"]
@@ -408,11 +403,11 @@ def test_a_dead_osd(look, storage):
 @pytest.mark.soak
 def test_no_dnsmasq_and_no_metadata_proxy(there, look):
     """Their agents would start them again within a minute. The router's proxy does not end with its agent."""
-    run(there.network, "systemctl stop neutron-dhcp-agent neutron-l3-agent; pkill haproxy || true")
+    there.network.check_output("systemctl stop neutron-dhcp-agent neutron-l3-agent; pkill haproxy || true")
     try:
         wrong = look()
     finally:
-        run(there.network, "systemctl start neutron-dhcp-agent neutron-l3-agent")
+        there.network.check_output("systemctl start neutron-dhcp-agent neutron-l3-agent")
     assert set(wrong) == {DNSMASQ, PROXY}
     assert f"runs 0 dnsmasq for the network {there.port['network']}" in wrong[DNSMASQ]["reason"]
     assert "no host runs a metadata proxy for" in wrong[PROXY]["reason"]
@@ -496,11 +491,11 @@ def test_hosts_by_other_names_are_known_by_what_they_call_themselves(there, look
 
 def test_a_command_that_sudo_refuses_is_named(there, look):
     rule = "/etc/sudoers.d/zz-refused"
-    run(there.home, f"echo 'stack ALL=(ALL) NOPASSWD: ALL, !/usr/bin/ovs-vsctl' > {rule}")
+    there.home.check_output(f"echo 'stack ALL=(ALL) NOPASSWD: ALL, !/usr/bin/ovs-vsctl' > {rule}")
     try:
         wrong = look()
     finally:
-        run(there.home, f"rm {rule}")
+        there.home.check_output(f"rm {rule}")
     assert set(wrong) == {TAPS}
     assert wrong[TAPS]["status"] == "unreadable"
     assert "sudo refuses: sudo -n ovs-vsctl" in wrong[TAPS]["reason"]
@@ -535,7 +530,7 @@ def test_what_is_still_there_is_found_where_nothing_should_be(look):
 
 @pytest.mark.soak
 def test_a_root_disk_that_is_no_clone_any_more(there, look, storage):
-    run(storage, f"rbd flatten --no-progress vms/{there.server}_disk")
+    storage.check_output(f"rbd flatten --no-progress vms/{there.server}_disk")
     wrong = look()
     assert set(wrong) == {PARENT}
     assert "stands on None, not on images/" in wrong[PARENT]["reason"]
@@ -544,7 +539,7 @@ def test_a_root_disk_that_is_no_clone_any_more(there, look, storage):
 @pytest.mark.soak
 def test_a_domain_destroyed_behind_the_back_of_nova(there, look):
     """The last one, as nova may notice it and stop the server."""
-    run(there.home, f"virsh destroy {there.server}")
+    there.home.check_output(f"virsh destroy {there.server}")
     wrong = look()
     assert {HOME, WATCHERS, TAPS} <= set(wrong)
     assert "is shut off (destroyed), not running" in wrong[HOME]["reason"]

@@ -86,9 +86,7 @@ def look(kept, tmp_path):
 
 
 def run(host, command):
-    done = host.run(f"sudo {command}")
-    assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
-    return done.stdout.strip()
+    return host.check_output(f"sudo {command}").strip()
 
 
 @contextlib.contextmanager

@@ -29,17 +29,11 @@ def parts_of(name):
     return ["logs", "examination", *(part for group, part in NEEDS.items() if name in GROUPS[group])]
 
 
-def run(host, command):
-    done = host.run(command)
-    assert done.rc == 0, f"{command}: {done.stdout} {done.stderr}"
-    return done.stdout
-
-
 def put_rules(host, part, text):
     """As docs/security.md says: looked at before sudo sees it, as a wrong file would keep everybody from sudo."""
     new, path = f"/root/stackproof-{part}", f"/etc/sudoers.d/stackproof-{part}"
-    run(host, f"printf %s {shlex.quote(text)} > {new} && visudo -c -f {new}")
-    run(host, f"install --mode=0440 {new} {path} && rm {new}")
+    host.check_output(f"printf %s {shlex.quote(text)} > {new} && visudo -c -f {new}")
+    host.check_output(f"install --mode=0440 {new} {path} && rm {new}")
 
 
 def remove(host):
@@ -57,9 +51,9 @@ def remove(host):
 def make(host, name):
     keys = f"/home/{HOSTS[name]['ansible_user']}/.ssh/authorized_keys"
     folder = f"/home/{USER}/.ssh"
-    run(host, f"useradd --create-home --shell /bin/bash --password '*' {USER}")
-    run(host, f"install --directory --mode=0700 --owner={USER} {folder}")
-    run(host, f"install --mode=0600 --owner={USER} {keys} {folder}/authorized_keys")
+    host.check_output(f"useradd --create-home --shell /bin/bash --password '*' {USER}")
+    host.check_output(f"install --directory --mode=0700 --owner={USER} {folder}")
+    host.check_output(f"install --mode=0600 --owner={USER} {keys} {folder}/authorized_keys")
     for part in parts_of(name):
         put_rules(host, part, (sudo_rules.FOLDER / part).read_text())
 

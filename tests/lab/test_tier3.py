@@ -15,8 +15,8 @@ import subprocess
 import pytest
 import yaml
 from lab_under_test import DIRECTORY, GROUPS, INVENTORY, until
-from runs_under_test import environment, nothing_left, start, verify, wait_for_end, wait_for_progress
-from test_flow import PLAIN, ROOT, assert_in_order, passed
+from runs_under_test import environment, start, verify, wait_for_end, wait_for_progress
+from test_flow import PLAIN, assert_as_the_page_says, assert_in_order, passed
 
 # Recording, and what is recorded without one, are tried by unit tests on recorded messages, too.
 pytestmark = pytest.mark.soak
@@ -36,16 +36,9 @@ def nothing_stays(broker):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, admin, storage):
-    folder = tmp_path_factory.mktemp("runs")
-    with nothing_left(folder, admin, storage):
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def instrumented(folder):
+def instrumented(module_runs):
     key = yaml.safe_load((DIRECTORY / "secrets.yml").read_text())["osprofiler"]
-    return passed(verify(folder / "instrumented", "-i", str(INVENTORY), **PLAIN, firehose=True, profiler_key=key))
+    return passed(verify(module_runs / "instrumented", "-i", str(INVENTORY), **PLAIN, firehose=True, profiler_key=key))
 
 
 def traces(broker):
@@ -86,11 +79,7 @@ def test_messages_show_what_only_a_log_of_every_message_would(instrumented):
 
 @pytest.mark.parametrize(("place", "level"), [(-2, "info"), (-1, "debug")])
 def test_an_instrumented_cloud_shows_as_many_as_the_page_says(instrumented, place, level):
-    row = instrumented.covered(3, level)
-    rows = re.findall(r"^\| tier \d[^|]*\| (\d+) \| (\d+) \| (\d+) \|", (ROOT / "docs/flows.md").read_text(), re.M)
-    counted = row["seen"] + row["absent"], row["cached"] + row["window"], row["unseen"]
-    # A look at the state every half second may miss the shortest of them.
-    assert [abs(ours - int(page)) <= 2 for ours, page in zip(counted, rows[place], strict=True)] == [True] * 3, counted
+    assert_as_the_page_says(instrumented.covered(3, level), place)
 
 
 def test_spans_show_what_the_services_did_in_their_databases(instrumented):
@@ -114,8 +103,8 @@ def test_no_secret_of_a_message_is_written(instrumented, broker):
     assert not re.search("gAAAA", written)
 
 
-def test_a_killed_verify_leaves_the_broker_as_it_was(folder, broker):
-    runs = folder / "killed"
+def test_a_killed_verify_leaves_the_broker_as_it_was(module_runs, broker):
+    runs = module_runs / "killed"
     process = start(runs, "-i", str(INVENTORY), **PLAIN, firehose=True, firehose_deadline=DEADLINE)
     wait_for_progress(runs, "boot")
     assert "tracing" in traces(broker)

@@ -14,7 +14,7 @@ import json
 import re
 
 from lab_under_test import GROUPS, HOSTS, connect
-from runs_under_test import play
+from runs_under_test import kept_run
 from tree import RECORDED
 
 from recorder.making import lines, old_lines
@@ -43,22 +43,11 @@ CONSOLE = "consoles/probe.txt"
 def cloud(making):
     before = old_lines("cloud/answers.jsonl")
     start = next(number for number, line in enumerate(before) if line["name"] == ITSELF)
-    with kept_run(making) as outcome:
+    with kept_run(making.work / "cloud") as outcome:
         answers = of_run(making, outcome, before[:start])
     # Nothing is made any more.
     answers += of_itself(making, outcome, before[start:])
     making.write("cloud/answers.jsonl", lines(answers))
-
-
-@contextlib.contextmanager
-def kept_run(making):
-    """A run whose resources stay until all is asked."""
-    outcome = making.run("cloud", cloud="lab", keep="always")
-    try:
-        yield outcome
-    finally:
-        status, output = play("cleanup", cloud="lab", run_dir=outcome.directory)
-        assert status == 0, output
 
 
 def of_run(making, outcome, before):

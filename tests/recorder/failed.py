@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 
-from fault_runs import hosts_now, run_with
+from fault_runs import logs_now, run_with
 from faults import FAULTS
 from tree import RECORDED
 
@@ -38,8 +38,7 @@ def file_run(making, fault, outcome):
     making.write(path, pretty(Rewriting(names, shift, making.secrets)(now)))
     folder = RECORDED / "diagnosed" / fault.name
     if folder.exists():
-        _services, logs = hosts_now(making.lab, record)
-        file_logs(making, logs, record, folder, Rewriting(names, shift, making.secrets))
+        file_logs(making, logs_now(making.lab, record), record, folder, Rewriting(names, shift, making.secrets))
 
 
 def file_logs(making, logs, record, folder, rewrite):

@@ -15,10 +15,11 @@ import re
 import shlex
 from typing import NamedTuple
 
+from lab_under_test import lab_host
 from runs_under_test import play
 
 from recorder.following import Following
-from recorder.making import ask, lab_host, lines, old, old_lines, pretty
+from recorder.making import ask, lines, old, old_lines, pretty
 from recorder.names import Names, same_ids
 from recorder.rewriting import Rewriting
 from recorder.times import Shift

@@ -14,15 +14,14 @@ import time
 from pathlib import Path
 
 import secret_scan
-import testinfra
-from breaking import Lab, units_of
-from lab_under_test import DIRECTORY, HOSTS, INVENTORY, connect, until
+from breaking import units_of
+from fault_runs import WHOLE, lab_as_root
+from lab_under_test import DIRECTORY, connect, until
 from runs_under_test import environment, verify
 from tree import RECORDED
 
 from recorder.rewriting import Rewriting
 
-WHOLE = ("-i", str(INVENTORY))
 KEEP_TOKENS = ("memcached", "glance-", "placement-", "nova-", "neutron-", "cinder-")
 
 
@@ -31,7 +30,7 @@ class Making:
 
     def __init__(self, work, target):
         self.work, self.target = Path(work), Path(target)
-        self.lab = Lab({name: lab_host(name, sudo=True) for name in HOSTS})
+        self.lab = lab_as_root()
         self.member = connect("lab")
         secrets = secret_scan.known_of(DIRECTORY)
         self.secrets, self.scanner = list(secrets.values()), secret_scan.Scanner(secrets, secret_scan.OURS)
@@ -81,10 +80,6 @@ class Making:
         place = self.target / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-
-
-def lab_host(name, sudo=False):
-    return testinfra.get_host(f"ansible://{name}?ansible_inventory={INVENTORY}&sudo={sudo}")
 
 
 def ask(host, module, **options):

@@ -13,12 +13,12 @@ import shlex
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
-from lab_under_test import GROUPS
+from lab_under_test import GROUPS, lab_host
 from runs_under_test import play
 from tree import ROOT
 
 from recorder.followed import ADMIN, HOST, logs_of
-from recorder.making import WHOLE, lab_host, lines, pretty
+from recorder.making import WHOLE, lines, pretty
 from recorder.thinning import as_the_run_read, before_it_was_followed, fewer_messages, fewer_polls, rows
 
 PLATFORM = yaml.safe_load((ROOT / "roles/evidence/vars/platforms/packages.yml").read_text())

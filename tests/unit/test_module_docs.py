@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import json
-import re
 
 import jsonschema
 import pytest
-import yaml
+from module_docs import block_of
 from tree import ROOT
 
 SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
@@ -34,11 +33,6 @@ HOST_TRUTHS = (
 ENDS = ("run", "cleanup", "report", "preflight", "sweep", "host_checks", "diagnosis", "instance")
 # A compute host that is left out, the lines of a sweep's end, and the errors of two stages were not recorded.
 WITHOUT_SAMPLE = {("preflight", "left_out"), ("sweep", "summary"), ("image", "error"), ("network", "error")}
-
-
-def block_of(module, name):
-    source = (ROOT / f"plugins/modules/{module}.py").read_text()
-    return yaml.safe_load(re.search(rf'^{name} = r"""\n(.*?)"""', source, re.MULTILINE | re.DOTALL)[1])
 
 
 def assert_valid(value, definition):

@@ -10,6 +10,7 @@ import re
 
 import pytest
 import yaml
+from module_docs import block_of
 from tree import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -25,11 +26,6 @@ ASKED = (
     "metadata_proxy_info",
     "log_info",
 )
-
-
-def block_of(module, name):
-    source = (ROOT / f"plugins/modules/{module}.py").read_text()
-    return yaml.safe_load(re.search(rf'^{name} = r"""\n(.*?)"""', source, re.MULTILINE | re.DOTALL)[1])
 
 
 def options_of(module):

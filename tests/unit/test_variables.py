@@ -11,6 +11,7 @@ from importlib.util import module_from_spec, spec_from_loader
 
 import pytest
 import yaml
+from module_docs import block_of
 from tree import FLOWS, ROOT
 
 loader = SourceFileLoader("variables_page", str(ROOT / "tools/variables-page"))
@@ -37,8 +38,7 @@ def documented(text):
 
 
 def options_of(module):
-    source = (ROOT / f"plugins/modules/{module}.py").read_text()
-    return yaml.safe_load(re.search(r'^DOCUMENTATION = r"""\n(.*?)"""', source, re.MULTILINE | re.DOTALL)[1])["options"]
+    return block_of(module, "DOCUMENTATION")["options"]
 
 
 def handed():

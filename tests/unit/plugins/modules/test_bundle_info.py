@@ -562,7 +562,6 @@ def test_nothing_is_written(read, bundle):
     assert {path: path.stat().st_mtime_ns for path in Path(bundle.top).rglob("*")} == before
 
 
-@pytest.mark.light
 @pytest.mark.parametrize("year", ["0001", "1970", "2016", "2100", "9999"])
 def test_a_line_with_a_far_time_is_left_out_and_said(read, bundle, usual, tmp_path, year):
     """A clock that was wrong for a moment, or a host whose clock is."""

@@ -181,7 +181,6 @@ def test_a_line_that_names_nobody_properly_names_nobody(message):
     assert failures.peer_in(message) == (None, None)
 
 
-@pytest.mark.light
 @pytest.mark.parametrize(
     "unit", ["http://", "mysql://a:", "1.1.1.1:", "host='a", "[", "is ", "unable to ", "HTTP  ", "a"]
 )

@@ -627,7 +627,6 @@ def test_secrets_in_any_line_are_not_returned(recorded, name):
     assert {field for event in result["events"] for field in event} <= allowed
 
 
-@pytest.mark.light
 def test_what_is_not_ours_is_passed_over_quickly_and_takes_no_memory(logs):
     logs.wanted["windows"] = [{"service": "nova-compute", "text": BUILT}]
     foreign = [line(number / 2000, f"Lock {OTHER} acquired by x " + "y" * 100, OTHER) for number in range(2000)]
@@ -645,7 +644,6 @@ def test_what_is_not_ours_is_passed_over_quickly_and_takes_no_memory(logs):
     tracemalloc.stop()
 
 
-@pytest.mark.light
 @pytest.mark.parametrize("days", [0.01, 1, 2, 60, 5000, 2000000])
 @pytest.mark.parametrize("zone", [0, 19800])
 def test_the_times_to_look_for_are_few_and_leave_out_none(days, zone):

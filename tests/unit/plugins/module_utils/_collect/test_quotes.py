@@ -244,7 +244,6 @@ UNITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.light
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_line_that_is_made_to_be_slow_takes_no_time(unit):
     began = time.process_time()

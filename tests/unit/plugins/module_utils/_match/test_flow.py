@@ -196,7 +196,6 @@ LAUGHS = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in ran
 MERGES = "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
 
 
-@pytest.mark.light
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -1174,7 +1173,6 @@ def timed(run):
     return time.process_time() - began
 
 
-@pytest.mark.light
 def test_ten_times_the_events_take_ten_times_as_long(followed):
     many = copy.deepcopy(followed)
     for read in many.logs.values():

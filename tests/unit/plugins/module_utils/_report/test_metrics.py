@@ -12,15 +12,10 @@ from datetime import datetime
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics, metrics_of_sweeps
+from harmless import is_harmless
 from tree import RECORDED
 
 PATHS = sorted((RECORDED / "runs").iterdir())
-
-
-def is_harmless(text):
-    """Whether a terminal would only show it, and UTF-8 can hold it."""
-    text.encode()
-    return not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text)
 
 
 def parse_metrics(text):

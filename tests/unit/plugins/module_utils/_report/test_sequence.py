@@ -20,6 +20,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._report impor
     sequence_svg,
     sequence_text,
 )
+from harmless import is_harmless
 from tree import RECORDED
 
 FOLLOWED = RECORDED / "flow-run.json"
@@ -102,11 +103,6 @@ def groups(root):
 
 def words(element):
     return "".join(element.itertext())
-
-
-def is_harmless(text):
-    text.encode()
-    return not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text)
 
 
 def test_steps_are_in_the_order_of_their_times(flow):

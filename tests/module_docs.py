@@ -1,0 +1,17 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a module says of itself, as ansible-doc reads it."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+from tree import ROOT
+
+
+def block_of(module, name):
+    """A block of a module's documentation: DOCUMENTATION or RETURN."""
+    source = (ROOT / f"plugins/modules/{module}.py").read_text()
+    return yaml.safe_load(re.search(rf'^{name} = r"""\n(.*?)"""', source, re.MULTILINE | re.DOTALL)[1])
