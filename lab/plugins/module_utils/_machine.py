@@ -106,10 +106,14 @@ def namespaces():
 
 
 def start_time(pid):
-    """When a process started, in the kernel's ticks, or None without one. It tells a reused pid from the old one."""
+    """When a process started, in the kernel's ticks, or None without one. It tells a reused pid from the old one.
+
+    One that has ended and was not awaited yet has nothing any more, and is none.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return int(stat.read().rpartition(")")[2].split()[19])
+            fields = stat.read().rpartition(")")[2].split()
+        return None if fields[0] in ("Z", "X") else int(fields[19])
     except (OSError, ValueError, IndexError):
         return None
 

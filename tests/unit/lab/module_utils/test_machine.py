@@ -166,6 +166,13 @@ def test_processes_that_outlived_their_lab_are_ended(lab, monkeypatch):
     assert not _machine.is_running(lab, None)
 
 
+def test_a_process_that_has_ended_and_was_not_awaited_is_none():
+    with subprocess.Popen(["true"]) as process:
+        until_ended = ["sh", "-c", f"until grep -q '^State:.Z' /proc/{process.pid}/status; do sleep 0.01; done"]
+        subprocess.run(until_ended, check=True, timeout=10)
+        assert start_time(process.pid) is None
+
+
 def test_a_process_of_this_machine_is_none_of_a_lab(lab):
     assert not _machine.is_of_host(str(os.getpid()), lab)
     assert not _machine.is_of_host("0", lab)
