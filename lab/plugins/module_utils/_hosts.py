@@ -167,7 +167,7 @@ class Hosts:
         self.podman(
             ["run", "--detach", "--replace", f"--name={host}", f"--hostname={host}", "--privileged"]
             + ["--systemd=always", "--stop-signal=SIGRTMIN+3", "--log-driver=none", "--pids-limit=-1"]
-            + ["--shm-size=256m", "--no-hosts", "--dns=none", f"--cgroup-parent=/stackproof-{self.lab.name}"]
+            + ["--shm-size=256m", "--no-hosts", "--dns=none", f"--cgroup-parent={self.lab.cgroup}"]
             + [f"--network=ns:/run/netns/{self.lab.namespace(host)}"]
             + limits
             + [f"--volume={here}:{there}:ro" for there, here in sorted(shared.items())]
@@ -192,7 +192,7 @@ class Hosts:
     def release(self):
         """End the keeper, and with it every mount of the lab."""
         if self.keeper:
-            cgroup = f"/sys/fs/cgroup/stackproof-{self.lab.name}"
+            cgroup = f"/sys/fs/cgroup{self.lab.cgroup}"
             self.inside(["find", cgroup, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"], check=False)
             os.kill(self.keeper, 15)
             for _attempt in range(100):

@@ -84,6 +84,7 @@ class Lab:
         self.state = os.path.join(STATE_ROOT, name)
         self.run = os.path.join(RUN_ROOT, name)
         self.switch = f"{name}-switch"
+        self.cgroup = f"/stackproof-{name}"
 
     def namespace(self, host):
         return f"{self.name}-{host}"
@@ -161,7 +162,7 @@ def processes_of(lab):
 def is_of_host(pid, lab):
     try:
         with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
-            return any(line.startswith(f"0::/stackproof-{lab.name}/") for line in file)
+            return any(line.startswith(f"0::{lab.cgroup}/") for line in file)
     except OSError:
         return False  # it has ended meanwhile
 
