@@ -10,55 +10,37 @@ import functools
 import os
 import re
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 try:
     import jmespath
     import yaml
     from jmespath.exceptions import JMESPathError, JMESPathTypeError
+    from jmespath.functions import Functions
 
     HAS_LIBRARIES = True
 except ImportError:
     HAS_LIBRARIES = False
 
 from .._collect.phrases import Pattern
-from .._collect.sources import SOURCES
 from .._record.errors import MALFORMED, StageError
-from .._record.levels import LEVELS
-from . import flow_limits
+from . import flow_limits, flow_types
+from .flow_types import PARTS
 from .rivals import BUILT, RIVALS, TOOK
 
 SCHEMA = "stackproof.flow/1"
-TIERS = (0, 1, 2, 3)
 # The service that takes a message off the queue logs one of these, with no id but the message's own.
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
 TOKEN_CACHE = 300
+# Stands for any name of a run when a flow is checked: like many ids it is understood between quotation marks only.
+SAMPLE = "0a-b"
 # Two clocks that are in step may still differ by so many seconds.
 LEAD = 1
-STEP_KEYS = {"id", "phase", "source", "target", "message", "kind", "numbers", "became", "today", "when", "unless"}
-STEP_KEYS |= {"follows", "owed_by", "observe", "cached", "absent", "otherwise", "instead"}
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
-# The places on the page: each step of the boot, the boot in few steps, or the steps of another stage
-PLACES = ("guide", "story", "stage")
 # These keys say how a flow is told and used; a flow that extends it does not inherit them.
 TELLING = {"judged": False, "told_as": None, "told_when": None, "parts": []}
-RULE_KEYS = {
-    "source",
-    "service",
-    "kind",
-    "where",
-    "says",
-    "window",
-    "within",
-    "tier",
-    "level",
-    "pick",
-    "edge",
-    "text",
-    "needs",
-}
-
-
 # So many flows may extend each other.
 MOST_ABOVE = 5
 
@@ -95,8 +77,9 @@ def load_file(path, above):
     if len(above) > MOST_ABOVE:
         raise FlowError(path, f"it is the {len(above)}th of flows that extend each other")
     try:
-        if isinstance(flow, dict) and flow.get("schema") == SCHEMA and flow.get("extends"):
-            flow = extended(load(os.path.join(os.path.dirname(path), str(flow["extends"])), (*above, path)), flow)
+        check_head(path, flow)
+        if flow.get("extends"):
+            flow = extended(load(os.path.join(os.path.dirname(path), flow["extends"]), (*above, path)), flow)
         check(path, flow)
     except MALFORMED as exc:
         raise FlowError(path, f"a part of it has an unknown form: {type(exc).__name__}: {exc}") from exc
@@ -106,14 +89,10 @@ def load_file(path, above):
 def extended(base, more):
     """A flow on top of the one that it extends: its steps lie between the other's, or stand for several of them."""
     base = {name: value for name, value in base.items() if name not in TELLING}
-    if isinstance(more.get("phases"), dict):
+    if more.get("phases"):
         more = {**more, "phases": {**(base.get("phases") or {}), **more["phases"]}}
-    steps, lifelines = more.get("steps") or [], more.get("lifelines") or []
-    if not isinstance(lifelines, list):
-        return {**base, **more}  # check() reports the error
-    lifelines = list(dict.fromkeys([*base["lifelines"], *lifelines]))
-    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-        return {**base, **more, "lifelines": lifelines}
+    steps = more.get("steps") or []
+    lifelines = list(dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or [])]))
     if any("covers" in step for step in steps):
         return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
     merged = [dict(step) for step in base["steps"]]
@@ -128,56 +107,51 @@ def extended(base, more):
     return {**base, **more, "lifelines": lifelines, "steps": merged}
 
 
-def check(path, flow):
+def check_head(path: str, flow: Any) -> None:
+    """Refuse what is no flow, and values of a wrong type: all other code may rely on their types."""
     if not isinstance(flow, dict) or flow.get("schema") != SCHEMA:
         raise FlowError(path, f"it does not begin with schema: {SCHEMA}")
+    problem = flow_types.problem(flow)
+    if problem:
+        raise FlowError(path, problem)
+
+
+def check(path, flow):
     lacking = {"name", "title", "lifelines", "steps"} - set(flow)
     if lacking:
         raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
-    for name in ("lifelines", "steps"):
-        if not isinstance(flow[name], list):
-            raise FlowError(path, f"{name} is not a list")
     if len(flow["steps"]) > flow_limits.MOST_STEPS:
         raise FlowError(path, f"it has {len(flow['steps'])} steps, and {flow_limits.MOST_STEPS} are the most")
     check_expression(path, "counted", flow.get("counted", "@"))
     for rule in flow.get("others") or ():
-        if not isinstance(rule, dict) or {"where", "because"} - set(rule):
+        if {"where", "because"} - set(rule):
             raise FlowError(path, "a rule of others needs where and because")
-        check_expression(path, "others", rule["where"])
-    ids = {str(step["id"]) for step in flow["steps"] if isinstance(step, dict) and "id" in step}
+        check_expression(path, "others", rule["where"], of_rule=True)
+    ids = {str(step["id"]) for step in flow["steps"] if "id" in step}
     seen = set()
     for number, step in enumerate(flow["steps"], 1):
-        where = f"step {step.get('id', number)}" if isinstance(step, dict) else f"step {number}"
+        where = f"step {step.get('id', number)}"
         check_step(path, where, step, flow, ids)
         if str(step["id"]) in seen:
             raise FlowError(path, f"{where} is there twice")
         seen.add(str(step["id"]))
-        for part in ("observe", "cached", "absent"):
-            rules = step.get(part) or []
-            if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-                raise FlowError(path, f"{where}: {part} is not a list of rules")
-            for rule in rules:
-                check_rule(path, where, rule, ids)
+        for rule in rules_of(step):
+            check_rule(path, where, rule, ids)
     check_order(path, flow["steps"])
     check_telling(path, flow, ids)
 
 
 def check_telling(path, flow, ids):
     """How the flow is told: its phases and parts, and whether runs are judged by it."""
-    if flow.get("told_as") not in (None, *PLACES):
-        raise FlowError(path, f"it is told_as {flow['told_as']}, which is none of {', '.join(PLACES)}")
     if flow.get("told_when"):
         check_expression(path, "told_when", flow["told_when"])
-    phases = flow.get("phases") or {}
-    if not isinstance(phases, dict) or not all(isinstance(meaning, dict) for meaning in phases.values()):
-        raise FlowError(path, "phases is not a dictionary of dictionaries")
-    for name, meaning in phases.items():
+    for name, meaning in (flow.get("phases") or {}).items():
         if set(meaning) - {"stage", "repeats"}:
             raise FlowError(path, f"the phase {name} has keys other than stage and repeats")
     for part in flow.get("parts") or ():
-        if not isinstance(part, dict) or {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
+        if {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
             raise FlowError(path, "a part needs name, says, from, and either to or to_first")
-        named = [*part["from"], *part.get("to", ()), *part.get("to_first", ())]
+        named = [step for end in ("from", "to", "to_first") for step in part.get(end) or ()]
         unknown = {str(step) for step in named} - ids
         if unknown:
             raise FlowError(path, f"the part {part['name']} names {', '.join(sorted(unknown))}, which are not steps")
@@ -193,7 +167,7 @@ def telling(flow, facts=None):
 
 
 def part_of(part):
-    ends = {name: [str(step) for step in part[name]] for name in ("from", "to", "to_first") if name in part}
+    ends = {name: [str(step) for step in part[name] or ()] for name in ("from", "to", "to_first") if name in part}
     return {"name": part["name"], "says": part["says"], **ends}
 
 
@@ -215,17 +189,16 @@ def check_order(path, steps):
 
 
 def check_step(path, where, step, flow, ids):
-    if not isinstance(step, dict) or {"id", "source", "target", "message", "kind"} - set(step):
+    if {"id", "source", "target", "message", "kind"} - set(step):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
-    if set(step) - STEP_KEYS - OF_ANOTHER:
-        unknown = sorted(set(step) - STEP_KEYS - OF_ANOTHER)
+    unknown = unknown_keys(step, flow_types.STEP)
+    if unknown:
         raise FlowError(path, f"{where} has {', '.join(unknown)}, which is not known")
-    for name in ("follows", "leads_to", "covers"):
-        if not isinstance(step.get(name) or [], list):
-            raise FlowError(path, f"{where}: {name} is not a list")
     for end in ("source", "target", "owed_by"):
         if end in step and step[end] not in flow["lifelines"]:
             raise FlowError(path, f"{where}: {step[end]} is not a lifeline")
+    if "base" in flow and not step.get("covers"):
+        raise FlowError(path, f"{where} needs covers, as other steps of the flow have it")
     coverable = {str(other["id"]) for other in flow["base"]["steps"]} if "base" in flow else ids
     unknown = set(map(str, step.get("covers") or ())) - coverable
     if unknown:
@@ -243,42 +216,66 @@ def check_step(path, where, step, flow, ids):
     check_expression(path, where, step.get("when", "@"))
 
 
-def check_expression(path, where, text):
-    """Refuse an expression that JMESPath does not understand."""
+def unknown_keys(values: dict[Any, Any], kinds: dict[str, flow_types.Kind]) -> list[str]:
+    # YAML takes any scalar for a key.
+    return sorted(str(key) for key in values if key not in kinds)
+
+
+def check_expression(path: str, where: str, text: str, of_rule: bool = False) -> None:
+    """Refuse an expression that JMESPath does not understand, whatever it is asked about.
+
+    of_rule: whether the names of a run are put into it.
+    """
     try:
         flow_limits.check_expression(text)
-        jmespath.compile(filled(text, defaultdict(lambda: "x"))).search({})
+        expression = jmespath.compile(filled(text, defaultdict(lambda: SAMPLE)) if of_rule else text)
+        check_functions(expression.parsed)
+        expression.search({})
     except JMESPathTypeError:
         pass  # an event may have the field that is missing here
     # Deeply nested parentheses exhaust the stack.
-    except (JMESPathError, TypeError, ValueError, RecursionError) as exc:
+    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
         raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
 
 
+def check_functions(node: dict[str, Any]) -> None:
+    """Refuse calls that JMESPath would refuse only on those data for which it comes to evaluate them."""
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        nodes += [child for child in node.get("children", ()) if isinstance(child, dict)]
+        if node["type"] == "function_expression":
+            check_call(node["value"], len(node["children"]))
+
+
+def check_call(name: str, given: int) -> None:
+    if name not in Functions.FUNCTION_TABLE:
+        raise ValueError(f"there is no function {name}()")
+    signature = Functions.FUNCTION_TABLE[name]["signature"]
+    takes_more = bool(signature) and signature[-1].get("variadic", False)
+    if given < len(signature) or (given > len(signature) and not takes_more):
+        raise ValueError(f"{name}() takes {len(signature)} arguments{' or more' * takes_more}, not {given}")
+
+
 def check_rule(path, where, rule, ids):
-    if set(rule) - RULE_KEYS:
-        raise FlowError(path, f"{where} has a rule with {', '.join(sorted(set(rule) - RULE_KEYS))}, which is not known")
+    unknown = unknown_keys(rule, flow_types.RULE)
+    if unknown:
+        raise FlowError(path, f"{where} has a rule with {', '.join(unknown)}, which is not known")
     if "source" not in rule or "service" not in rule:
         raise FlowError(path, f"{where} has a rule without source and service")
-    if rule["source"] not in SOURCES:
-        raise FlowError(path, f"{where} has a rule of the source {rule['source']}; there are {', '.join(SOURCES)}")
-    if rule.get("level", "info") not in LEVELS or rule.get("tier", 0) not in TIERS:
-        raise FlowError(path, f"{where} has a rule of the level {rule.get('level')} and the tier {rule.get('tier')}")
-    within = rule.get("within") or [None, None]
-    if not isinstance(within, list) or len(within) != 2:
-        raise FlowError(path, f"{where} has a rule within something that is not two steps")
-    unknown = [str(step) for step in within if step is not None and str(step) not in ids]
-    if unknown:
-        raise FlowError(path, f"{where} has a rule within {', '.join(unknown)}, which are not steps")
-    check_expression(path, where, rule.get("where", "@"))
+    named = [str(step) for step in rule.get("within", ()) if step is not None]
+    missing = [step for step in named if step not in ids]
+    if missing:
+        raise FlowError(path, f"{where} has a rule within {', '.join(missing)}, which are not steps")
+    check_expression(path, where, rule.get("where", "@"), of_rule=True)
     try:
         Pattern(rule.get("says", ""))
-    except (TypeError, StageError) as exc:
+    except StageError as exc:
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 
 def rules_of(step):
-    return [rule for part in ("observe", "cached", "absent") for rule in step.get(part) or []]
+    return [rule for part in PARTS for rule in step.get(part) or []]
 
 
 def filled(text, names):
@@ -316,10 +313,11 @@ def unique(pairs):
 
 
 def agrees(expression, event):
-    """The result of a compiled expression on an event; None where the event lacks what it asks for."""
+    """Return the result of a compiled expression on an event; None where it cannot be told of this event."""
     try:
         return expression.search(event)
-    except JMESPathTypeError:
+    # JMESPath leaves some errors to Python: contains('text', `1`) is a TypeError, ceil() of infinity an OverflowError.
+    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError):
         return None
 
 
@@ -328,8 +326,14 @@ def search(text, data):
     return agrees(jmespath.compile(text), data)
 
 
-def compiled(text, names):
-    """A rule's expression with the run's names in it. Raises KeyError where the run has no such name."""
+def compiled(text: str, names: Mapping[str, str]) -> Any:
+    """Return a rule's expression with the run's names in it. Raise KeyError where the run has no such name.
+
+    So too where the expression has no way to write the name.
+    """
     # A name stands between quotation marks, and may be anybody's text.
-    safe = {name: str(text).replace("\\", "\\\\").replace("'", "\\'") for name, text in names.items()}
-    return jmespath.compile(filled(text, safe))
+    safe = {name: str(value).replace("\\", "\\\\").replace("'", "\\'") for name, value in names.items()}
+    try:
+        return jmespath.compile(filled(text, safe))
+    except JMESPathError as exc:
+        raise KeyError(text) from exc

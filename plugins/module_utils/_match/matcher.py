@@ -16,12 +16,12 @@ from .._record.levels import LEVELS
 from . import order
 from .components import ALSO_ASK, is_beside
 from .flow import LEAD, TOKEN_CACHE, agrees, compiled, search
+from .flow_types import PARTS
 from .rivals import own_keys, rivals_in
 from .status import status_of
 
 # The rules are applied in turns, as some need the times of steps that others have shown.
 TURNS = 4
-PARTS = ("observe", "cached", "absent")
 LOOPBACK = {"127.0.0.1", "::1"}
 NAME_OF_CALL = re.compile(r"\bmethod\b")
 # The facts of a cloud that say how it works are looked up with an administrator's access or for hosts to read.
@@ -296,10 +296,11 @@ class Matcher:
         if self.used is None:
             return []
         exchanges = {}
-        for (source, service), events in sorted(self.index.items()):
+        # A call that the run made before it had a catalog is of no service; a line is always of the log of one.
+        logged = sorted((service, events) for (source, service), events in self.index.items() if source == "log")
+        for service, events in logged:
             for request in once(events):
-                shows_nothing = source == "log" and id(request) not in self.used
-                if shows_nothing and request.get("client") and own_keys(request):
+                if id(request) not in self.used and request.get("client") and own_keys(request):
                     what = f"{request['caller']} to {service}: {request['method']} {pattern_of(request)}"
                     exchanges.setdefault(what, []).append(request)
         return [

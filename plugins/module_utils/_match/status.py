@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from .._record.levels import LEVELS
-from .flow import TIERS, search
+from .flow import search
+from .flow_types import TIERS
 
 STATUSES = ("seen", "cached", "absent", "skipped", "unseen", "missing")
 

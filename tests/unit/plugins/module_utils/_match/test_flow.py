@@ -146,10 +146,10 @@ def rule(**more):
         ({"text": "a: [b"}, "line 1, column"),
         ({"schema": "stackproof.flow/2"}, "does not begin with schema"),
         ({"text": "schema: stackproof.flow/1\nname: x"}, "it lacks lifelines, steps, title"),
-        ({"steps": None}, "steps is not a list"),
-        ({"steps": "1"}, "steps is not a list"),
-        ({"lifelines": None}, "lifelines is not a list"),
-        ({"steps": [STEP, 5]}, "step 2 needs id, source, target, message and kind"),
+        ({"steps": None}, "steps must be a list of steps, not nothing"),
+        ({"steps": "1"}, "steps must be a list of steps, not '1'"),
+        ({"lifelines": None}, "lifelines must be a list of texts, not nothing"),
+        ({"steps": [STEP, 5]}, "step 2 must be a dictionary, not 5"),
         ({"steps": [{"id": 7}]}, "step 7 needs id, source, target, message and kind"),
         ({"steps": [{**STEP, "observed": []}]}, "step 1 has observed, which is not known"),
         ({"steps": [STEP, {**STEP, "id": 1}]}, "step 1 is there twice"),
@@ -162,17 +162,17 @@ def rule(**more):
         ),
         ({"steps": [STEP, {**STEP, "id": "2", "leads_to": ["1"]}]}, "step 2 has leads_to, but the flow"),
         ({"steps": [{**STEP, "when": "volumes &&"}]}, "step 1 has an expression that is not understood"),
-        ({"steps": [{**STEP, "observe": {"source": "log"}}]}, "step 1: observe is not a list of rules"),
-        ({"steps": [{**STEP, "absent": ["log"]}]}, "step 1: absent is not a list of rules"),
+        ({"steps": [{**STEP, "observe": {"source": "log"}}]}, "step 1: observe must be a list of rules, not {"),
+        ({"steps": [{**STEP, "absent": ["log"]}]}, "step 1: absent must be a list of rules, not ['log']"),
         ({"steps": rule(wher="a")}, "step 1 has a rule with wher, which is not known"),
         ({"steps": [{**STEP, "cached": [{"source": "log"}]}]}, "step 1 has a rule without source and service"),
-        ({"steps": rule(level="trace")}, "step 1 has a rule of the level trace and the tier None"),
-        ({"steps": rule(tier=4)}, "step 1 has a rule of the level None and the tier 4"),
+        ({"steps": rule(level="trace")}, "step 1, rule 1 of observe: level must be info, debug or messaging"),
+        ({"steps": rule(tier=4)}, "step 1, rule 1 of observe: tier must be 0, 1, 2 or 3, not 4"),
         ({"steps": rule(where="a ==")}, "step 1 has an expression that is not understood"),
         ({"steps": rule(where="startswith(a, 'b')")}, "step 1 has an expression that is not understood"),
-        ({"steps": rule(where=5)}, "step 1 has an expression that is not understood"),
+        ({"steps": rule(where=5)}, "step 1, rule 1 of observe: where must be a non-empty text, not 5"),
         ({"steps": rule(says="a(")}, "step 1 has a rule that is not understood"),
-        ({"steps": rule(within="1")}, "step 1 has a rule within something that is not two steps"),
+        ({"steps": rule(within="1")}, "step 1, rule 1 of observe: within must be a list of two steps"),
         ({"steps": rule(within=["1", "77"])}, "step 1 has a rule within 77, which are not steps"),
         ({"counted": "numbers."}, "counted has an expression that is not understood"),
         ({"others": [{"where": "a"}]}, "a rule of others needs where and because"),
@@ -276,8 +276,8 @@ def test_an_expression_without_measure_is_refused_or_understood(load, where):
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ("steps: [5]", "step 1 needs id"),
-        ("steps: five", "steps is not a list"),
+        ("steps: [5]", "step 1 must be a dictionary, not 5"),
+        ("steps: five", "steps must be a list of steps, not 'five'"),
         ("steps: [{covers: ['1']}]", "step 1 needs id"),
         ("steps: [{message: a}, {message: b}]", "needs id, source"),
         ("lifelines: 5\nsteps: []", "lifelines"),
@@ -994,6 +994,24 @@ def test_a_step_is_not_missing_if_its_log_may_have_been_read_before_it(settled, 
     ]
     whole = [{"host": "h", "service": "t", "whole": True}]
     assert match([fact(5.0, "begun")], steps, sources=whole, settled=settled)[1]["status"] == status
+
+
+def test_exchanges_that_no_step_shows_are_found_in_a_run_whose_calls_have_no_service(followed):
+    """Before the catalog is known, as with a wrong password, no service is either."""
+    for stage in followed.record["stages"]:
+        for call in stage["calls"]:
+            call["service"] = None
+    trace = follow(followed, "http_trace")
+    assert [exchange["what"] for exchange in trace["others"]] != []
+
+
+def test_a_run_that_ended_at_a_wrong_password_is_followed(followed):
+    """It has one call, of no service, and nothing that came after it."""
+    auth = ids.stage_of(followed.record, "auth")
+    auth["calls"] = [{**call, "service": None, "status": 401} for call in auth["calls"][:1]]
+    followed.record.update(stages=[auth], instance=None)
+    for flow in follow(followed, *NAMES):
+        assert len(flow["steps"]) == len(FLOWS[flow["name"]]["steps"])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ import jsonschema
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_types
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
+from ansible_collections.stackproof.provision.plugins.module_utils._record.levels import LEVELS
 from tree import FLOWS, ROOT
 
 SCHEMA = json.loads((ROOT / "roles/flow/files/flow.schema.json").read_text())
@@ -73,14 +75,14 @@ def test_it_is_a_schema():
 
 def test_it_knows_the_same_names_as_the_code():
     assert SCHEMA["properties"]["schema"]["const"] == flow_module.SCHEMA
-    assert set(SCHEMA["$defs"]["step"]["properties"]) == flow_module.STEP_KEYS | flow_module.OF_ANOTHER
+    assert set(SCHEMA["$defs"]["step"]["properties"]) == set(flow_types.STEP) >= flow_module.OF_ANOTHER
     rule = SCHEMA["$defs"]["rule"]["properties"]
-    assert set(rule) == flow_module.RULE_KEYS
+    assert set(rule) == set(flow_types.RULE)
     # docs/flows.md names them in its table of a rule's keys.
     for name in ("source", "kind"):
         row = next(line for line in DOCUMENT.splitlines() if line.startswith(f"| `{name}`"))
         assert set(rule[name]["enum"]) == set(re.findall(r"`(\w+)`", row)) - {name}
-    assert (tuple(rule["level"]["enum"]), tuple(rule["tier"]["enum"])) == (flow_module.LEVELS, flow_module.TIERS)
+    assert (tuple(rule["level"]["enum"]), tuple(rule["tier"]["enum"])) == (LEVELS, flow_types.TIERS)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -161,7 +163,7 @@ def test_a_typical_mistake_is_not_valid(way, value):
 @pytest.mark.parametrize("name", ["follows", "leads_to", "covers"])
 def test_what_must_be_a_list_of_steps_is_said_where_it_is_none(tmp_path, name, value):
     (tmp_path / "own.yml").write_text(yaml.safe_dump(changed(EXAMPLE, f"steps.0.{name}", value)))
-    with pytest.raises(errors.StageError, match=f"step 1: {name} is not a list"):
+    with pytest.raises(errors.StageError, match=f"step 1: {name} must be a list of steps, not "):
         flow_module.load(str(tmp_path / "own.yml"))
 
 
