@@ -19,16 +19,24 @@ from .bundle import is_inside, text_of
 
 TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
 TIME_ZONE = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
+OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)", re.ASCII)
+# In seconds. No zone is farther from UTC than Kiribati's, which is 14 hours to the east.
+MOST_EAST = 14 * 3600
+# In seconds; summer and winter may have offsets of their own.
+HALF_YEAR = 182 * 86400
 ADDRESSES = ("sos_commands/networking/ip_-o_addr", "sos_commands/networking/ip_-d_address", "ip_addr", "ip_address")
 
 
-def offset_of(zone, at):
-    """Seconds to the east at a time. zone is a name such as Asia/Kolkata, +05:30, or the rules themselves."""
+def offset_of(zone: str | ZoneInfo, at: float) -> int:
+    """Return the seconds to the east at a time. zone is a name such as Asia/Kolkata, +05:30, or the rules themselves.
+
+    A zone that is not known, or an offset that no zone has, is refused.
+    """
     if isinstance(zone, ZoneInfo):
         return seconds_east(zone, at)
-    match = re.match(r"^(?:UTC)?([+-])(\d\d):?(\d\d)$", zone)
+    match = OFFSET.fullmatch(zone)
     if match:
-        return int(f"{match[1]}1") * (int(match[2]) * 3600 + int(match[3]) * 60)
+        return offset_in(match, zone)
     try:
         return seconds_east(ZoneInfo(zone), at)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -36,6 +44,16 @@ def offset_of(zone, at):
             return 0
         hint = "Give one such as Asia/Kolkata or +05:30; names need Python's tzdata where the system has none."
         raise StageError("invalid", f"{zone!r} is not a time zone that is known here", hint=hint) from None
+
+
+def offset_in(match: re.Match[str], zone: str) -> int:
+    """Return the seconds to the east that an offset such as +05:30 means."""
+    sign, hours, minutes = match[1], int(match[2]), int(match[3])
+    seconds = hours * 3600 + minutes * 60
+    if minutes > 59 or seconds > MOST_EAST:
+        hint = "Give one such as +05:30: at most 14 hours, and 59 minutes."
+        raise StageError("invalid", f"{zone!r} is not the offset of a time zone", hint=hint)
+    return int(f"{sign}1") * seconds
 
 
 def seconds_east(zone, at):
@@ -77,16 +95,22 @@ def zone_of_rules(top):
         return None
     try:
         with open(path, "rb") as stream:
-            return ZoneInfo.from_file(io.BytesIO(stream.read(65536)))
+            rules = ZoneInfo.from_file(io.BytesIO(stream.read(65536)))
+        return rules if has_possible_offsets(rules) else None
     except (OSError, struct.error, *MALFORMED):
         return None
+
+
+def has_possible_offsets(rules: ZoneInfo) -> bool:
+    """Whether no offset of the rules is one that no zone has. Python refuses that of a day or more when it meets it."""
+    return all(abs(seconds_east(rules, at)) <= MOST_EAST for at in range(0, 1 << 31, HALF_YEAR))
 
 
 def zone_of_timedatectl(top):
     for part in TIMEDATECTL:
         match = TIME_ZONE.search(text_of(top, part) or "")
         if match:
-            return known_zone(match["name"]) or match["offset"]
+            return known_zone(match["name"]) or known_zone(match["offset"] or "")
     return None
 
 

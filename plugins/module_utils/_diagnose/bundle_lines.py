@@ -15,13 +15,17 @@ import zlib
 from collections import deque
 
 from .._collect.log_files import EDGE, MOST
+from . import holes, unxz
 
 # Only so much of a line is searched: a line may be a megabyte long, and a file may have no line ends at all.
 LONGEST = 65536
 # Only so many bytes of an unpacked file are read: a small file may unpack to an endless one.
 LARGEST = 16 << 30
 BLOCK = 1 << 20
-OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+# Only so many bytes of lines are kept of a file: MOST lines of usual length are a tenth of it.
+LARGEST_FOUND = 64 << 20
+# To unpack gzip takes 32 KiB, and bzip2 4 MiB, whatever the file says.
+OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": unxz.opened}
 # A journal begins so; only the program of journald can read it.
 JOURNAL = b"LPKSHHRH"
 
@@ -54,8 +58,14 @@ def sift(path, is_wanted):
             sifted.why = why_not(start, path)
             if sifted.why is None:
                 take(sifted, start, stream, is_wanted)
-    except (EOFError, zlib.error, lzma.LZMAError):
+    except (EOFError, zlib.error):
         sifted.why = "it is cut off: what is compressed in it ends too early"
+    except lzma.LZMAError:
+        sifted.why = "it is damaged, or not what its name says"
+    except unxz.TooMuchMemoryError:
+        sifted.why = f"it takes more than {unxz.MEMORY >> 20} MiB of memory to unpack"
+    except MemoryError:
+        sifted.why = "this machine has not enough memory to read it"
     except TooLargeError:
         sifted.why = f"more than {LARGEST >> 30} GiB are in it"
     except OSError as exc:
@@ -70,7 +80,7 @@ def opened(path):
         raw.close()
         raise OSError(None, "it is not a regular file")
     opener = OPENERS.get(os.path.splitext(path)[1])
-    return opener(raw) if opener else raw
+    return opener(raw) if opener else holes.opened(raw)
 
 
 def why_not(start, path):
@@ -84,6 +94,7 @@ def why_not(start, path):
 
 def take(sifted, start, stream, is_wanted):
     """Take the first, the last and the wanted lines. is_wanted holds for a block if it holds for a line of it."""
+    found = 0
     for block in blocks_of(start, stream):
         first = EDGE - len(sifted.head)
         if not is_wanted(block):
@@ -93,10 +104,15 @@ def take(sifted, start, stream, is_wanted):
         lines = lines_of(block.split(b"\n"))
         sifted.head += lines[:first]
         sifted.tail.extend(lines[-EDGE:])
-        sifted.lines += [text_of(line) for line in lines if is_wanted(line)]
+        wanted = [line for line in lines if is_wanted(line)]
+        found += sum(map(len, wanted))
+        sifted.lines += map(text_of, wanted)
         if len(sifted.lines) > MOST:
             del sifted.lines[MOST:]
             sifted.why = f"more than {MOST} lines were found in it"
+            return
+        if found > LARGEST_FOUND:
+            sifted.why = f"more than {LARGEST_FOUND >> 20} MiB of lines were found in it"
             return
 
 

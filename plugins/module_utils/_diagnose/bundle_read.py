@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import datetime, timezone
+from typing import Any
 
 from .._collect import log_files, log_formats
 from .._record.errors import StageError
@@ -44,12 +45,7 @@ class Bundle:
         self.ends, self.unread, self.met = [], [], set()
         links, closed = (texts[:MOST_NAMED] for texts in left_out(directory))
         self.doubts = [*links, *closed]
-        for name, given in self.zones.items():
-            if not isinstance(given, str):
-                hint = "Put it into quotes: YAML takes +10:00 for a number."
-                raise StageError(
-                    "invalid", f"{given!r}, the time zone of {name}, is not a text", resource=name, hint=hint
-                )
+        check_zones(self.zones)
         self.places = places_in(directory)
         if not any(place.files for place in self.places):
             hint = "Give a directory with a log of each service, or with a directory of logs for each host."
@@ -166,6 +162,22 @@ class Reading:
         if source:
             why = sifted.why or source["why"]
             self.hosts[host]["sources"].append({**source, "whole": why is None, "why": why})
+
+
+def check_zones(zones: dict[str, Any]) -> None:
+    """Refuse the zones of hosts if one is not known. An empty text is as good as no zone."""
+    for name, given in zones.items():
+        if given == "":
+            continue
+        if not isinstance(given, str):
+            hint = "Put it into quotes: YAML takes +10:00 for a number."
+            message = f"{given!r}, the time zone of {name}, is not a text"
+            raise StageError("invalid", message, resource=name, hint=hint)
+        try:
+            bundle_host.offset_of(given, 0)
+        except StageError as exc:
+            message = f"the time zone of {name}: {exc}"
+            raise StageError("invalid", message, resource=name, hint=exc.record["hint"]) from None
 
 
 def first_time(lines, near, zone):

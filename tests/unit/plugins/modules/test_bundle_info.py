@@ -10,6 +10,7 @@ import gzip
 import json
 import lzma
 import os
+import struct
 import tarfile
 import time
 import zipfile
@@ -17,7 +18,7 @@ import zoneinfo
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_lines, question
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_host, bundle_lines, question
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info as module
 
@@ -164,6 +165,26 @@ def test_a_zone_that_is_a_number_is_refused(read, bundle):
     assert "600, the time zone of compute1, is not a text" in read(
         server_id=bundle.boot.server, time_zones={"compute1": 600}
     )
+
+
+@pytest.mark.parametrize("zone", ["+99:99", "-14:01", "+14:30", "+05:60", "UTC+1500", "-9900", "Mars/Olympus"])
+@pytest.mark.parametrize("host", ["compute2", "compute9"])
+def test_a_zone_that_no_place_has_is_refused_with_its_host_and_its_value(read, bundle, host, zone):
+    bundle.write()
+    message = read(server_id=bundle.boot.server, time_zones={host: zone})
+    assert f"the time zone of {host}: {zone!r} is not " in message
+
+
+@pytest.mark.parametrize("zone", ["+99:99", "+14:01", "-05:75"])
+def test_a_zone_for_all_hosts_that_no_place_has_is_refused_with_its_value(read, bundle, zone):
+    bundle.write()
+    message = read(server_id=bundle.boot.server, time_zone=zone)
+    assert f"{zone!r} is not the offset of a time zone" in message
+
+
+@pytest.mark.parametrize("zone", ["+14:00", "-1400", "UTC+05:45", "Pacific/Kiritimati"])
+def test_a_zone_that_a_place_has_is_taken(zone):
+    assert abs(bundle_host.offset_of(zone, 1795272180)) <= 14 * 3600
 
 
 def test_more_requests_than_are_read_are_doubted(read, bundle, monkeypatch):
@@ -332,6 +353,28 @@ def test_rules_with_summer_time_are_those_of_the_day(read, bundle, text, east):
     (bundle.top / "compute2/etc").mkdir()
     (bundle.top / "compute2/etc/localtime").write_bytes(text)
     assert read(server_id=bundle.boot.server, time_zones={})["zones"]["compute2"] == east
+
+
+# The rules of a zone 99 hours to the east: a header, one type of time, and its name
+RULES_OF_99_HOURS = (
+    b"TZif" + bytes(16) + struct.pack(">6I", 0, 0, 0, 0, 1, 4) + struct.pack(">lBB", 99 * 3600, 0, 0) + b"XXX\0"
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("etc/timezone", b"+9999\n"),
+        ("etc/localtime", RULES_OF_99_HOURS),
+        ("sos_commands/systemd/timedatectl", b"      Time zone: Mars/Olympus (XYZ, +9999)\n"),
+    ],
+)
+def test_an_offset_of_a_host_that_no_place_has_is_not_taken(read, bundle, part, text):
+    bundle.write()
+    path = bundle.top / "compute2" / part
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    assert read(server_id=bundle.boot.server, time_zones={})["zones"]["compute2"] == 0
 
 
 def test_a_zone_that_is_not_said_is_doubted(read, bundle):

@@ -298,7 +298,7 @@ def test_a_folder_that_cannot_be_made_is_said(call, bundle, bundle_options, tmp_
     options = bundle_options(bundle.write(), server_id=bundle.boot.server)
     read = call(bundle_info, **options)["bundle"]
     result = call(diagnosis, bundle=read, flows=options["flows"], diagnoses=str(tmp_path / "file"))
-    assert result["msg"].startswith(f"filing the diagnosis in {tmp_path}/file: File exists")
+    assert result["msg"].startswith(f"filing the diagnosis in {tmp_path}/file: Not a directory")
 
 
 # Boots of the same cloud with a service frozen or stopped. recorded/diagnosed has the lines that have their ids.
