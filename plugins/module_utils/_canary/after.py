@@ -8,38 +8,54 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from typing import Any
 
 from .._history import digests
 from .._history import files as history
+from .._record import ledger
 from .._record import run as run_module
 from .._record.errors import StageError
-from .._report.metrics import FILE, metrics_of_sweeps
+from .._report.metrics import FILE, metrics, metrics_of_sweeps
 from .._sweep import files
-from .journal import say
+from .journal import leaving_alone
+
+# In characters: the metrics of a run have some ten thousand.
+LONGEST_METRICS = 4 << 20
 
 
-def conclude(settings):
+def conclude(settings: dict[str, Any]) -> None:
+    """Give the metrics of the last run or sweeps, remove what is old, and write the history.
+
+    Where the history cannot be read, no run is removed, as only the history would tell of it; the error comes last.
+    """
     runs, keep = settings["runs"], (settings["keep_passed"], settings["keep_failed"])
-    # What is not told is not removed, so all runs are told that may be kept.
-    told = digests.read(runs, max(digests.MOST, sum(keep)))
+    told, unread = None, None
+    try:
+        # What is not told is not removed, so all runs are told that may be kept.
+        told = digests.read(runs, max(digests.MOST, sum(keep)))
+    except (StageError, OSError) as exc:
+        unread = exc
     sweeps = list(sweeps_of(runs))
     current = newest_of_slices(sweeps, settings["slices"])
     text = metrics_of_slices(runs, current) if settings["slices"] else metrics_of_last(runs, told)
     if text:
         give(text, settings["metrics"])
-    remove_old_runs(runs, told, keep, spared={target["run_id"] for record in current for target in record["targets"]})
+    remove_old_runs(
+        runs, told or [], keep, spared={target["run_id"] for record in current for target in record["targets"]}
+    )
     remove_old_sweeps(runs, sweeps, spared=current)
     if told:
         history.write_of(told[-digests.MOST :], runs, settings["templates"])
+    if unread:
+        raise unread
 
 
-def sweeps_of(runs):
-    """Directory and record of each sweep. One that cannot be read is named, and stays."""
+def sweeps_of(runs: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the directory and the record of each sweep. One that cannot be read is named, and stays."""
     for directory in files.directories_below(runs):
-        try:
+        with leaving_alone(f"The sweep {directory}"):
             yield directory, files.read(directory)
-        except (StageError, OSError) as exc:
-            say(f"The sweep {directory} is left alone: {exc}")
 
 
 def newest_of_slices(sweeps, count):
@@ -51,21 +67,24 @@ def newest_of_slices(sweeps, count):
     return list(newest.values())
 
 
-def metrics_of_last(runs, told):
-    """The metrics of the last run, as it has written them; None if there is none."""
-    if not told:
+def metrics_of_last(runs: str, told: list[dict[str, Any]] | None) -> str | None:
+    """Return the metrics of the last run, as it has written them; None if there are none, or nobody can read them.
+
+    told: the runs of the history, or None if nobody can read it.
+    """
+    if told == []:
         return None
-    try:
-        with open(os.path.join(runs, last_of(runs, told), FILE), encoding="utf-8") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None
+    path = os.path.join(runs, last_of(runs, told), FILE)
+    if os.path.lexists(path):
+        with leaving_alone(f"The file {path}"):
+            return ledger.own_text(path, LONGEST_METRICS)
+    return None
 
 
-def last_of(runs, told):
-    """The name of the last run: by the link to it, as the clock may have been wrong when an earlier one began."""
-    name = os.path.basename(os.path.realpath(os.path.join(runs, "latest")))
-    return name if any(run["directory"] == name for run in told) else told[-1]["directory"]
+def last_of(runs: str, told: list[dict[str, Any]] | None) -> str:
+    """Return the name of the last run, by the link to it: the clock may have been wrong when an earlier one began."""
+    name = os.path.basename(os.path.realpath(os.path.join(runs, run_module.LATEST)))
+    return name if told is None or any(run["directory"] == name for run in told) else told[-1]["directory"]
 
 
 def metrics_of_slices(runs, sweeps):
@@ -80,12 +99,16 @@ def metrics_of_slices(runs, sweeps):
     return metrics_of_sweeps(told) if told else None
 
 
-def runs_of(runs, sweep):
+def runs_of(runs: str, sweep: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name of each target and the record of its run, but for runs that were not begun, or were removed."""
     for target in sweep["targets"]:
-        try:
-            yield target["name"], run_module.read_record(os.path.join(runs, target["run_id"]))
-        except (StageError, OSError):
-            continue  # a run that was not begun, or was removed
+        directory = os.path.join(runs, target["run_id"])
+        if not os.path.lexists(os.path.join(directory, "run.json")):
+            continue
+        with leaving_alone(f"The run {directory}"):
+            record = run_module.read_record(directory)
+            metrics(record)  # A record without what they are made of would take those of all other targets with it.
+            yield target["name"], record
 
 
 def give(text, path):
@@ -103,14 +126,11 @@ def remove_old_runs(runs, told, keep, spared):
             remove_run(os.path.join(runs, name))
 
 
-def remove_run(directory):
+def remove_run(directory: str) -> None:
     """Remove the directory of a run, unless its ledger is needed, or nobody can say whether it is."""
-    try:
-        needed = has_something(run_module.read_record(directory))
-    except (StageError, OSError) as exc:
-        say(f"The run {directory} is left alone: {exc}")
-    else:
-        if not needed:
+    with leaving_alone(f"The run {directory}"):
+        record = run_module.read_record(directory)
+        if record["finished"] and not has_something(record):
             shutil.rmtree(directory)
 
 
@@ -119,12 +139,13 @@ def has_something(record):
     return bool(record["leftovers"]) or (record["kept"] and record["made"] != record["deleted"])
 
 
-def remove_old_sweeps(runs, sweeps, spared):
+def remove_old_sweeps(runs: str, sweeps: list[tuple[str, dict[str, Any]]], spared: list[dict[str, Any]]) -> None:
     """Remove the directories of sweeps of which no run is there any more."""
     there = names_in(runs)
     for directory, record in sweeps:
         if record not in spared and not any(target["run_id"] in there for target in record["targets"]):
-            shutil.rmtree(directory)
+            with leaving_alone(f"The sweep {directory}"):
+                shutil.rmtree(directory)
 
 
 def names_in(runs):

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from .._record.errors import StageError
+from .._record.run import Run
 from .after import has_something
-from .before import clean_up, readable
+from .before import clean_up, those
 
 
 def take_leave(settings):
@@ -19,6 +20,6 @@ def take_leave(settings):
         raise StageError("leftovers", message)
 
 
-def open_runs(runs):
-    """The runs that have not ended, or of which something is there, as far as their records can be read."""
-    return [run for run in readable(runs) if run.record["finished"] is None or has_something(run.record)]
+def open_runs(runs: str) -> list[Run]:
+    """Return the runs that have not ended, or of which something is there, as far as their records can be read."""
+    return those(runs, lambda record: record["finished"] is None or has_something(record))

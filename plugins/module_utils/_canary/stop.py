@@ -6,31 +6,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
+from typing import Any
 
+from .._end import lookout
 from .._end.watchdog import is_watched
 from .before import unfinished
+from .journal import leaving_alone
 
 LOOK = 0.2
 
 
-def interrupt(settings):
+def end_process(process: int) -> None:
+    """Ask a process to end, and wait until it has. A zombie has, although a signal still reaches it."""
+    begun = lookout.start_time(process)
+    with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+        os.kill(process, signal.SIGTERM)
+    while begun is not None and lookout.start_time(process) == begun:
+        time.sleep(LOOK)
+
+
+def interrupt(settings: dict[str, Any]) -> None:
     """End the playbook. The processes that watch its runs clean up then, and end."""
     process = int(os.environ.get("MAINPID") or 0)  # given by systemd, unless the playbook has ended by itself
     if process > 1:
-        os.kill(process, signal.SIGTERM)
-    while process > 1 and is_alive(process):
-        time.sleep(LOOK)
+        end_process(process)
     for run in unfinished(settings["runs"]):
-        while is_watched(run):
-            time.sleep(LOOK)
-
-
-def is_alive(process):
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        with leaving_alone(f"The run {run.directory}"):
+            while is_watched(run):
+                time.sleep(LOOK)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from .._record import ledger, run
 from .._record.clock import parse
 from .._record.errors import MALFORMED, StageError
-from .digest import VERSION, digest_of
+from .digest import VERSION, digest_of, is_seconds
 
 FILE = "history.jsonl"
 # Two weeks of runs every five minutes
@@ -23,10 +24,11 @@ SHAPE = {
     **dict.fromkeys(("directory", "run_id", "started", "result"), str),
     **dict.fromkeys(("cloud", "cause"), TEXT),
     **dict.fromkeys(("place", "stages", "steps", "facts"), dict),
-    "duration_s": (int, float),
 }
 # A digest has the size and the time of the record that it was made of.
 STAMP = ("size", "changed")
+# A time in nanoseconds is the largest.
+LARGEST_STAMP = 1 << 63
 
 
 def read(runs, most, keep=True):
@@ -45,7 +47,7 @@ def read(runs, most, keep=True):
             digests[name] = digest
     last = sorted(digests.values(), key=lambda digest: digest["started"])[-max(most, MOST) :]
     if keep and last != list(kept.values()):
-        text = "".join(json.dumps(digest, separators=(",", ":")) + "\n" for digest in last)
+        text = "".join(json.dumps(digest, separators=(",", ":"), allow_nan=False) + "\n" for digest in last)
         run.write_whole(os.path.join(runs, FILE), text)
     return last[-most:]
 
@@ -58,11 +60,13 @@ def stamp_of(directory):
     return {"size": stat.st_size, "changed": stat.st_mtime_ns}
 
 
-def made(directory, stamp):
-    """The digest of a run; None while it runs, or where its record cannot be read."""
+def made(directory: str, stamp: dict[str, int]) -> dict[str, Any] | None:
+    """Return the digest of a run, or None while it runs, or where its record cannot be read."""
     try:
         record = run.read_record(directory)
-        return {**digest_of(record, os.path.basename(directory)), **stamp} if record["finished"] else None
+        if not record["finished"]:
+            return None
+        return understood({**digest_of(record, os.path.basename(directory)), **stamp})
     except (StageError, OSError, *MALFORMED):
         return None
 
@@ -80,17 +84,42 @@ def kept_digests(runs):
     return {digest["directory"]: digest for digest in map(parsed, lines) if digest}
 
 
-def parsed(line):
-    """A digest, or None for a torn line, one of another version, or one that somebody else has written."""
+def parsed(line: str) -> dict[str, Any] | None:
+    """Return a digest, or None for a torn line, one of another version, or one that somebody else has written."""
     try:
-        digest = json.loads(line)
-        parse(digest["started"])
-        understood = digest["version"] == VERSION and all(
-            isinstance(digest[name], kind) for name, kind in SHAPE.items()
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return understood(json.loads(line))
+    except MALFORMED:
         return None
-    return digest if understood and all(map(is_text, [*digest["facts"].values(), *digest["place"].values()])) else None
+
+
+def understood(digest: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a digest without odd durations, or None if the rest has another form.
+
+    Python reads NaN and numbers of any size, which would make a file that is not JSON, or stop the whole history.
+    """
+    parse(digest["started"])
+    texts = [*digest["facts"].values(), *digest["place"].values()]
+    is_whole = digest["version"] == VERSION and all(isinstance(digest[name], kind) for name, kind in SHAPE.items())
+    if not is_whole or not all(map(is_text, texts)):
+        return None
+    durations = {
+        "duration_s": digest["duration_s"] if is_seconds(digest["duration_s"]) else None,
+        "stages": timed(digest["stages"]),
+        "steps": timed(digest["steps"]),
+    }
+    is_sound = all(digest[name] == value for name, value in durations.items())
+    # Without its stamps a digest is made again from the record, as long as that is there.
+    stamps = {name: digest[name] for name in STAMP if is_sound and is_stamp(digest.get(name))}
+    return {"version": VERSION, **{name: digest[name] for name in SHAPE}, **durations, **stamps}
+
+
+def timed(durations: dict[str, Any]) -> dict[str, float]:
+    """Return the durations that are some, by their names."""
+    return {name: seconds for name, seconds in durations.items() if is_seconds(seconds)}
+
+
+def is_stamp(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_STAMP
 
 
 def is_text(value):

@@ -43,7 +43,7 @@ def write_of(told, runs, templates=None, check=False):
 
 
 def texts_of(history, templates, directories):
-    texts = {"history.json": json.dumps(history, indent=1) + "\n"}
+    texts = {"history.json": json.dumps(history, indent=1, allow_nan=False) + "\n"}
     if templates:
         texts[page.PAGE] = page.render(
             history, *layouts(templates, "history.html.j2"), links=set(map(os.path.basename, directories))

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from typing import Any
 
 from .._record.clock import seconds_of
 from .._record.numbers import percentile
 from .._record.run import STAGES
+from .digest import is_seconds
 
 SCHEMA = "stackproof.history/1"
 # So many pieces of time at most, each with its own numbers: as many as a chart can show, whatever the number of runs
@@ -81,7 +83,7 @@ def measured(runs, kind):
 
 def timed_of(runs, pieces, kind, name, **about):
     """The seconds of a stage or a step: over all runs, lately, and in each piece of time as [p5, median, p95]."""
-    seconds = [run[kind][name] for run in runs if is_number(run[kind].get(name))]
+    seconds = [run[kind][name] for run in runs if is_seconds(run[kind].get(name))]
     lately = seconds[-max(1, round(len(seconds) * LATELY)) :]
     before = seconds[: -len(lately)] or seconds
     return {
@@ -91,12 +93,8 @@ def timed_of(runs, pieces, kind, name, **about):
         "p95_s": rounded(percentile(seconds, 0.95)) if seconds else None,
         "before_s": rounded(statistics.median(before)) if seconds else None,
         "lately_s": rounded(statistics.median(lately)) if seconds else None,
-        "pieces": [band_of([run[kind][name] for run in piece if is_number(run[kind].get(name))]) for piece in pieces],
+        "pieces": [band_of([run[kind][name] for run in piece if is_seconds(run[kind].get(name))]) for piece in pieces],
     }
-
-
-def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def rounded(seconds):
@@ -140,7 +138,7 @@ def hosts_of(runs):
 
 
 def median_of(values):
-    seconds = [value for value in values if is_number(value)]
+    seconds = [value for value in values if is_seconds(value)]
     return rounded(statistics.median(seconds)) if seconds else None
 
 
@@ -198,11 +196,16 @@ def newest_of(run):
     }
 
 
-def labels_of(records):
-    """(flow, step) to the words for a step, out of some whole records."""
+def labels_of(records: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, str | None]]:
+    """Return the words for each step, by (flow, step), out of some whole records."""
     return {
-        (flow["name"], step["id"]): {"message": step["message"], "component": step["target"]}
+        (flow["name"], step["id"]): {"message": text_in(step["message"]), "component": text_in(step["target"])}
         for record in records
         for flow in record["flows"]
         for step in flow["steps"]
     }
+
+
+def text_in(value: Any) -> str | None:
+    """Return a text, or None for anything else that a changed record may have in its place."""
+    return value if isinstance(value, str) else None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import statistics
 
-from .._history.trend import is_number, rounded
+from .._history.trend import rounded
 from .._record.clock import seconds_between, seconds_of
 from .._record.numbers import percentile
-from .._record.run import STAGES
+from .._record.run import STAGES, is_finite
 from . import path
 
 TIMED = (*STAGES, "removal")
@@ -23,7 +23,7 @@ TIMES, SECONDS = 1.5, 0.5
 
 def spread(seconds):
     """The middle and the ends of some seconds; None if there are none."""
-    ordered = sorted(second for second in seconds if is_number(second))
+    ordered = sorted(second for second in seconds if is_finite(second))
     if not ordered:
         return None
     ends = {f"p{share}_s": rounded(percentile(ordered, share / 100)) for share in (95, 99)}

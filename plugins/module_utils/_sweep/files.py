@@ -9,12 +9,13 @@ from __future__ import annotations
 import glob
 import json
 import os
+from typing import Any
 
 from .._cloud import connection
 from .._record import ledger, run
-from .._record.errors import StageError, explain
+from .._record.errors import MALFORMED, StageError, explain
 from .._report.page import layouts
-from . import slices, sweep
+from . import shape, slices, sweep
 from .render import PAGE, junit, page
 
 RECORD = "sweep.json"
@@ -32,6 +33,9 @@ def begin(params, check):
     chosen = slices.sliced(targets, part) if part else targets
     name, told = connection.cloud_name(params), (params["checks"], params["left_out"], params["at_once"])
     record = sweep.new_record(sweep_id, name, chosen, *told, part=slices.slice_record(part, targets))
+    odd = shape.oddity(record)
+    if odd:
+        raise StageError("invalid", f"the options do not make a sweep: {odd}", resource=sweep_id)
     directory = sweep.directory_of(params["runs"], sweep_id)
     if not check:
         run.make_directory(directory, "sweep", sweep_id)
@@ -39,27 +43,37 @@ def begin(params, check):
     return record, directory
 
 
-def read(directory):
-    """The record of a sweep; one of an earlier release knows no slices."""
+def read(directory: str) -> dict[str, Any]:
+    """Return the record of a sweep. One of an earlier release knows no slices; one of another form is refused."""
     path = os.path.join(directory, RECORD)
     try:
         record = json.loads(ledger.own_text(path, run.LONGEST))
-        if record["schema"] == sweep.SCHEMA:
-            return {"slice": None, "merged": [], **record}
-        raise ValueError(f"its schema is {record['schema']}, not {sweep.SCHEMA}")
-    except (ValueError, TypeError, KeyError, RecursionError) as exc:
+    except (ValueError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema != sweep.SCHEMA:
+        raise StageError("no_run", f"{path} cannot be read: its schema is {schema}, not {sweep.SCHEMA}")
+    whole = {"slice": None, "merged": [], **record}
+    odd = shape.oddity(whole)
+    if odd:
+        raise StageError("no_run", f"{path} cannot be read: {odd}")
+    return whole
 
 
-def outcome_of(target, runs):
-    """The outcome of a target's run; without a record that can be read it is not a pass."""
+def outcome_of(target: dict[str, Any], runs: str) -> dict[str, Any]:
+    """Return the outcome of a target's run; without a record that can be read it is not a pass."""
     directory = os.path.join(runs, target["run_id"])
     if not os.path.exists(directory):
         return sweep.unknown_outcome("its run was not begun")
     try:
-        return sweep.outcome(run.read_record(directory), os.path.join("..", target["run_id"]))
+        outcome = sweep.outcome(run.read_record(directory), os.path.join("..", target["run_id"]))
     except (StageError, OSError) as exc:
         return sweep.unknown_outcome(explain(exc, f"reading {directory}")["message"])
+    except MALFORMED:
+        outcome = None
+    if not shape.is_outcome(outcome):
+        return sweep.unknown_outcome(f"the record in {directory} has another form than a run writes")
+    return outcome
 
 
 def render(record, directory, templates):

@@ -14,6 +14,7 @@ from .._record.errors import StageError
 from . import sweep
 
 SLICE = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
+MOST_SLICES = 9999
 # The worst answer counts where two sweeps have made the same check.
 WORST_FIRST = ("failed", "unreadable", "ok")
 
@@ -60,7 +61,7 @@ def merge(sweeps, sweep_id, directory, times, least):
         "started": started,
         "finished": finished,
         "duration_s": round(seconds_between(started, finished), 6),
-        "at_once": sum(record["at_once"] for record in records),
+        "at_once": sum(record["at_once"] or 0 for record in records),
         "verdict": sweep.judge(targets, preflight, slow, missing=missing(records)),
         "preflight": preflight,
         "left_out": unique([host for record in records for host in record["left_out"]]),

@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import statistics
+from typing import Any
 
 from .._record.clock import now, seconds_between
 from .._record.errors import StageError
@@ -146,16 +147,17 @@ def outcome(record, directory):
     }
 
 
-def medians(targets):
-    """Per stage: on how many targets it worked, and the median of their seconds."""
+def has_time(stage: dict[str, Any]) -> bool:
+    """Whether a stage worked, and its record says how long it took: one of an early release may not."""
+    return stage["status"] == "ok" and stage["seconds"] is not None
+
+
+def medians(targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each stage on how many targets it worked, and the median of their seconds."""
     usual = []
+    stages = [stage for target in targets for stage in target["stages"] if has_time(stage)]
     for name in STAGES:
-        seconds = [
-            stage["seconds"]
-            for target in targets
-            for stage in target["stages"]
-            if (stage["stage"], stage["status"]) == (name, "ok")
-        ]
+        seconds = [stage["seconds"] for stage in stages if stage["stage"] == name]
         if seconds:
             median = round(statistics.median(seconds), 3)
             usual.append({"stage": name, "targets": len(seconds), "median_s": median, "max_s": round(max(seconds), 3)})
@@ -168,7 +170,7 @@ def outliers(targets, usual, times, least):
     slow = []
     for target in targets:
         for stage in target["stages"]:
-            if stage["status"] != "ok":
+            if not has_time(stage):
                 continue
             median = medians_of[stage["stage"]]
             ratio = stage["seconds"] / (median or 0.001)

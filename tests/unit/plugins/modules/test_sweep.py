@@ -202,6 +202,156 @@ def test_a_sweep_of_an_earlier_release_can_be_merged(sweep, begun, tmp_path):
     assert sweep("merged", directories=[begun["directory"]])["verdict"]["result"] == "pass"
 
 
+def change(directory, keys, value):
+    """Give a value below sweep.json another value; the last key leads to it."""
+    path = Path(directory) / "sweep.json"
+    record = json.loads(path.read_text())
+    inner = record
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    path.write_text(json.dumps(record))
+    return str(path)
+
+
+ODD = [
+    ("targets", None),
+    ("targets", 5),
+    ("targets", [{}]),
+    ("targets", [None]),
+    ("targets", {"name": "c1"}),
+    ("preflight", None),
+    ("preflight", [{"name": "x"}]),
+    ("left_out", ["c9"]),
+    ("started", 5),
+    ("started", "yesterday"),
+    ("started", "2026-13-21T00:00:00.000000+00:00"),
+    ("finished", [1]),
+    ("cloud", None),
+    ("cloud", 7),
+    ("at_once", "4"),
+    ("at_once", float("nan")),
+    ("duration_s", float("inf")),
+    ("verdict", "pass"),
+    ("verdict", {"result": "fine", "reason": "", "hosts": []}),
+    ("slice", 3),
+    ("slice", {"number": 1, "of": 10**12, "targets": 1}),
+    ("slice", {"number": 3, "of": 2, "targets": 1}),
+    ("merged", 5),
+    ("merged", [{"sweep_id": "x"}]),
+    ("stages", [{"stage": "boot"}]),
+    ("outliers", {}),
+    ("sweep_id", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), ODD, ids=repr)
+def test_a_sweep_of_another_form_is_refused_with_the_name_of_its_file(sweep, begun, name, value):
+    path = change(begun["directory"], [name], value)
+    message = sweep("merged", directories=[begun["directory"]])["msg"]
+    assert f'{path} cannot be read: "{name}" does not have the form that a sweep writes' in message
+    assert "defect" not in message
+    assert message == sweep("finished", sweep_id=begun["sweep_id"])["msg"]
+
+
+@pytest.mark.parametrize("name", ["targets", "started", "preflight", "verdict", "cloud", "at_once"])
+def test_a_sweep_that_lacks_something_is_refused_with_the_name_of_its_file(sweep, begun, name):
+    path = Path(begun["directory"]) / "sweep.json"
+    record = json.loads(path.read_text())
+    del record[name]
+    path.write_text(json.dumps(record))
+    assert f'{path} cannot be read: "{name}" is missing' in sweep("merged", directories=[begun["directory"]])["msg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", None),
+        ("name", "c" + "1" * 5000),
+        ("key", ["a"]),
+        ("run_id", "../../elsewhere"),
+        ("run_id", None),
+        ("host", 5),
+        ("result", "fine"),
+        ("reason", None),
+        ("directory", 7),
+        ("directory", "javascript:alert(1)"),
+        ("duration_s", "long"),
+        ("duration_s", 10**400),
+        ("duration_s", 1e308),
+        ("stages", None),
+        ("stages", [{"stage": "boot", "status": "ok", "seconds": "x", "reason": None}]),
+        ("stages", [{"stage": "boot", "status": "fine", "seconds": 1, "reason": None}]),
+        ("stages", [{"stage": "lunch", "status": "ok", "seconds": 1, "reason": None}]),
+    ],
+    ids=repr,
+)
+def test_a_target_of_another_form_is_refused_with_the_name_of_its_file(sweep, begun, name, value):
+    sweep("finished", sweep_id=begun["sweep_id"], enforce=False)
+    path = change(begun["directory"], ["targets", 0, name], value)
+    message = sweep("merged", directories=[begun["directory"]])["msg"]
+    assert f'{path} cannot be read: "targets" does not have the form that a sweep writes' in message
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "5", "null", '"words"', "[" * 100_000, '{"schema": ["a"]}', '{"schema": "stackproof.sweep/1"}']
+)
+def test_a_file_that_is_no_sweep_is_refused_with_its_name(sweep, begun, text):
+    path = Path(begun["directory"]) / "sweep.json"
+    path.write_text(text)
+    assert f"{path} cannot be read: " in sweep("merged", directories=[begun["directory"]])["msg"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (["verdict", "reason"], 5),
+        (["stages", 4, "error"], {"message": [1]}),
+        (["stages", 4, "error"], "words"),
+        (["stages", 4, "status"], "fine"),
+    ],
+)
+def test_a_target_whose_run_has_a_record_of_another_form_is_no_pass(sweep, begun, tmp_path, keys, value):
+    target = begun["targets"][0]
+    put(tmp_path, target, FAILED)
+    path = tmp_path / target["run_id"] / "run.json"
+    record = json.loads(path.read_text())
+    inner = record
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    path.write_text(json.dumps(record))
+    result = sweep("finished", sweep_id=begun["sweep_id"])
+    assert "defect" not in result["msg"]
+    assert record_of(result)["targets"][0]["result"] == "incomplete"
+
+
+def test_a_stage_without_a_time_counts_for_no_median(sweep, begun, tmp_path):
+    for target in begun["targets"]:
+        put(tmp_path, target, PASSED)
+    path = tmp_path / begun["targets"][0]["run_id"] / "run.json"
+    record = json.loads(path.read_text())
+    for stage in record["stages"]:
+        stage["duration_s"] = None
+    path.write_text(json.dumps(record))
+    result = sweep("finished", sweep_id=begun["sweep_id"])
+    assert {stage["targets"] for stage in record_of(result)["stages"]} == {1}
+
+
+def test_a_sweep_that_does_not_know_how_many_went_on_in_parallel_is_merged(sweep, begun, tmp_path):
+    for target in begun["targets"]:
+        put(tmp_path, target, PASSED)
+    sweep("finished", sweep_id=begun["sweep_id"])
+    change(begun["directory"], ["at_once"], None)
+    assert sweep("merged", directories=[begun["directory"]])["verdict"]["result"] == "pass"
+
+
+def test_checks_of_another_form_are_refused_before_anything_is_written(sweep, tmp_path):
+    message = sweep("begun", hosts=["c1"], checks=[{"name": "x", "status": "fine"}])["msg"]
+    assert 'the options do not make a sweep: "preflight" does not have the form that a sweep writes' in message
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     ("directories", "words"),
     [

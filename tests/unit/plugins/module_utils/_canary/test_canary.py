@@ -15,7 +15,7 @@ import sys
 import time
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._canary import before, program
+from ansible_collections.stackproof.provision.plugins.module_utils._canary import after, before, program
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
 from tree import RECORDED, ROLES
@@ -216,6 +216,159 @@ def test_what_cannot_be_read_is_named_and_holds_up_nothing(runs, conclude, tmp_p
     assert "its schema is other/1" in told
 
 
+def change(directory, **changed):
+    """Change a run's record; what is "none" is taken out of it."""
+    record = {**json.loads((directory / "run.json").read_text()), **changed}
+    (directory / "run.json").write_text(json.dumps({name: value for name, value in record.items() if value != "none"}))
+
+
+STRANGE = [
+    {"finished": "none"},
+    {"leftovers": "none"},
+    {"kept": "none"},
+    {"kept": True, "made": "none"},
+    {"kept": True, "deleted": "none"},
+    {"stages": [{}]},
+    {"verdict": []},
+]
+
+
+@pytest.mark.parametrize("changed", STRANGE, ids=repr)
+@pytest.mark.parametrize("verb", ["before", "stop", "after", "end"])
+def test_a_strange_record_is_named_and_the_work_for_other_runs_goes_on(
+    runs, conclude, monkeypatch, tmp_path, capsys, verb, changed
+):
+    monkeypatch.delenv("MAINPID", raising=False)
+    strange = runs(PASSED, "run-01")
+    for number in (2, 3):
+        runs(PASSED, f"run-0{number}")
+    if verb == "after":
+        assert conclude("after") == 0
+    change(strange, **changed)
+    runs(FAILED, "run-04", finished=None)
+    result = conclude(verb, keep_passed=1, cleanup=[sys.executable, "-c", ENDS_A_RUN])
+    assert result == 0
+    assert (tmp_path / "runs/run-01").exists()
+    told = capsys.readouterr().out
+    assert f"The run {strange} is left alone: " in told
+    if verb == "after":
+        assert names(tmp_path) == ["run-01", "run-03", "run-04"]
+        assert (tmp_path / "canary.prom").exists()
+    if verb in ("before", "end"):
+        assert json.loads((tmp_path / "runs/run-04/run.json").read_text())["finished"]
+
+
+@pytest.mark.parametrize("verb", ["before", "stop", "end"])
+def test_a_run_whose_watch_cannot_be_read_is_left_alone(runs, conclude, monkeypatch, tmp_path, capsys, verb):
+    monkeypatch.delenv("MAINPID", raising=False)
+    strange = runs(PASSED, "run-01", finished=None)
+    os.mkfifo(strange / "watched")
+    runs(FAILED, "run-02", finished=None)
+    conclude(verb, cleanup=[sys.executable, "-c", ENDS_A_RUN])
+    assert f"The run {strange} is left alone: " in capsys.readouterr().out
+    assert json.loads((strange / "run.json").read_text())["finished"] is None
+    if verb != "stop":
+        assert json.loads((tmp_path / "runs/run-02/run.json").read_text())["finished"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a few words", "[]", "{}", '{"schema": "stackproof.sweep/1"}', '{"schema": "stackproof.sweep/1", "x": 1}']
+)
+@pytest.mark.parametrize("slices_there", [0, 2])
+def test_a_strange_sweep_is_named_and_the_work_for_others_goes_on(
+    runs, slices, conclude, tmp_path, capsys, text, slices_there
+):
+    slices(1, 1, {"compute1": PASSED})
+    strange = tmp_path / "runs/sweep-strange"
+    strange.mkdir()
+    (strange / "sweep.json").write_text(text)
+    runs(PASSED, "run-02")
+    assert conclude("after", slices=slices_there, keep_passed=0) == 0
+    assert f"The sweep {strange} is left alone: " in capsys.readouterr().out
+    assert strange.exists()
+    assert (tmp_path / "canary.prom").exists()
+    assert "run-02" not in names(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"leftovers": "none"}, {"hosts": "none"}, {"hosts": [5]}, {"verdict": {"result": []}}], ids=repr
+)
+def test_a_strange_record_of_a_slice_leaves_the_other_hosts_their_metrics(slices, conclude, tmp_path, capsys, changed):
+    slices(1, 1, {"compute1": PASSED})
+    slices(2, 2, {"compute2": PASSED})
+    (strange,) = (tmp_path / "runs").glob("*compute1*")
+    change(strange, **changed)
+    assert conclude("after", slices=2) == 0
+    assert f"The run {strange} is left alone: " in capsys.readouterr().out
+    text = (tmp_path / "canary.prom").read_text()
+    assert 'stackproof_run_passed{target="compute2"' in text
+    assert 'stackproof_run_passed{target="compute1"' not in text
+
+
+def test_a_directory_that_cannot_be_removed_holds_up_nothing(runs, conclude, monkeypatch, tmp_path, capsys):
+    for number in (1, 2, 3):
+        runs(PASSED, f"run-0{number}")
+    remove = shutil.rmtree
+
+    def fail_at_first(directory):
+        if directory.endswith("run-01"):
+            raise PermissionError(13, "Permission denied", directory)
+        remove(directory)
+
+    monkeypatch.setattr(after.shutil, "rmtree", fail_at_first)
+    assert conclude("after", keep_passed=1) == 0
+    monkeypatch.undo()
+    assert names(tmp_path) == ["run-01", "run-03"]
+    assert "run-01 is left alone: " in capsys.readouterr().out
+
+
+def test_a_history_that_cannot_be_read_is_reported_after_the_metrics_were_given(runs, conclude, tmp_path, capsys):
+    runs(FAILED, "run-01")
+    last = runs(PASSED, "run-02")
+    (tmp_path / "runs/latest").symlink_to("run-02")
+    os.mkfifo(tmp_path / "runs/history.jsonl")
+    assert conclude("after", keep_passed=0, keep_failed=0) == 1
+    assert "history.jsonl is not a regular file" in capsys.readouterr().err
+    assert (tmp_path / "canary.prom").read_text() == (last / "metrics.prom").read_text()
+    assert names(tmp_path) == ["latest", "run-01", "run-02"]
+
+
+def a_fifo(path):
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def not_text(path):
+    path.write_bytes(b"\xff\xfe")
+
+
+def a_link(path):
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize("replaced", [a_fifo, not_text, a_link])
+def test_metrics_that_are_not_a_runs_own_are_left_alone(runs, conclude, tmp_path, capsys, replaced):
+    path = runs(PASSED, "run-01") / "metrics.prom"
+    replaced(path)
+    assert conclude("after") == 0
+    assert f"The file {path} is left alone: " in capsys.readouterr().out
+    assert not (tmp_path / "canary.prom").exists()
+    assert (tmp_path / "runs/history.json").exists()
+
+
+@pytest.mark.parametrize("text", [None, "[" * 4000, '["1/3"]', '{"stackproof_slice": 3}', "2/3" * 5000])
+def test_a_strange_file_in_the_place_of_the_turn_begins_with_the_first_slice(conclude, tmp_path, text):
+    (tmp_path / "runs").mkdir()
+    path = tmp_path / "runs/turn.json"
+    if text is None:
+        os.mkfifo(path)
+    else:
+        path.write_text(text)
+    assert conclude("before", slices=3) == 0
+    assert json.loads(path.read_text()) == {"stackproof_slice": "1/3"}
+
+
 ENDS_A_RUN = """
 import json, pathlib, sys
 path = pathlib.Path(json.loads(sys.argv[2])["stackproof_run_dir"], "run.json")
@@ -258,6 +411,22 @@ def test_a_stop_waits_until_the_run_has_removed_all(runs, conclude, monkeypatch)
         assert watcher.wait() == 0
 
 
+def test_a_stop_does_not_wait_for_a_playbook_that_nobody_reaps(runs, conclude, monkeypatch):
+    runs(PASSED, "run-01")
+    with subprocess.Popen(["sleep", "60"]) as playbook:
+        monkeypatch.setenv("MAINPID", str(playbook.pid))
+        assert conclude("stop") == 0
+        assert playbook.wait() == -signal.SIGTERM
+
+
+def test_a_stop_finds_a_playbook_gone_and_goes_on(runs, conclude, monkeypatch):
+    runs(PASSED, "run-01")
+    playbook = subprocess.Popen(["true"])
+    playbook.wait()
+    monkeypatch.setenv("MAINPID", str(playbook.pid))
+    assert conclude("stop") == 0
+
+
 def test_a_stop_after_the_playbook_has_ended_waits_for_nothing(runs, conclude, monkeypatch):
     runs(PASSED, "run-01")
     monkeypatch.delenv("MAINPID", raising=False)
@@ -274,3 +443,34 @@ def test_settings_that_cannot_be_read_are_named(tmp_path, capsys):
     assert program.main(["after", str(tmp_path / "none.json")]) == 1
     assert "none.json" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "the settings are not an object"),
+        ("5", "the settings are not an object"),
+        ("{}", "settings that are missing, or of another kind: runs, metrics"),
+        ("[" * 100_000, "settings.json"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["before", "stop", "after", "end"])
+def test_settings_of_another_form_are_reported(tmp_path, capsys, verb, text, words):
+    path = tmp_path / "settings.json"
+    path.write_text(text)
+    assert program.main([verb, str(path)]) == 1
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("runs", 5), ("slices", "3"), ("keep_passed", None), ("cleanup", "sh"), ("cleanup", [5])]
+)
+def test_a_setting_of_another_kind_is_named(conclude, capsys, name, value):
+    assert conclude("before", **{name: value}) == 1
+    assert f"of another kind: {name}" in capsys.readouterr().err
+
+
+def test_a_fifo_in_the_place_of_the_settings_is_refused(tmp_path, capsys):
+    os.mkfifo(tmp_path / "settings.json")
+    assert program.main(["after", str(tmp_path / "settings.json")]) == 1
+    assert "settings.json" in capsys.readouterr().err

@@ -168,6 +168,94 @@ def test_a_line_with_a_value_of_another_kind_is_made_anew(folder, name):
     assert digests.read(folder, 10) == lines
 
 
+def strictly(text):
+    """The value of a JSON text; what only Python takes for JSON is refused."""
+
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+ODD_NUMBERS = ["NaN", "Infinity", "-Infinity", "1e999", "1e308", "1" + "0" * 400, "-1.0", "true", '"x"', "[]", "null"]
+
+
+def with_odd(line, number):
+    """A line of a history, as text, in which all numbers but the version are an odd one."""
+    odd = {
+        "duration_s": "ODD",
+        "stages": {"boot": "ODD", "auth": 1.5},
+        "steps": {"modern 1": "ODD"},
+        "size": "ODD",
+        "changed": "ODD",
+        "more": "ODD",
+    }
+    return json.dumps({**line, **odd}).replace('"ODD"', number)
+
+
+@pytest.mark.parametrize("number", ODD_NUMBERS)
+def test_an_odd_number_of_a_run_that_is_gone_is_left_out_of_all_files(folder, number):
+    lines = digests.read(folder, 10)
+    shutil.rmtree(folder / PASSED)
+    texts = [with_odd(lines[0], number), *([with_odd(lines[1], number)] * 2)]
+    (folder / digests.FILE).write_text("\n".join(texts))
+    history, paths = files.write(folder, templates=str(TEMPLATES))
+    for line in (folder / digests.FILE).read_text().splitlines():
+        strictly(line)
+    jsonschema.validate(strictly((folder / "history.json").read_text()), SCHEMA)
+    assert len(paths) == 2
+    (cloud,) = history["clouds"]
+    assert cloud["runs"] == 2
+    # The other run failed at its boot.
+    runs = {stage["stage"]: stage["runs"] for stage in cloud["stages"]}
+    assert (runs["auth"], "boot" in runs) == (2, False)
+    assert [run["duration_s"] is None for run in cloud["newest"]] == [False, True]
+
+
+def test_a_line_with_odd_numbers_is_made_again_while_its_record_is_there(folder):
+    lines = digests.read(folder, 10)
+    (folder / digests.FILE).write_text("\n".join(with_odd(line, "NaN") for line in lines))
+    assert digests.read(folder, 10) == lines
+    assert [strictly(line) for line in (folder / digests.FILE).read_text().splitlines()] == lines
+
+
+@pytest.mark.parametrize("seconds", [1e308, 1e300, -5.0])
+def test_odd_seconds_of_a_record_are_left_out(folder, seconds):
+    path = folder / PASSED / "run.json"
+    record = json.loads(path.read_text())
+    for timed in (record, *record["stages"]):
+        timed["duration_s"] = seconds
+    path.write_text(json.dumps(record))
+    history, _paths = files.write(folder)
+    jsonschema.validate(strictly((folder / "history.json").read_text()), SCHEMA)
+    assert history["clouds"][0]["runs"] == 2
+    assert [run["duration_s"] is None for run in history["clouds"][0]["newest"]] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["component", "host", "stage"])
+def test_a_record_with_an_odd_place_does_not_keep_the_others_from_it(folder, name):
+    path = folder / FAILED / "run.json"
+    record = json.loads(path.read_text())
+    record["verdict"][name] = {"a": float("nan")}
+    path.write_text(json.dumps(record))
+    history, _paths = files.write(folder)
+    strictly((folder / "history.json").read_text())
+    assert history["clouds"][0]["runs"] == 1
+
+
+def test_an_odd_word_for_a_step_is_left_out(folder):
+    record = run.read_record(FOLLOWED)
+    for flow in record["flows"]:
+        for step in flow["steps"]:
+            step.update(message=float("nan"), target=[1])
+    (folder / record["run_id"]).mkdir()
+    (folder / record["run_id"] / "run.json").write_text(json.dumps(record))
+    files.write(folder, templates=str(TEMPLATES))
+    history = strictly((folder / "history.json").read_text())
+    steps = [step for cloud in history["clouds"] for step in cloud["steps"]]
+    assert {(step["message"], step["component"]) for step in steps} == {(None, None)}
+
+
 def test_what_is_only_looked_at_is_not_kept(folder):
     assert len(digests.read(folder, 10, keep=False)) == 2
     assert not os.path.exists(folder / digests.FILE)
