@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import traceback
 
+from .masking import bounded, words_of
+
 HINTS = {
     "unauthorized": "Look at user, password, project and domains in clouds.yaml.",
     "forbidden": "The user's role in this project does not allow this: look at its roles and at the service's policy.",
@@ -43,17 +45,27 @@ class StageError(Exception):
     """A failure that has its message and its hint already."""
 
     def __init__(self, kind, message, resource=None, said=None, hint=None, request_id=None, status=None, **details):
+        message = bounded(message)
         super().__init__(message)
         self.record = {
             "kind": kind,
             "message": message,
-            "resource": resource,
-            "said": said,
+            "resource": bounded(resource),
+            "said": None if said is None else words_of(said),
             "status": status,
-            "request_id": request_id,
+            "request_id": bounded(request_id),
             "hint": hint or HINTS.get(kind, ""),
-            "details": details,
+            "details": {name: masked_leaves(value) for name, value in details.items()},
         }
+
+
+def masked_leaves(value):
+    """Return data in which each text is masked as the words of a cloud are."""
+    if isinstance(value, dict):
+        return {str(key)[:80]: masked_leaves(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [masked_leaves(inner) for inner in value]
+    return words_of(value) if isinstance(value, str) else value
 
 
 class DeadlinePassed(Exception):
@@ -83,7 +95,7 @@ def explain(exc, doing):
     if isinstance(exc, OSError):
         where = f": {exc.filename}" if exc.filename else ""
         return StageError("files", f"{doing}: {exc.strerror or exc}{where}").record
-    return StageError("internal", f"{doing}: {type(exc).__name__}: {exc}").record
+    return StageError("internal", f"{doing}: {type(exc).__name__}: {words_of(exc)}").record
 
 
 def sentence(error):

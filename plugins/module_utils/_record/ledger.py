@@ -11,9 +11,11 @@ import json
 import os
 import re
 import stat
+from typing import Any
 
 from .clock import now
 from .errors import StageError
+from .masking import words_of
 
 BEGUN, LOST, MADE, REFUSED, GONE = "begun", "lost", "made", "refused", "gone"
 # After these events the resource may exist.
@@ -32,9 +34,16 @@ FORM = re.compile(ID)
 class Ledger:
     """Lines of {at, event, kind, name, id}. Kind and name identify a resource, as we choose both."""
 
-    def __init__(self, path):
+    def __init__(self, path: str, recover: bool = False) -> None:
+        """Read the ledger. With recover one that cannot be read at all is an entry that says so, and no error."""
         self.path = path
-        self.entries = read_entries(path)
+        try:
+            self.entries = read_entries(path)
+        except (StageError, OSError) as exc:
+            if not recover or isinstance(exc, ForeignFileError):
+                raise
+            self.entries = {}
+            enter(self.entries, damaged(f"the whole ledger ({words_of(exc)})"))
 
     def write(self, event, kind, name, **fields):
         line = {"at": now(), "event": event, "kind": kind, "name": name, **fields}
@@ -73,10 +82,14 @@ def regular(path, flags):
     raise refusal
 
 
+class ForeignFileError(StageError):
+    """A link or a device in the place of a run's file: somebody has put it there, and nothing is done by its words."""
+
+
 def own_text(path, longest, errors="strict"):
     """The text of a run's own file. A longer file is refused, and anything but a regular file."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise StageError("no_run", f"{path} is not a regular file, so it is not a run's own")
+        raise ForeignFileError("no_run", f"{path} is not a regular file, so it is not a run's own")
     with open(path, encoding="utf-8", errors=errors, opener=private) as stream:
         text = stream.read(longest + 1)
     if len(text) > longest:
@@ -104,6 +117,11 @@ def enter(entries, line):
     entry.update({name: value for name, value in line.items() if name not in ("at", "event", "kind", "name")})
 
 
+def damaged(name: str) -> dict[str, Any]:
+    """Return a line that stands for one that cannot be read."""
+    return {"at": None, "event": MADE, "kind": DAMAGED_LINE, "name": name}
+
+
 def read_entries(path):
     """The last entry of each resource, in the order in which they were begun."""
     entries = {}
@@ -114,7 +132,7 @@ def read_entries(path):
     for number, text in enumerate(lines, 1):
         if DAMAGE in text:
             # The line may have named a resource: the removal reports that it cannot know.
-            enter(entries, {"at": None, "event": MADE, "kind": DAMAGED_LINE, "name": f"line {number} of {path}"})
+            enter(entries, damaged(f"line {number} of {path}"))
             continue
         try:
             line = json.loads(text)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import math
@@ -15,11 +16,13 @@ import re
 import secrets
 import tempfile
 from datetime import datetime, timezone
+from typing import Any
 
-from . import shapes
+from . import shapes, shared_memory
 from .clock import now, parse, seconds_between
 from .errors import MALFORMED, StageError
-from .ledger import Ledger, own_text, private, regular
+from .ledger import ForeignFileError, Ledger, own_text, private, regular
+from .masking import words_of
 
 SCHEMA = "stackproof.run/1"
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
@@ -28,6 +31,10 @@ REMOVAL = "removal"
 # The link to the newest run
 LATEST = "latest"
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+# A record that could not be read, and was replaced by one that tells only of the removal
+LOST_RECORD = "run.json.unreadable"
+# In characters: a line of progress is for a terminal.
+LONGEST_LINE = 1000
 # In characters; the largest record so far had less than a hundredth of that.
 LONGEST = 64 << 20
 LONGEST_PATH = 4096
@@ -102,11 +109,37 @@ def new_record(run_id, cloud):
 
 
 class Run:
-    def __init__(self, directory, record=None):
+    """A run and its directory.
+
+    With recover the ledger is enough where there is no record that can be read, and the record where there is no
+    ledger: what was made can be removed by either of them.
+    """
+
+    def __init__(self, directory, record=None, recover=False):
         self.directory = os.path.realpath(directory)  # not the link to the latest
         self.id = os.path.basename(self.directory)
-        self.record = record or read_record(self.directory)
-        self.ledger = Ledger(self.path("ledger.jsonl"))
+        self.recover, self.lost_record = recover, None
+        self.ledger = Ledger(self.path("ledger.jsonl"), recover)
+        self.record = record or self._read()
+        shared_memory.learn_secrets(self.token_path)
+
+    def _read(self):
+        try:
+            return read_record(self.directory)
+        except StageError as exc:
+            if not self.recover or not os.path.lexists(self.ledger.path) or isinstance(exc, ForeignFileError):
+                raise
+            self.lost_record = str(exc)
+        begun = [entry["begun"] for entry in self.ledger.entries.values() if is_time(entry["begun"])]
+        record = new_record(self.id, None)
+        return {**record, "started": min(begun, default=record["started"])}
+
+    def put_lost_record_aside(self):
+        """Keep a record that cannot be read under another name, so that a new one can be written."""
+        if os.path.lexists(self.path("run.json")):
+            os.replace(self.path("run.json"), self.path(LOST_RECORD))
+            self.say("cleanup", f"{self.lost_record}: kept as {LOST_RECORD}")
+        self.lost_record = None
 
     @classmethod
     def imagined(cls, directory):
@@ -143,18 +176,20 @@ class Run:
 
     @property
     def token_path(self):
-        """The path of the run's token while the run is watched, else an empty text."""
+        """The path of the run's memory while the run is watched, else an empty text."""
         with contextlib.suppress(OSError, ValueError), open(self.path("watched"), "rb", opener=regular) as stream:
             return stream.read(LONGEST_PATH).decode("ascii")
         return ""
 
     def say(self, stage, text):
         """Write a line for the users who follow the run. A full disk fails where the record is written, not here."""
-        line = {"at": now(), "stage": stage, "text": text}
+        line = {"at": now(), "stage": stage, "text": words_of(text, LONGEST_LINE)}
         with contextlib.suppress(OSError), open(self.path("progress.jsonl"), "a", opener=private) as stream:
             stream.write(json.dumps(line) + "\n")
 
     def save(self):
+        if self.lost_record:
+            self.put_lost_record_aside()
         write_whole(self.path("run.json"), json.dumps(self.record, indent=1) + "\n")
 
     def finish(self, verdict):
@@ -175,7 +210,8 @@ class Run:
             lock.write(str(os.getpid()))
             lock.flush()
             # Another process may have changed the run since it was read.
-            self.record, self.ledger = read_record(self.directory), Ledger(self.path("ledger.jsonl"))
+            self.ledger = Ledger(self.path("ledger.jsonl"), self.recover)
+            self.record = self._read()
             yield
 
 
@@ -197,9 +233,7 @@ def begin(runs, run_id, cloud):
         run = Run(directory)
         check_own(run)
         return run, False
-    # The mode of makedirs is of the last directory alone, and that of the others would follow from the umask.
-    for path in (os.path.abspath(runs), directory):
-        os.makedirs(path, mode=0o700, exist_ok=True)
+    make_private(directory)
     record = new_record(run_id, cloud)
     os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
     write_whole(os.path.join(directory, "run.json"), json.dumps(record, indent=1) + "\n")
@@ -210,17 +244,36 @@ def begin(runs, run_id, cloud):
 
 def make_directory(directory, kind, own_id):
     """The directory of something new that has many runs, such as a sweep. Each has an id of its own."""
+    make_private(os.path.dirname(os.path.abspath(directory)))
     try:
-        os.makedirs(directory, mode=0o700)
+        os.mkdir(directory, mode=0o700)
     except FileExistsError:
         hint = "Choose another id, or none."
         raise StageError("conflict", f"there was a {kind} {own_id} before", resource=own_id, hint=hint) from None
 
 
-def point_latest(runs, run_id):
+def make_private(directory: str) -> None:
+    """Make a directory and those above it that are missing, for this user alone, whatever the umask is."""
+    missing, path = [], os.path.abspath(directory)
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for path in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another run has just made it
+            os.mkdir(path, mode=0o700)
+    if not os.path.isdir(directory):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
+
+
+def point_latest(runs: str, run_id: str) -> None:
+    """Have the link to the newest run lead to this one. It is a convenience: no run fails for want of it."""
     new = os.path.join(runs, f".latest-{os.getpid()}")
-    os.symlink(run_id, new)
-    os.replace(new, os.path.join(runs, LATEST))
+    try:
+        os.symlink(run_id, new)
+        os.replace(new, os.path.join(runs, LATEST))
+    except OSError:  # for example, a directory of somebody has that name
+        with contextlib.suppress(OSError):
+            os.unlink(new)
 
 
 def sync_directory(path):
@@ -266,15 +319,36 @@ def completed(record):
 
 def is_understood(record):
     """Whether a record can be compared with the others of its folder. Anybody may have put it there."""
-    parse(record["started"])
+    times = [record["started"], *filter(None, [record["finished"]])]
     words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
+    resources = [resource for stage in record["stages"] for resource in stage["resources"]]
+    counts = [record["made"], record["deleted"]]
     numbers = [timed["duration_s"] for timed in (record, *record["stages"])]
     return (
         isinstance(record["cloud"], (str, type(None)))
         and all(isinstance(word, str) for word in words)
         and all(number is None or is_finite(number) for number in numbers)
         and all(stage["stage"] in STAGES for stage in record["stages"])
+        and all(map(is_time, times))
+        and isinstance(record["kept"], bool)
+        and all(is_finite(count) for count in counts)
+        and all(has_texts(leftover, ("kind", "name", "why")) for leftover in record["leftovers"])
+        and all(has_texts(resource, ("kind", "name", "id")) for resource in resources)
     )
+
+
+def has_texts(thing: Any, names: tuple[str, ...]) -> bool:
+    """Return whether a thing has these names, each with a text or with nothing."""
+    return all(isinstance(thing[name], (str, type(None))) for name in names)
+
+
+def is_time(value: Any) -> bool:
+    """Return whether a value is a time as records have it."""
+    try:
+        parse(value)
+    except MALFORMED:
+        return False
+    return True
 
 
 def is_finite(value):
@@ -298,11 +372,18 @@ def check_own(run):
             raise StageError("invalid", message, resource=run.id, hint=hint)
 
 
-def run_directories(runs):
-    """The directories of all runs, oldest first, without the link to the latest."""
+def run_directories(runs, *others):
+    """The directories of all runs, oldest first, without the link to the latest.
+
+    others: names of files that also make a directory that of a run, where it has no record.
+    """
     try:
         names = sorted(os.listdir(runs))
     except FileNotFoundError:
         return []
     paths = [os.path.join(runs, name) for name in names]
-    return [path for path in paths if not os.path.islink(path) and os.path.exists(os.path.join(path, "run.json"))]
+    return [path for path in paths if not os.path.islink(path) and has_any(path, ("run.json", *others))]
+
+
+def has_any(directory: str, names: tuple[str, ...]) -> bool:
+    return any(os.path.exists(os.path.join(directory, name)) for name in names)

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 from .clock import Stopwatch, now
 from .errors import DeadlinePassed, StageError
+from .masking import words_of
 
 # A change must show within half a second: the longest pause and a usual answer together stay below it.
 PERIOD, PERIOD_LATER, LATER = 0.25, 0.4, 60
 STRAINED, LONGEST = 1, 10
 
 
+# In characters, and in states of one wait: a service has some ten words for its states, and none is a sentence.
+LONGEST_STATE = 200
+MOST_STATES = 100
 # A thread cannot wait for much longer than some decades, and nobody waits for a week.
 LONGEST_TIMEOUT = 7 * 24 * 3600
 
@@ -33,13 +38,22 @@ def timeout_of(value, name):
     return seconds
 
 
+# Seconds after a deadline, for all requests together: what happened at the end can still be read.
+GRACE = 1.0
+
+
 class Deadline:
-    def __init__(self, seconds, name="timeout"):
+    def __init__(self, seconds: Any, name: str = "timeout", grace: float | None = None) -> None:
         self.seconds = timeout_of(seconds, name)
+        self._grace = GRACE if grace is None else grace
         self._end = time.monotonic() + self.seconds
 
-    def left(self):
+    def left(self) -> float:
         return self._end - time.monotonic()
+
+    def left_with_grace(self) -> float:
+        """Return the seconds until no request is begun any more."""
+        return self.left() + self._grace
 
 
 def usual_pace(waited):
@@ -69,13 +83,16 @@ def wait_until(what, look, deadline, record, say, pace=usual_pace):
     last_asked = None
     while True:
         asked = time.monotonic()
-        done, state, value = look()
+        done, said, value = look()
+        state = words_of(said, LONGEST_STATE)
         answered = time.monotonic()
         line["looks"] += 1
         line["seconds"] = watch.seconds()
         # A state came at some time between the last look that did not show it and this one.
         resolution = None if last_asked is None else round(answered - last_asked, 3)
         if not line["states"] or line["states"][-1]["state"] != state:
+            # A state that never rests fills neither memory nor record: the first ones stay, and the last.
+            del line["states"][MOST_STATES - 1 :]
             line["states"].append({"state": state, "at": now(), "after_s": line["seconds"], "resolution_s": resolution})
             say(f"waiting for {what}: {state}")
         if done:

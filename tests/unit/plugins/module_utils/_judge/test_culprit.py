@@ -15,11 +15,11 @@ import re
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.quotes import CUT
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, culprit, world
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import CUT
 from causes_by_hand import cause, cut, seen
 from tree import RECORDED, ROLES
 

@@ -12,7 +12,7 @@ import string
 import time
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.quotes import CUT, HIDDEN, LONGEST, quote_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import CUT, HIDDEN, LONGEST, quote_of
 from tree import RECORDED
 
 SERVER, REQUEST = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"

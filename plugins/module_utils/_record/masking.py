@@ -2,13 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A line of a log as it may be shown to a reader: without secrets, on one line, and not long. Pure."""
+"""Mask secrets in the words of others, and bound their length: lines of logs, and what a cloud answers.
+
+A secret is found by the words around it and by its form. Those of the run itself are known, and found exactly.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
+from urllib.parse import quote
 
+# In characters. A quote is one line on a screen; a cloud's message is kept whole, as far as any service writes one.
 LONGEST = 300
+LONGEST_WORDS = 4096
 # Stands for what was cut out of the middle of a line
 CUT = " [...] "
 # Characters that are looked at: the search for secrets takes the square of a line's length.
@@ -65,19 +72,89 @@ PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 SHORT_PARTS, SHORTEST_KEY, SHORT_NAMES = 3, 10, 2.1
 
 
+# A key in PEM, on lines of its own or with its line feeds written as \\n; one that was cut off goes on to the end.
+KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+# The secrets of this process's cloud: its password, its tokens
+KNOWN: set[str] = set()
+# A secret of fewer characters is replaced where it stands alone: it may be a part of any word.
+SHORT = 8
+
+
+def learn(*secrets: Any) -> None:
+    """Replace these exactly from now on, whoever utters them, also as a part of a URL."""
+    for secret in secrets:
+        if isinstance(secret, str) and secret:
+            KNOWN.update((secret, quote(secret, safe="")))
+
+
+def is_unmistakable(secret: str) -> bool:
+    """Return whether a text that has this secret in it can have it for no other reason.
+
+    A password that is a plain word, such as admin, is the name of other things, too.
+    """
+    return len(secret) >= SHORT and not secret.isalpha()
+
+
+def without_known(text: str, secrets: set[str] | None = None) -> str:
+    """Replace the known secrets in a text."""
+    for secret in sorted(KNOWN if secrets is None else secrets, key=len, reverse=True):
+        if secret not in text:
+            continue
+        alone = re.escape(secret) if len(secret) >= SHORT else rf"(?<!\w){re.escape(secret)}(?!\w)"
+        text = re.sub(alone, HIDDEN, text)
+    return text
+
+
+def words_of(text: Any, longest: int = LONGEST_WORDS) -> str:
+    """Return what a cloud or a user has said, as it may be written anywhere: masked, and cut to a length."""
+    text = str(text)
+    looked_at = text[: 2 * longest]
+    lines = without_known(KEY.sub(HIDDEN, looked_at)).splitlines()
+    text_masked = "\n".join(masked(line) or (CUT.strip() if line.strip() else "") for line in lines)
+    if len(looked_at) < len(text):
+        # At its end a secret may have lost the half by which it is known.
+        return text_masked[: longest - len(CUT)] + CUT.rstrip()
+    return shortened(text_masked, longest)
+
+
+def bounded(value: Any) -> Any:
+    """Return data of a cloud without the known secrets, and with no text longer than a message."""
+    unmistakable = set(filter(is_unmistakable, KNOWN))
+
+    def copy(part: Any) -> Any:
+        if isinstance(part, str):
+            return without_known(shortened(part, LONGEST_WORDS), unmistakable)
+        if isinstance(part, dict):
+            return {copy(key): copy(inner) for key, inner in part.items()}
+        if isinstance(part, (list, tuple)):
+            return [copy(inner) for inner in part]
+        return part
+
+    return copy(value)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Cut a text in its middle: what a command said stands behind the command, which may be long."""
+    half = (longest - len(CUT)) // 2
+    return text if len(text) <= longest else f"{text[:half]}{CUT}{text[-half:]}"
+
+
 def quote_of(text, ids=()):
     """A line to be shown to a reader. ids: words that are no secrets, such as the run's own."""
+    return shortened(masked(text, ids), LONGEST)
+
+
+def masked(text: str, ids: Any = ()) -> str:
+    """Return a line without its secrets, and without characters that are not text."""
     if len(text) > MOST:
         text = text[:MOST].rpartition(" ")[0]
     text = "".join(mark for mark in COLOUR.sub("", text) if mark.isprintable() or mark.isspace())
-    text = " ".join(text.split())
+    text = " ".join(without_known(text).split())
     for pattern in SECRETS:
         text = without_values(pattern, text)
     for pattern in (HEX, WORD):
         text = pattern.sub(lambda match: match[0] if match[0] in ids or is_harmless(match[0]) else HIDDEN, text)
-    # What a command said stands behind the command, which may be long.
-    half = (LONGEST - len(CUT)) // 2
-    return text if len(text) <= LONGEST else f"{text[:half]}{CUT}{text[-half:]}"
+    return text
 
 
 def without_values(pattern, text):
