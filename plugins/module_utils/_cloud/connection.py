@@ -10,8 +10,11 @@ import functools
 import os
 import re
 import threading
+from typing import Any
 
+from .._record import masking
 from .._record.errors import MALFORMED, StageError
+from .._record.masking import words_of
 from .._record.waiting import timeout_of
 from .errors import without_credentials
 from .session import RecordedSession
@@ -42,6 +45,10 @@ CLOUD_OPTIONS = {
 }
 # The keys of a cloud's options whose values are secret
 SECRET = re.compile(r"pass|secret|token|totp|otp|key$|code|credential_id", re.IGNORECASE)
+# The keys of a cloud's options whose values are URLs of its services
+ADDRESS = re.compile(r"auth_url|endpoint", re.IGNORECASE)
+# The user of a URL, whose password may have any character in it that nobody has encoded
+USER_OF_URL = re.compile(r"://([^\s\"'<>]*)@")
 # Their names in the SDK's configuration
 CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": "cert", "client_key": "key"}
 
@@ -73,7 +80,9 @@ def cloud_name(params):
         auth, cloud = cloud.get("auth") or {}, cloud.get("profile")
     if not isinstance(cloud, (str, type(None))) or not isinstance(auth, dict):
         hint = "Give the name of a cloud in clouds.yaml, or a dictionary as one has it there."
-        raise StageError("config", f"the cloud cannot be {cloud or auth!r:.80}", hint=hint)
+        # The value may hold a password.
+        kind = type(cloud if not isinstance(cloud, (str, type(None))) else auth).__name__
+        raise StageError("config", f"the cloud cannot be of the type {kind}", hint=hint)
     names = (cloud, auth.get("auth_url"), os.environ.get("OS_CLOUD"), os.environ.get("OS_AUTH_URL"), "environment")
     return without_credentials(next(name for name in names if name))
 
@@ -91,14 +100,14 @@ def configure(params, session_constructor):
     try:
         config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
     except (yaml.YAMLError, OSError) as exc:  # older versions of the SDK raise these
-        raise StageError("config", f"{why_no_clouds()}: {' '.join(str(exc).split())}", resource=cloud) from None
+        raise StageError("config", f"{why_no_clouds()}: {words_of(exc)}", resource=cloud) from None
     try:
         return config.get_one(cloud=cloud, **options)
     # The SDK takes its settings for what they should be.
     except (sdk.ConfigException, *MALFORMED) as exc:
         names = sorted(name for name in config.get_cloud_names() if name) if config.config_filename else []
         where = config.config_filename or why_no_clouds()
-        message = f"the cloud {cloud or 'of the environment'} cannot be used: {str(exc).rstrip('.')}"
+        message = f"the cloud {cloud or 'of the environment'} cannot be used: {words_of(exc).rstrip('.')}"
         message += f"; known clouds: {', '.join(names) or 'none'} ({where})"
         raise StageError("config", message, resource=cloud) from None
 
@@ -133,10 +142,37 @@ def connect(params, calls, samples, deadline):
     constructor = functools.partial(
         RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
     )
-    cloud = openstack.connection.Connection(config=with_own_types(configure(params, constructor)))
+    config = configure(params, constructor)
+    masking.learn(*secrets_of(config.config))
+    check_url(config.config.get("auth", {}).get("auth_url"))
+    cloud = openstack.connection.Connection(config=with_own_types(config))
     if hasattr(cloud.session.auth, "get_access"):
         cloud.session.auth.get_access = alone(cloud.session.auth.get_access)
+    cloud.session.session.addresses = lambda: addresses_of(cloud)
     return cloud
+
+
+def secrets_of(config: dict[str, Any]) -> list[str]:
+    """Return the secrets in a cloud's configuration, also those in its URLs."""
+    found = [str(value) for key, value in leaves(config) if SECRET.search(key) and value not in (None, "", True, False)]
+    users = [match[1] for _key, value in leaves(config) if (match := USER_OF_URL.search(str(value)))]
+    # A slash in a password ends the host of a URL: then a part of it stands where a host should.
+    parts = [part for user in users for part in re.split("[/@]", user)]
+    return [*found, *users, *parts, *(text.partition(":")[2] for text in (*users, *parts))]
+
+
+def check_url(url: Any) -> None:
+    """Refuse a URL in which a password ends the host, before a request goes to where it leads."""
+    match = USER_OF_URL.search(url) if isinstance(url, str) else None
+    if match and "/" in match[1]:
+        hint = "Write user and password under username and password, or encode the password: / is %2F, @ is %40."
+        raise StageError("config", "a user and a password in auth_url make it no URL", hint=hint)
+
+
+def addresses_of(cloud: Any) -> list[str]:
+    """Return the URLs that the user and the catalogue have named, without a request."""
+    given = [value for key, value in leaves(cloud.config.config) if ADDRESS.search(key) and isinstance(value, str)]
+    return [*given, *(url for _service, url in known_endpoints(cloud))]
 
 
 def alone(get_access):
@@ -183,7 +219,7 @@ def answer_of(response):
     sdk.raise_from_response(response)
     try:
         return response.json() if response.content else None
-    except ValueError:
+    except (ValueError, RecursionError):
         message = f"the answer to {response.request.method} {response.url} is not JSON"
         hint = "Find out what answers there: it may be a proxy or a load balancer instead of the service."
         raise StageError("service", message, said=response.text[:200], hint=hint) from None

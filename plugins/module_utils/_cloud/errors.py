@@ -12,15 +12,18 @@ import re
 
 from .._record import errors
 from .._record.errors import StageError
-from .session import status_of
+from .._record.masking import words_of
+from .session import OutOfTimeError, status_of
 
 try:
     from keystoneauth1 import exceptions as keystone
     from openstack import exceptions as sdk
+    from requests import exceptions as http
 
     CLOUD_ERRORS = (keystone.ClientException, sdk.SDKException)
+    REQUEST_ERRORS, NOT_JSON = (http.RequestException,), (http.JSONDecodeError,)
 except ImportError:
-    CLOUD_ERRORS = ()
+    CLOUD_ERRORS = REQUEST_ERRORS = NOT_JSON = ()
 
 # So many characters of an error page are looked at.
 LONGEST_PAGE = 16384
@@ -40,7 +43,7 @@ def message_of(exc):
     text = getattr(response, "text", None)
     try:
         body = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     while isinstance(body, dict):
         texts = (body.get(key) for key in ("message", "detail", "faultstring"))
@@ -58,13 +61,15 @@ def message_of(exc):
 
 
 def without_credentials(text):
-    """The text, with neither user nor password in its URLs."""
-    return re.sub(r"//[^/@\s]*@", "//", text)
+    """The text, with neither user nor password in its URLs. A password may have a slash or an @ in it."""
+    return re.sub(r"//[^\s\"'<>]*@", "//", text)
 
 
 def kind_of(exc, message):
     """One word for what went wrong."""
     status = status_of(exc)
+    if isinstance(exc, OutOfTimeError):
+        return "deadline"
     # keystoneauth reports a failed discovery, and hides why nothing answered
     if isinstance(exc, keystone.SSLError) or "SSL exception" in str(exc):
         return "tls"
@@ -81,14 +86,15 @@ def kind_of(exc, message):
     if status in (403, 409, 413) and re.search(r"quota|exceed|limit", message, re.IGNORECASE):
         return "quota"
     if not status:
-        return "catalog"
+        # The SDK has no class of its own for an answer that it does not accept, such as pages without an end.
+        return "service" if exc.__class__ is sdk.SDKException else "catalog"
     return KIND_OF_STATUS.get(status, "service" if status >= 500 else "invalid")
 
 
 def explain(exc, doing):
     """The record's error for any exception, whose message begins with what was being done."""
     if isinstance(exc, CLOUD_ERRORS):
-        own_message = without_credentials(message_of(exc))
+        own_message = words_of(without_credentials(message_of(exc)[:LONGEST_PAGE]))
         kind = kind_of(exc, own_message)
         status = status_of(exc)
         request = getattr(exc, "request_id", None)
@@ -99,13 +105,16 @@ def explain(exc, doing):
         return StageError(kind, message, said=own_message, status=status, request_id=request).record
     if isinstance(exc, OSError) and exc.strerror is None and "TLS" in str(exc):
         # requests has no exception of its own for a missing certificate
-        return StageError("tls", f"{doing}: {exc}").record
+        return StageError("tls", f"{doing}: {words_of(exc)}").record
     if exc.__class__ is Exception and str(exc).endswith("is a required attribute"):
         # keystoneauth raises a plain exception for a missing password
-        return StageError("config", f"{doing}: {exc}").record
-    if isinstance(exc, errors.MALFORMED) and not isinstance(exc, OSError):
-        message = f"{doing}: an answer of an unknown form: {type(exc).__name__}: {exc}"
+        return StageError("config", f"{doing}: {words_of(exc)}").record
+    # A body that is not JSON is an error of input to requests, which makes it an OSError.
+    if isinstance(exc, errors.MALFORMED) and (not isinstance(exc, OSError) or isinstance(exc, NOT_JSON)):
+        message = f"{doing}: an answer of an unknown form: {type(exc).__name__}: {words_of(exc)}"
         return StageError("malformed", message).record
+    if isinstance(exc, REQUEST_ERRORS):
+        return StageError("service", f"{doing}: {words_of(exc)}").record
     return errors.explain(exc, doing)
 
 

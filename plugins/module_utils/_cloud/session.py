@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import os
+import re
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from .._record import masking
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
 
@@ -21,9 +26,10 @@ try:
     from keystoneauth1 import session as keystone_session
     from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout, HttpError, UnknownConnectionError
 
-    BaseSession, BaseTransport = keystone_session.Session, requests.Session
+    BaseSession, BaseTransport, BaseTimeout = keystone_session.Session, requests.Session, ConnectTimeout
 except ImportError:
     BaseSession = BaseTransport = object
+    BaseTimeout = Exception
 
 SAFE = ("GET", "HEAD", "DELETE")
 GATEWAY_TIMEOUT = 504
@@ -31,6 +37,12 @@ GATEWAY = (502, 503, GATEWAY_TIMEOUT)
 TOO_MANY = 429
 PAUSES = (0.25, 1, 2)
 LAST = 1
+# The shortest time that a request gets that is sent, in seconds
+LEAST = 0.05
+MULTIPLE_CHOICES = 300
+TOKEN_HEADERS = ("X-Auth-Token", "X-Subject-Token")
+# Nobody waits longer than a number of so many digits says.
+SECONDS = re.compile(r"[0-9]{1,9}")
 # In bytes; a cloud lists its things in pages of some thousand.
 LARGEST = 64 << 20
 # A request that makes something gets more time: it is not simply sent again as a safe one is.
@@ -77,6 +89,13 @@ def within(seconds, action):
     return result
 
 
+class OutOfTimeError(BaseTimeout):
+    """A request that was not sent, as its deadline had passed."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the time was over after {seconds:g} s, and the request was not sent")
+
+
 class RedirectedError(StageError):
     """An answer that sends to another address."""
 
@@ -85,22 +104,37 @@ class RedirectedError(StageError):
         self.status = status
 
 
-def refuse_another_address(url, answer):
+def refuse_another_address(method, url, answer):
     """Refuse a redirect to another address: the request would carry the token, or the password, to it."""
-    if not answer.is_redirect:
+    location = answer.headers.get("location")
+    # A list of versions has the status 300, and often the address of one of them, to which nobody is sent.
+    is_choice = answer.status_code == MULTIPLE_CHOICES and method in ("GET", "HEAD")
+    if answer.status_code // 100 != 3 or location is None or is_choice:
         return
-    target = urljoin(url, answer.headers["location"])
-    old, new = urlsplit(url), urlsplit(target)
-    same = (old.scheme, old.hostname, port_of(old)) == (new.scheme, new.hostname, port_of(new))
-    # A service may insist on TLS.
-    if not same and (old.hostname, old.scheme, new.scheme) != (new.hostname, "http", "https"):
+    target = urljoin(url, location)
+    if not is_same_place(url, target):
         hint = "Write the address that answers into the catalogue, or into clouds.yaml."
         message = f"{host_of(url)} sends to another address, {host_of(target)}, to which no token is sent"
         raise RedirectedError(answer.status_code, message, hint)
 
 
+def is_same_place(known: str, other: str) -> bool:
+    """Return whether a URL leads to the host and port of a known one. A service may insist on TLS."""
+    try:
+        old, new = urlsplit(known), urlsplit(other)
+        same = (old.scheme, old.hostname, port_of(old)) == (new.scheme, new.hostname, port_of(new))
+    except ValueError:
+        return False  # no port has such a number
+    return same or (old.hostname, old.scheme, new.scheme) == (new.hostname, "http", "https")
+
+
 def port_of(parts):
     return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def secrets_in(headers: Any) -> list[str]:
+    """Return the tokens that a request or an answer carries."""
+    return [headers[name] for name in TOKEN_HEADERS if headers.get(name)]
 
 
 def whole(answer, url):
@@ -118,13 +152,31 @@ def whole(answer, url):
 
 
 class Transport(BaseTransport):
-    """The layer below retries and renewed tokens: each request that is sent is one line in calls."""
+    """The layer below retries and renewed tokens: each request that is sent is one line in calls.
+
+    addresses: returns the URLs of the cloud as far as they are known, to which alone a token or a password is sent.
+    """
 
     def __init__(self, calls, samples, deadline):
         super().__init__()
         self.calls, self.samples, self.deadline = calls, samples, deadline
+        self.addresses: Callable[[], list[str]] = list
+
+    def refuse_stranger(self, method, url, headers):
+        """Refuse to carry a secret to an address that only an answer has named, such as that of a next page."""
+        is_login = method == "POST" and urlsplit(url).path.endswith("/auth/tokens")
+        known = self.addresses()
+        if not known or not (is_login or secrets_in(headers)):
+            return
+        if not any(is_same_place(address, url) for address in known):
+            hint = "Check the links in the answers of this service, and its endpoints: openstack catalog list."
+            message = f"an answer leads to {host_of(url)}, which is not in the catalogue, so no token is sent there"
+            raise StageError("service", message, hint=hint)
 
     def request(self, method, url, **options):
+        headers = options.get("headers") or {}
+        masking.learn(*secrets_in(headers))
+        self.refuse_stranger(method, url, headers)
         watch, sent = Stopwatch(), time.time()
         call = {"method": method, "service": service_called.get(), "host": host_of(url), "path": path_of(url)}
         call.update(status=None, request_id=None)
@@ -132,9 +184,11 @@ class Transport(BaseTransport):
             call["service"] = "identity"
         try:
             ask = functools.partial(super().request, method, url, **{**options, "stream": True})
-            answer = within(max(LAST, self.deadline.left()), lambda: whole(ask(), url))
+            left = min(max(LAST, self.deadline.left()), max(LEAST, self.deadline.left_with_grace()))
+            answer = within(left, lambda: whole(ask(), url))
+            masking.learn(*secrets_in(answer.headers))
             call.update(status=answer.status_code, request_id=request_id(answer.headers))
-            refuse_another_address(url, answer)
+            refuse_another_address(method, url, answer)
             self.samples.append((sent, answer.headers.get("date"), time.time()))
             return answer
         except BaseException as exc:
@@ -179,14 +233,19 @@ class RecordedSession(BaseSession):
         token = service_called.set(service or service_called.get())
         # The SDK would repeat any request once, whether or not it may have taken effect.
         options.update(connect_retries=0, status_code_retries=0)
+        if not limits_rate(options.get("rate_semaphore")):
+            options["rate_semaphore"] = contextlib.nullcontext()
         # A caller may decide this itself, for example for a POST that changes nothing.
         safe = options.pop("repeat", method in SAFE or url.endswith("/auth/tokens"))
         limit = options.pop("timeout", None) or self.api_timeout * (1 if safe else PATIENCE)
         try:
             for pause in [*PAUSES, None] if safe else [None]:
+                left = self.deadline.left_with_grace()
+                if left <= 0:
+                    raise OutOfTimeError(self.deadline.seconds)
                 try:
                     # A hanging service must not outlive the deadline. At the deadline it gets one last second.
-                    options["timeout"] = max(LAST, min(limit, self.deadline.left()))
+                    options["timeout"] = min(left, max(LAST, min(limit, self.deadline.left())))
                     answer = super().request(url, method, **options)
                     if answer.status_code not in GATEWAY or pause is None:
                         return answer
@@ -200,10 +259,19 @@ class RecordedSession(BaseSession):
             service_called.reset(token)
 
 
+def limits_rate(semaphore: Any) -> bool:
+    """Return whether a user has asked for a limit of the rate of requests.
+
+    Without one keystoneauth waits all the same, until the time of the day at which its client was made: for a day, if
+    the clock has been set back by one.
+    """
+    return bool(getattr(semaphore, "_rate_delay", None) or getattr(semaphore, "_concurrency", None))
+
+
 def pause_of(answer):
     """The seconds after which a service wants to be asked again, LAST at least. It may name a date: then LAST."""
     after = getattr(answer, "headers", {}).get("retry-after", "")
-    return max(LAST, int(after)) if after.isascii() and after.isdigit() else LAST
+    return max(LAST, int(after)) if SECONDS.fullmatch(after) else LAST
 
 
 def is_unanswered(exc):

@@ -293,7 +293,7 @@ def elsewhere(cloud):
     other.close()
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 302, 303, 305, 306, 307, 308])
 def test_no_token_follows_a_redirect_to_another_address(cloud, connect, elsewhere, status):
     cloud.trouble("GET", NETWORKS, (status, {"location": elsewhere.url + NETWORKS}, ""), times=9)
     error, _unanswered = failed(lambda: names(connect()))
@@ -310,8 +310,8 @@ def test_no_token_follows_a_redirect_to_another_address(cloud, connect, elsewher
     ],
 )
 def test_a_port_that_is_the_usual_one_need_not_be_said(old, new):
-    answer = SimpleNamespace(is_redirect=True, status_code=301, headers={"location": new})
-    assert session.refuse_another_address(old, answer) is None
+    answer = SimpleNamespace(status_code=301, headers={"location": new})
+    assert session.refuse_another_address("GET", old, answer) is None
 
 
 @pytest.mark.parametrize("after", ["7", "0", "Wed, 21 Oct 2026 07:28:00 GMT", None])

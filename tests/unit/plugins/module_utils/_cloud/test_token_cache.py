@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
+from ansible_collections.stackproof.provision.plugins.module_utils._record import masking, shared_memory
 
 
 @pytest.fixture
 def token_path():
-    path = token_cache.make()
+    path = shared_memory.make()
     yield path
     os.close(int(path.rpartition("/")[2]))
 
@@ -118,9 +119,26 @@ def test_without_a_file_every_stage_gets_a_token_of_its_own(cloud, connect, path
 def test_the_token_never_comes_to_a_disk(cloud, connect, token_path, tmp_path, nothing_secret):
     token = stage(connect, token_path)
     assert token in Path(token_path).read_text()
-    assert cloud.password not in Path(token_path).read_text()
     (tmp_path / "clouds.yaml").unlink()
     nothing_secret(cloud, tmp_path)
+
+
+def test_later_processes_of_the_run_learn_the_secrets_of_the_earlier_ones(cloud, connect, token_path):
+    token = stage(connect, token_path)
+    masking.KNOWN.clear()
+    shared_memory.learn_secrets(token_path)
+    assert {token, cloud.password} <= masking.KNOWN
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_refused_password_is_learned_by_later_processes(connect, token_path, know_cloud, cloud):
+    entry = cloud.entry()
+    entry["auth"]["password"] = "a-wrong-passw0rd"
+    know_cloud(small=entry)
+    token_cache.put(token_path, connect().session.auth)
+    masking.KNOWN.clear()
+    shared_memory.learn_secrets(token_path)
+    assert "a-wrong-passw0rd" in masking.KNOWN
 
 
 @pytest.fixture
@@ -129,7 +147,7 @@ def other_process():
     ready, tell = os.pipe()
     process = os.fork()
     if not process:
-        os.write(tell, token_cache.make().encode())
+        os.write(tell, shared_memory.make().encode())
         signal.pause()
     yield process, os.read(ready, 100).decode()
     os.kill(process, signal.SIGKILL)
