@@ -185,15 +185,19 @@ from types import SimpleNamespace
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline, wait_until
 
 POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")
+# A boot has some five events.
+MOST_EVENTS = 100
 # The compute service has so many seconds to write the ends of its events.
 EVENT_SECONDS = 1
 # Since these versions a server can be sent to a host, and users see the events with the host's hash.
@@ -220,8 +224,7 @@ def find_flavor(stage, name):
         return choose_flavor(stage.cloud.compute.flavors(), image)
     flavor = stage.cloud.compute.find_flavor(name)
     if flavor is None:
-        names = ", ".join(sorted(flavor.name for flavor in stage.cloud.compute.flavors())) or "none"
-        raise StageError("not_found", f"the cloud has no flavor {name}; it has {names}", resource=name)
+        raise not_found("flavor", name, stage.cloud.compute.flavors())
     return flavor
 
 
@@ -288,7 +291,7 @@ def events_of(nova, identity, request_id):
         events = answer.json()["instanceAction"].get("events") or []
     except (*CLOUD_ERRORS, ValueError, KeyError):
         return []
-    return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events]
+    return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events[:MOST_EVENTS]]
 
 
 def finished_events(stage, nova, identity, request_id):
@@ -309,7 +312,7 @@ def look_at(stage, nova, identity, name):
     server = read_server(nova, identity)
     if server["status"] == "ERROR":
         fault = server.get("fault") or {}
-        fault_message = fault.get("message") or "no fault is given"
+        fault_message = words_of(fault.get("message") or "no fault is given")
         request = stage.details["request_id"]
         raise StageError(
             "build_failed",
@@ -399,6 +402,9 @@ def connect(stage, nova, server, ports):
         attach_volume(stage, nova, server.id, volume)
     if address:
         stage.begin("giving the floating IP to the server")
+        if not ports:
+            message = f"the server {server.name} is active, but the network service lists no port of it"
+            raise StageError("service", message, resource=server.name, hint="Check: openstack port list --server.")
         stage.cloud.network.update_ip(address["id"], port_id=ports[0].id)
 
 

@@ -98,9 +98,8 @@ from datetime import datetime, timedelta, timezone
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, finish, watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._end import accounts, clean, finish, watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
-from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence, trace_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
@@ -123,14 +122,14 @@ def limit_of(age):
 def chosen_runs(params, problems):
     """The runs to clean up. Only a single one may still go on: it is this playbook's own."""
     if params["run_dir"]:
-        return [Run(params["run_dir"])]
+        return [Run(params["run_dir"], recover=True)]
     before = limit_of(params["older_than"])
     if not os.path.isdir(params["runs"]):
         raise StageError("no_run", f"there is no folder {params['runs']}", resource=params["runs"])
     runs = []
-    for directory in run_directories(params["runs"]):
+    for directory in run_directories(params["runs"], "ledger.jsonl"):
         try:
-            run = Run(directory)
+            run = Run(directory, recover=True)
             old = before is None or parse(run.record["started"]) <= before
             if old and not watchdog.is_watched(run):
                 runs.append(run)
@@ -145,8 +144,8 @@ def region_of(run):
 
 
 def names_left(run):
-    """The names of the resources that the ledger has and that may still exist."""
-    return [entry["name"] for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
+    """The names of the resources that ledger or record have and that may still exist."""
+    return [str(entry["name"]) for entry in accounts.to_remove(run)]
 
 
 def clean_run(run, params, check):
@@ -166,7 +165,7 @@ def clean_run(run, params, check):
     if before and not check:
         # The run's record names its cloud, but the user may name it otherwise in clouds.yaml now.
         recorded = run.record["cloud"]
-        is_name = recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
+        is_name = recorded not in (None, "environment") and re.fullmatch(r"[\w.-]+", recorded)
         cloud = params["cloud"] or (recorded if is_name else None)
         region = params["region_name"] or (None if params["_cloud"] else region_of(run))
         with run.alone():

@@ -53,10 +53,12 @@ hosts:
 """
 
 import os
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import REFUSALS, SUDO_ADVICE
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import history
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
@@ -64,17 +66,29 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 
-def status_of(read):
-    """(status, reason) of a host, by the result of reading it."""
+def status_of(read: dict[str, Any] | None) -> tuple[str, str | None]:
+    """Return the status of a host and the reason for it, by the result of reading it."""
     if read is None:
         return "unreadable", "it was not asked"
     if read.get("unreachable"):
-        return "unreachable", read.get("msg") or "no reason was given"
+        return "unreachable", one_line(read.get("msg"))
     if read.get("failed"):
-        return "unreadable", read.get("msg") or "no reason was given"
+        reason = one_line(read.get("msg"))
+        return "unreadable", with_advice(reason) if REFUSALS.search(reason) else reason
     if read["unread"]:
-        return "read", "; ".join(f"{entry['what']}: {entry['why']}" for entry in read["unread"])
+        reason = "; ".join(f"{entry['what']}: {entry['why']}" for entry in read["unread"])
+        is_refused = any(entry["kind"] == "refused" for entry in read["unread"])
+        return "read", with_advice(reason) if is_refused else reason
     return "read", None
+
+
+def one_line(message: str | None) -> str:
+    """Return a message of ssh or of Ansible without its ends of lines, which are those of a terminal."""
+    return " ".join((message or "").split()) or "no reason was given"
+
+
+def with_advice(reason: str) -> str:
+    return f"{reason.rstrip('.')}. {SUDO_ADVICE}"
 
 
 def as_record(name, results, platform):

@@ -99,6 +99,8 @@ import math
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import file_checks, unreadable
@@ -158,6 +160,12 @@ def results_or_why_not(module):
         return [unreadable("The hosts were checked", sentence(explain(exc, DOING)))]
 
 
+def warnings_of(checks: list[dict[str, Any]]) -> Iterator[str]:
+    for check in checks:
+        if check["status"] in ("failed", "unreadable"):
+            yield f"{check['host'] or 'the inventory'}: {check['status']}: {check['reason']}"
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
@@ -181,9 +189,9 @@ def main():
         checks = results_or_why_not(module)
         with run.alone():
             file_checks(run, checks)
-    for check in checks:
-        if check["status"] in ("failed", "unreadable"):
-            module.warn(f"{check['host'] or 'the inventory'}: {check['status']}: {check['reason']}")
+    # One reason may have stopped many checks of a host.
+    for warning in dict.fromkeys(warnings_of(checks)):
+        module.warn(warning)
     module.exit_json(changed=True, checks=checks)
 
 

@@ -158,6 +158,9 @@ import os
 import time
 from types import SimpleNamespace
 
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -221,8 +224,7 @@ def choose(images, project):
 def find(stage, name):
     image = stage.cloud.image.find_image(name)
     if image is None:
-        message = f"the cloud has no image {name} that this project may use"
-        raise StageError("not_found", message, resource=name)
+        raise not_found("image", name, stage.cloud.image.images(status="active"))
     # The listing may be older than the image.
     image = stage.cloud.image.get_image(image.id)
     if image.status != "active":
@@ -254,7 +256,7 @@ def upload(stage, path):
     def make():
         return SimpleNamespace(id=answer_of(image_api.post("/images", json=body))["id"], name=name)
 
-    image = stage.create("image", name, make, lambda: image_api.find_image(name))
+    image = stage.create("image", name, make, lambda: first_named(name, image_api.images(name=name)))
     stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
     sha512 = send(stage, image.id, path, size)
     active_image = stage.wait(f"the image {name} to be active", lambda: look_at(image_api, image.id, name))
@@ -315,6 +317,7 @@ def compare(image, size, sha512):
 def act(stage):
     name, path = stage.params["image"], stage.params["file"]
     if path:
+        stage_options.check({"stackproof_image_file": path})
         stage.details["chosen"] = "uploaded"
         image = upload(stage, path)
         if image is None:
@@ -326,8 +329,9 @@ def act(stage):
     else:
         stage.begin("choosing an image")
         stage.details["chosen"] = "the smallest that can be booted"
-        images, project = stage.cloud.image.images(status="active"), stage.cloud.session.get_project_id()
-        image = stage.use("image", choose(images, project))
+        # A cloud that ignores the filter lists the others, too.
+        images = [image for image in stage.cloud.image.images(status="active") if image.status == "active"]
+        image = stage.use("image", choose(images, stage.cloud.session.get_project_id()))
     # An image without further properties has None in their place.
     stores = (image.properties or {}).get("stores")
     stage.details["image"] = {

@@ -137,11 +137,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
     failing,
     sentence,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, failed_stage
 
 # Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
 PATIENCE = 3
+# In seconds, for all of those that come later: there are some ten.
+LATECOMERS = 5
 DOING = "asking what the hosts should show"
 
 
@@ -154,7 +157,9 @@ class Askers:
 
     def __init__(self, params, run):
         self.params, self.run = params, run
-        self.deadline = waiting.Deadline(PATIENCE if has_failed(run) else params["timeout"])
+        self.deadline = (
+            waiting.Deadline(PATIENCE, grace=LATECOMERS) if has_failed(run) else waiting.Deadline(params["timeout"])
+        )
         self._one_at_a_time = threading.RLock()
 
     @property
@@ -273,7 +278,7 @@ def main():
         questions = look_at_agents, look_or_file_why_not, look_at_others, what_to_examine
         with ThreadPoolExecutor(len(questions)) as pool:
             asked = [pool.submit(question, askers, module, run) for question in questions]
-        agents, instance, others, examine = (question.result() for question in asked)
+        agents, instance, others, examine = (bounded(question.result()) for question in asked)
         if run and not module.check_mode:
             with run.alone():
                 run.record["instance"] = instance

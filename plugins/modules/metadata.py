@@ -232,7 +232,8 @@ def give_router(stage):
         return "The guest finds nobody who routes to its metadata."
     try:
         neutron = stage.cloud.network
-        if next(neutron.ports(network_id=network["id"], device_owner=OVN_METADATA), None):
+        ports = neutron.ports(network_id=network["id"], device_owner=OVN_METADATA)
+        if any(port.network_id == network["id"] and port.device_owner == OVN_METADATA for port in ports):
             return "The guest finds nobody who routes to its metadata, which OVN should do."
         stage.say("the guest finds nobody who routes to its metadata")
         networking.make_router(stage, subnet["id"])

@@ -180,6 +180,7 @@ error:
 from types import SimpleNamespace
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import make_marked, make_router
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
@@ -189,7 +190,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 def find_network(stage, name):
     network = stage.cloud.network.find_network(name)
     if network is None:
-        raise StageError("not_found", f"the cloud has no network {name} that this project may use", resource=name)
+        raise not_found("network", name, stage.cloud.network.networks())
     return network
 
 
@@ -201,7 +202,9 @@ def find_external(stage, name):
             message = f"the network {name} is not external, so it has no floating IPs"
             raise StageError("invalid", message, resource=name, hint="Name an external network.")
         return network
-    external = list(stage.cloud.network.networks(is_router_external=True))
+    # A cloud that ignores the filter lists the others, too.
+    networks = stage.cloud.network.networks(is_router_external=True)
+    external = [network for network in networks if network.is_router_external]
     if len(external) == 1:
         return external[0]
     names = ", ".join(sorted(network.name for network in external))
@@ -236,7 +239,8 @@ def make_security_group(stage, rules):
     neutron = stage.cloud.network
     group = make_marked(stage, "security_group", neutron.security_groups, neutron.create_security_group)
     existing = neutron.security_group_rules(security_group_id=group.id)
-    openings = {(rule.protocol, rule.port_range_min) for rule in existing}
+    own = [rule for rule in existing if rule.security_group_id == group.id]
+    openings = {(rule.protocol, rule.port_range_min) for rule in own}
     for rule in rules:
         if (rule["protocol"], rule["port"]) not in openings:
             # A rule is deleted with its group, and has no name to find it by.

@@ -124,6 +124,7 @@ left_out:
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, sweep
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep.slices import slice_of
@@ -159,7 +160,7 @@ def main():
         look = Look({**params, "at_once": params["at_once"] * slices})
         checks = look.all()
         hosts, left_out = preflight.compute_hosts(look.services)
-    module.exit_json(changed=False, checks=checks, hosts=hosts, left_out=left_out)
+    module.exit_json(changed=False, **bounded({"checks": checks, "hosts": hosts, "left_out": left_out}))
 
 
 if __name__ == "__main__":

@@ -229,7 +229,7 @@ def main():
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])
     with failing(module, f"writing the report into {params['run_dir']}"):
-        run = Run(params["run_dir"])
+        run = Run(params["run_dir"], recover=params["end"])
         with reading(run):
             if not params["end"]:
                 check_finished(run)

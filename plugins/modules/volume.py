@@ -146,25 +146,31 @@ error:
 """
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
+
+# Cinder has one message for each failure of a volume, the newest first.
+MOST_MESSAGES = 5
 
 
 def messages_about(cinder, volume_id):
     """Cinder's messages to the user about a volume that failed. Clouds before Pike have no such messages."""
     try:
         answer = cinder.get("/messages", params={"resource_uuid": volume_id}, microversion="3.5")
-        messages = answer.json().get("messages", []) if answer.status_code == 200 else []
-    except (*CLOUD_ERRORS, ValueError):
+        messages = answer.json()["messages"] if answer.status_code == 200 else []
+        about = [message["user_message"] for message in messages if message["resource_uuid"] == volume_id]
+    except (*CLOUD_ERRORS, *MALFORMED):
         return []
-    return [message["user_message"] for message in messages if message.get("resource_uuid") == volume_id]
+    return [words_of(text) for text in about[:MOST_MESSAGES]]
 
 
 def check_type(stage, name):
     if stage.cloud.block_storage.find_type(name) is None:
-        names = ", ".join(sorted(volume_type.name for volume_type in stage.cloud.block_storage.types())) or "none"
-        raise StageError("not_found", f"the cloud has no volume type {name}; it has {names}", resource=name)
+        raise not_found("volume type", name, stage.cloud.block_storage.types())
 
 
 def make_volume(stage, name, image):
@@ -184,7 +190,7 @@ def make_volume(stage, name, image):
             **{option: value for option, value in choices.items() if value},
         )
 
-    return stage.create("volume", name, make, lambda: next(iter(cinder.volumes(name=name)), None))
+    return stage.create("volume", name, make, lambda: first_named(name, cinder.volumes(name=name)))
 
 
 def look_at(cinder, volume_id, name):

@@ -9,6 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from typing import Any
+
+from .._record.masking import words_of
+from .._record.run import is_finite
 
 # It needs only a shell and sed, and curl or wget.
 USER_DATA = """#!/bin/sh
@@ -42,18 +46,16 @@ PATTERNS = [
 NO_ROUTE = re.compile("no route to host|network is unreachable", re.IGNORECASE)
 PROBE = re.compile(r"^probe: (\{.*\})")
 OWN = re.compile(r"stackproof-guest: (\{.*\})")
-PROBE_FIELDS = (
-    "step",
-    "uptime",
-    "attempts",
-    "http_status",
-    "address",
-    "server",
-    "reason",
-    "name",
-    "size_bytes",
-    "serial",
-)
+# A guest may write anything on its console, as it is not ours. An error of cloud-init has some 300 characters.
+LONGEST_TEXT = 512
+# The number of steps that are kept. The probe guest writes some twenty, and one more every ten seconds without a lease.
+MOST_STEPS = 1000
+# In seconds, a year. The run has made the guest, so one that has run for longer shows nonsense.
+LONGEST_UPTIME = 366 * 86400
+# Any number that the guest counts. A disk is its largest: 8 EiB are more than any has.
+LARGEST_COUNT = 1 << 63
+# One word: the state of a wait begins with it, and is compared with it word by word.
+STEP_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 HINTS = {
     "no_console": "Check whether the compute host keeps consoles, whether the image boots at all, and whether it has a"
     " console on its serial port.",
@@ -69,6 +71,49 @@ HINTS = {
     "no_proof": "Read the console: openstack console log show. The image needs a program that runs user data, such as"
     " cloud-init, and a console on its serial port.",
 }
+
+
+def as_name(value: Any) -> str | None:
+    """Return the name of a step, or None if it is not one word."""
+    return value if isinstance(value, str) and STEP_NAME.fullmatch(value) else None
+
+
+def as_text(value: Any) -> str | None:
+    """Return the beginning of a text, or None for anything else."""
+    return value[:LONGEST_TEXT] if isinstance(value, str) else None
+
+
+def as_words(value: Any) -> str | None:
+    """Return a text that is shown to readers, without secrets, or None for anything else."""
+    return words_of(value, LONGEST_TEXT) if isinstance(value, str) else None
+
+
+def as_count(value: Any) -> int | None:
+    """Return a whole number of things or bytes, or a status, or None for anything else."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_COUNT
+    return value if is_count else None
+
+
+def as_uptime(value: Any) -> float | None:
+    """Return the seconds that a guest has run, or None if none of ours can have run so long."""
+    return value if is_finite(value) and 0 <= value <= LONGEST_UPTIME else None
+
+
+# The fields of a line of the probe guest that are kept, and how each is read
+PROBE_FIELDS = {
+    "step": as_name,
+    "uptime": as_uptime,
+    "attempts": as_count,
+    "http_status": as_count,
+    "address": as_text,
+    "server": as_text,
+    "reason": as_words,
+    "name": as_text,
+    "size_bytes": as_count,
+    "serial": as_text,
+}
+METADATA_FIELDS = {"uuid": as_text, "meta": as_text}
+OWN_FIELDS = {"uptime": as_uptime, "user_data": as_text, "metadata": as_text}
 
 
 def nonces(run_id, started):
@@ -93,30 +138,46 @@ def read(console, wanted):
             match = pattern.search(line)
             if match:
                 key = "lease" if step == "lease" else f"last_{step}"
-                seen[key] = match.groupdict().get("value") or True
+                seen[key] = as_words(match.groupdict().get("value")) or True
         read_proof(line, seen, wanted)
     return seen
 
 
-def read_step(line, seen):
+def object_in(line: str, pattern: re.Pattern[str]) -> dict[str, Any]:
+    """Return the JSON object that a line shows, or an empty one if it shows none."""
+    match = pattern.search(line)
+    try:
+        return json.loads(match[1]) if match else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def fields_of(record: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record that have a value of their kind."""
+    values = {name: reader(record.get(name)) for name, reader in readers.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def read_step(line: str, seen: dict[str, Any]) -> None:
     """Add the step that a line of the lab's probe guest shows, with the guest's own time."""
-    try:
-        record = json.loads(PROBE.search(line)[1])
-        step = {name: record[name] for name in PROBE_FIELDS if name in record}
-        if record["step"] == "metadata":
-            seen["uuid"], seen["meta"] = record.get("uuid"), (record.get("meta") or {}).get("stackproof_nonce")
-        seen["steps"].append(step)
-    except (TypeError, ValueError, KeyError, AttributeError):
+    record = object_in(line, PROBE)
+    step = fields_of(record, PROBE_FIELDS)
+    if "step" not in step:
         return
+    if step["step"] == "metadata":
+        meta = record.get("meta")
+        nonce = meta.get("stackproof_nonce") if isinstance(meta, dict) else None
+        seen.update(fields_of({"uuid": record.get("uuid"), "meta": nonce}, METADATA_FIELDS))
+    if len(seen["steps"]) < MOST_STEPS:
+        seen["steps"].append(step)
 
 
-def read_proof(line, seen, wanted):
+def read_proof(line: str, seen: dict[str, Any], wanted: dict[str, str]) -> None:
     """Note the nonces that a line shows: the user data's script shows both, the probe guest that of the metadata."""
-    try:
-        own = json.loads(OWN.search(line)[1])
-        seen["own"] = {name: own.get(name) for name in ("uptime", "user_data", "metadata")}
-    except (TypeError, ValueError):
-        own = {}
+    record = object_in(line, OWN)
+    if record:
+        seen["own"] = {name: reader(record.get(name)) for name, reader in OWN_FIELDS.items()}
+    own = seen["own"] or {}
     seen["user_data"] = seen["user_data"] or own.get("user_data") == wanted["user_data"]
     read_by_guest = (own.get("metadata"), seen.get("meta"))
     seen["metadata"] = seen["metadata"] or wanted["metadata"] in read_by_guest

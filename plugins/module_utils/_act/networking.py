@@ -6,15 +6,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 
 def make_marked(stage, kind, listing, make):
     """Make a resource with this run's mark. listing finds it again by its name."""
     name = f"{stage.run.mark}-{kind.replace('_', '-')}"
     return stage.create(
-        kind, name, lambda: make(name=name, description=stage.run.mark), lambda: next(iter(listing(name=name)), None)
+        kind, name, lambda: make(name=name, description=stage.run.mark), lambda: first_named(name, listing(name=name))
     )
+
+
+def first_named(name: str, resources: Iterable[Any]) -> Any:
+    """Return the first resource of a name, or None. A cloud that ignores the filter lists those of others, too."""
+    return next((resource for resource in resources if resource.name == name), None)
 
 
 def make_router(stage, subnet_id, external_id=None):

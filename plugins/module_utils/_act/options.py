@@ -60,8 +60,11 @@ def choice(value, choices):
 
 
 def readable_file(value):
-    if not stat.S_ISREG(os.stat(os.path.expanduser(value)).st_mode):
+    status = os.stat(os.path.expanduser(value))
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is not a regular file")
+    if not status.st_size:
+        raise ValueError("it is empty")
     if not os.access(os.path.expanduser(value), os.R_OK):
         raise ValueError("it cannot be read by this user")
 

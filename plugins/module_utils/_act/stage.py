@@ -18,6 +18,7 @@ from .._cloud.errors import CLOUD_ERRORS, explain, failing
 from .._record import ledger, shapes, waiting
 from .._record.clock import Stopwatch, now
 from .._record.errors import Interrupted, StageError, sentence, trace_of
+from .._record.masking import bounded
 from .._record.run import Run
 
 # How many seconds to look for a resource whose creation was not answered
@@ -79,6 +80,10 @@ class Stage:
             # It is still begun in the ledger: the cleanup looks for its name.
             message = f"the answer has the id {resource.id!r:.80}, which no service gives"
             raise StageError("malformed", f"{self.doing}: {message}", resource=name)
+        if resource.name != name:
+            # Somebody else's must neither be used nor removed.
+            message = f"the answer is about {resource.name!r:.80}, which this run has not asked for"
+            raise StageError("malformed", f"{self.doing}: {message}", resource=name)
         self.run.ledger.write(ledger.MADE, kind, name, id=resource.id)
         self.changed = True
         return self.use(kind, resource, made=True)
@@ -86,6 +91,9 @@ class Stage:
     def _make(self, kind, name, make, find):
         try:
             return make()
+        except session.OutOfTimeError:
+            self.run.ledger.write(ledger.REFUSED, kind, name)
+            raise
         except CLOUD_ERRORS as exc:
             if not session.is_unanswered(exc):
                 # After an error of the service, the resource may exist all the same: cleanup looks for it.
@@ -129,17 +137,20 @@ class Stage:
 
     def as_record(self, status, error=None):
         session.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
-        return shapes.stage(
-            self.name,
-            status,
-            started=self._watch.started,
-            finished=now(),
-            duration_s=self._watch.seconds(),
-            resources=self.resources,
-            calls=self.calls,
-            waits=self.waits,
-            details=self.details,
-            error=error,
+        # The error has been masked already, as words; the rest is data of the cloud.
+        return bounded(
+            shapes.stage(
+                self.name,
+                status,
+                started=self._watch.started,
+                finished=now(),
+                duration_s=self._watch.seconds(),
+                resources=self.resources,
+                calls=self.calls,
+                waits=self.waits,
+                details=self.details,
+                error=error,
+            )
         )
 
 
@@ -174,11 +185,12 @@ def perform(stage, act):
             stage.run.put_stage(stage.as_record("failed", unfinished.record))
         check_texts(stage.params)
         skipped = act(stage)
-        stage.keep_token()
         record = stage.as_record("skipped" if skipped else "ok")
     except (Exception, Interrupted) as exc:
         record = stage.as_record("failed", explain(exc, stage.doing))
         trace = trace_of(record["error"])
+    # After a failure, too: what later processes mask is kept beside the token.
+    stage.keep_token()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if not stage.check:

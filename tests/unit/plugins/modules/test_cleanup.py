@@ -122,15 +122,66 @@ def test_a_run_that_is_still_watched_is_not_cleaned(call, cloud, left_run):
         '{"schema": "stackproof.run/1", "started": ' + "[" * 200000,
     ],
 )
-def test_a_run_that_cannot_be_read_does_not_keep_the_others_from_it(call, cloud, left_run, runs, text):
+def test_a_run_whose_record_cannot_be_read_is_removed_by_its_ledger(call, cloud, left_run, runs, text):
     for name in ("run-1", "run-2", "run-3"):
         left_run(name)
     (runs / "run-2" / "run.json").write_text(text)
-    result = call(module, runs=str(runs))
+    result = call(module, runs=str(runs), cloud="small")
+    assert [run["run_id"] for run in result["runs"]] == ["run-1", "run-2", "run-3"]
+    assert cloud.all("networks") == []
+    assert (runs / "run-2" / "run.json.unreadable").read_text() == text
+    written = json.loads((runs / "run-2" / "run.json").read_text())
+    assert (written["verdict"]["result"], written["made"], written["deleted"]) == ("incomplete", 1, 1)
+
+
+def test_a_run_without_a_record_is_removed_by_its_ledger(call, cloud, left_run, runs):
+    run = left_run("run-1", age=timedelta(days=2))
+    os.unlink(run.path("run.json"))
+    assert call(module, runs=str(runs), cloud="small").get("failed") is None
+    assert cloud.all("networks") == []
+
+
+def test_a_ledger_that_cannot_be_read_is_named_and_what_the_record_has_is_removed(call, cloud, left_run):
+    run = left_run("run-1")
+    network = cloud.all("networks")[0]
+    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}]))
+    Path(run.path("ledger.jsonl")).write_text("x" * (ledger_module.LONGEST + 1))
+    result = call(module, run_dir=run.directory, cloud="small")
     assert result["failed"] is True
-    assert str(runs / "run-2") in result["msg"]
-    assert [run["run_id"] for run in result["runs"]] == ["run-1", "run-3"]
-    assert [network["name"] for network in cloud.all("networks")] == ["stackproof-run-2-network"]
+    assert "look on the cloud for names that begin with stackproof-run-1-" in result["msg"]
+    assert cloud.all("networks") == []
+
+
+def resource_of(kind, thing):
+    return {"kind": kind, "id": thing["id"], "name": thing["name"]}
+
+
+@pytest.mark.parametrize("lines", ["", None])
+def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left_run, lines):
+    run = left_run("run-1")
+    network = cloud.all("networks")[0]
+    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}]))
+    os.unlink(run.path("ledger.jsonl")) if lines is None else Path(run.path("ledger.jsonl")).write_text(lines)
+    result = call(module, run_dir=run.directory, cloud="small")
+    assert result["runs"][0]["to_delete"] == ["stackproof-run-1-network"]
+    assert cloud.all("networks") == []
+    leftovers = record(run)["leftovers"]
+    assert [leftover["name"] for leftover in leftovers] == ["stackproof-run-1-network"]
+    assert "the ledger has lost lines; it was deleted" in leftovers[0]["why"]
+
+
+def test_a_foreign_resource_that_a_damaged_record_names_stays(call, cloud, left_run):
+    run, foreign = left_run("run-1"), cloud.put("networks", name="theirs")
+    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "made": True}
+    run.put_stage(shapes.stage("network", "ok", resources=[lie]))
+    call(module, run_dir=run.directory, cloud="small")
+    assert [network["id"] for network in cloud.all("networks")] == [foreign["id"]]
+
+
+def test_a_run_whose_record_names_no_cloud_is_cleaned_up_on_the_given_one(call, cloud, left_run):
+    run = left_run("run-1", cloud=None)
+    assert call(module, run_dir=run.directory, cloud="small").get("failed") is None
+    assert cloud.all("networks") == []
 
 
 def refused(call, cloud, run):
@@ -217,7 +268,7 @@ def test_what_stays_fails_the_module_with_the_reason(call, cloud, left_run):
     assert record(run)["leftovers"] == result["runs"][0]["left"]
 
 
-FAILED = {"stage": "boot", "status": "failed"}
+FAILED = shapes.stage("boot", "failed")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +276,7 @@ FAILED = {"stage": "boot", "status": "failed"}
     [
         ("never", [FAILED], False),
         ("on_failure", [FAILED], True),
-        ("on_failure", [{"stage": "boot", "status": "ok"}], False),
+        ("on_failure", [shapes.stage("boot", "ok")], False),
         ("always", [], True),
     ],
 )

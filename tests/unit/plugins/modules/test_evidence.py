@@ -15,6 +15,10 @@ from tree import ROOT
 
 SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
 UNREAD = {"what": "the domain", "kind": "refused", "command": "virsh", "why": "sudo refuses: virsh: sudo: no"}
+ADVICE = "docs/security.md has the rules for sudo."
+BECOME = (
+    "Task failed: Premature end of stream waiting for become success.\n>>> Standard Error\nsudo: a password is required"
+)
 FOUND = {
     "groups": ["compute"],
     "clock": {"offset_s": 0.002, "error_s": 0.009},
@@ -59,9 +63,15 @@ def test_a_host_that_was_read_is_recorded_with_all_that_it_said():
 def test_a_host_that_was_read_in_part_says_what_was_not():
     second = {**UNREAD, "what": "the link", "why": "failed"}
     read = {**FOUND["read"], "unread": [UNREAD, second]}
-    reason = "the domain: sudo refuses: virsh: sudo: no; the link: failed"
+    reason = f"the domain: sudo refuses: virsh: sudo: no; the link: failed. {ADVICE}"
     expected = {**RECORD, "reason": reason, "unread": [UNREAD, second]}
     assert module.as_record("compute2", {**FOUND, "read": read}, PLATFORM) == expected
+
+
+def test_a_host_that_was_read_in_part_though_sudo_allows_all_has_no_advice_about_it():
+    unread = {**UNREAD, "kind": "failed", "why": "failed: virsh: error: Domain not found"}
+    host = module.as_record("compute2", {**FOUND, "read": {**FOUND["read"], "unread": [unread]}}, PLATFORM)
+    assert host["reason"] == "the domain: failed: virsh: error: Domain not found"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +79,18 @@ def test_a_host_that_was_read_in_part_says_what_was_not():
     [
         ({"unreachable": True, "msg": "ssh: no route", "changed": False}, "unreachable", "ssh: no route"),
         ({"unreachable": True}, "unreachable", "no reason was given"),
+        (
+            {"unreachable": True, "msg": "kex: closed by remote host\r\nclosed by 10.0.0.1 port 22\r\n"},
+            "unreachable",
+            "kex: closed by remote host closed by 10.0.0.1 port 22",
+        ),
         ({"failed": True, "msg": "no python"}, "unreadable", "no python"),
+        ({"failed": True, "msg": BECOME}, "unreadable", f"{' '.join(BECOME.split())}. {ADVICE}"),
+        (
+            {"failed": True, "msg": "Task failed: Missing sudo password."},
+            "unreadable",
+            f"Task failed: Missing sudo password. {ADVICE}",
+        ),
         ({"failed": True, "msg": ""}, "unreadable", "no reason was given"),
         (None, "unreadable", "it was not asked"),
     ],
@@ -97,11 +118,11 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     assert result["hosts"] == [
         {"host": "c1", "status": "unreachable", "reason": "ssh: no"},
         {"host": "c2", "status": "read", "reason": None},
-        {"host": "n1", "status": "read", "reason": "the domain: sudo refuses: virsh: sudo: no"},
+        {"host": "n1", "status": "read", "reason": f"the domain: sudo refuses: virsh: sudo: no. {ADVICE}"},
     ]
     assert warned == [
         "c1 is unreachable: ssh: no",
-        "n1 was read only in part: the domain: sudo refuses: virsh: sudo: no",
+        f"n1 was read only in part: the domain: sudo refuses: virsh: sudo: no. {ADVICE}",
     ]
     filed = record(asked)
     assert [host["host"] for host in filed["hosts"]] == ["c1", "c2", "n1"]

@@ -41,6 +41,7 @@ BROKEN = {
 STAGE = ({**AT, "cloud": "small"}, "module_utils._act.stage", "Run")
 
 
+@pytest.mark.defect
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("name", sorted(ROUTED))
 def test_a_defect_is_one_sentence_and_its_traceback_is_there_for_who_asks(call, run, monkeypatch, name, traced):
@@ -62,6 +63,7 @@ def test_a_defect_is_one_sentence_and_its_traceback_is_there_for_who_asks(call, 
     assert not traced or "in broken" in result["exception"]
 
 
+@pytest.mark.defect
 def test_a_defect_in_the_removal_of_one_run_of_many_keeps_its_traceback(call, run, monkeypatch):
     def broken(*_args):
         raise RuntimeError("no such thing")

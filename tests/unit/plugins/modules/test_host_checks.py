@@ -121,6 +121,13 @@ def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, su
     }
 
 
+def test_one_reason_of_many_checks_of_a_host_is_one_warning(check, suite_says):
+    lost = {**OK, "status": "unreadable", "reason": "c1 cannot be reached: Connection refused"}
+    suite_says(1, [lost, {**lost, "check": "The size is right"}, {**lost, "host": "n1"}, FAILED])
+    reason = "unreadable: c1 cannot be reached: Connection refused"
+    assert check()["warned"] == [f"c1: {reason}", f"n1: {reason}", "c1: failed: the tap is down"]
+
+
 def test_pytest_is_that_of_ansible_and_is_ended_in_time(check, suite_says, monkeypatch):
     monkeypatch.setattr(module.AnsibleModule, "get_bin_path", lambda _self, name: f"/bin/{name}")
     commands = suite_says(0, [OK])

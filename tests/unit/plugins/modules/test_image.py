@@ -80,9 +80,11 @@ def test_an_image_is_named(go, cloud, by):
     assert record["details"]["chosen"] == "named"
 
 
-def test_an_image_that_is_not_there(error):
+def test_an_image_that_is_not_there(error, cloud):
     failure = error("image", image="nope")
-    assert (failure["kind"], failure["resource"]) == ("not_found", "nope")
+    names = ", ".join(sorted({image["name"] for image in cloud.all("images") if image["status"] == "active"}))
+    message = f"the cloud has no image nope; it has {names}"
+    assert (failure["kind"], failure["message"], failure["resource"]) == ("not_found", message, "nope")
 
 
 def test_two_images_of_one_name(error, cloud):
@@ -209,8 +211,17 @@ def test_a_token_that_expires_before_the_upload_is_renewed(go, cloud, file):
 
 def test_a_file_that_is_not_there(error, cloud, tmp_path):
     failure = error("image", file=str(tmp_path / "none.img"))
-    assert failure["kind"] == "files"
+    assert failure["kind"] == "invalid"
     assert "No such file" in failure["message"]
+    assert cloud.asked("POST", "/images") == []
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/", "empty"])
+def test_a_file_that_holds_no_image_is_refused(error, cloud, tmp_path, path):
+    (tmp_path / "empty").write_bytes(b"")
+    failure = error("image", file=str(tmp_path / path))
+    assert failure["kind"] == "invalid"
+    assert "stackproof_image_file cannot be" in failure["message"]
     assert cloud.asked("POST", "/images") == []
 
 

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.modules import instance as module
 
 
@@ -27,7 +28,7 @@ def server_id(cloud, api):
 def booted(run, server_id):
     """A run whose server that instance is."""
     resource = {"kind": "server", "id": server_id, "name": "a", "made": True}
-    run.put_stage({"stage": "boot", "status": "ok", "resources": [resource]})
+    run.put_stage(shapes.stage("boot", "ok", resources=[resource]))
     return run
 
 
@@ -50,7 +51,7 @@ def test_the_server_of_a_run_is_filed_in_its_record(call, booted, server_id):
 
 @pytest.mark.parametrize(("status", "broken"), [("ok", False), ("failed", True)])
 def test_it_says_whether_somebody_waits_for_who_broke_the_run(call, booted, status, broken):
-    booted.put_stage({"stage": "metadata", "status": status})
+    booted.put_stage(shapes.stage("metadata", status))
     result = call(module, cloud="small", run_dir=booted.directory)
     assert (result["broken"], result["to_read"]) == (broken, True)
 

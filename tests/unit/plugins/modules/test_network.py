@@ -113,12 +113,12 @@ def test_a_cloud_that_knows_no_port_security_gets_a_group(go, cloud):
     assert "no_security_group" not in record["details"]
 
 
-def test_a_network_that_is_not_there(error):
+def test_a_network_that_is_not_there(error, cloud):
+    for name in ("public", "lan"):
+        cloud.put("networks", name=name)
     failure = error("network", network="nope")
-    assert (failure["kind"], failure["message"]) == (
-        "not_found",
-        "the cloud has no network nope that this project may use",
-    )
+    message = "the cloud has no network nope; it has lan, public"
+    assert (failure["kind"], failure["message"], failure["resource"]) == ("not_found", message, "nope")
 
 
 def test_a_way_out_with_a_floating_ip(go, cloud, external):

@@ -244,6 +244,68 @@ def test_a_line_that_is_cut_or_odd_does_no_harm(line):
     assert guest_module.is_proved(read(line + "\n" + PROBE))
 
 
+def step_of(line):
+    """The step of a line, without its name."""
+    (step,) = read(line)["steps"]
+    assert step.pop("step") == "zzz"
+    return step
+
+
+@pytest.mark.parametrize(
+    "uptime", ['"x"', "null", "[1]", "{}", "true", "NaN", "Infinity", "-1", "1e999", "1" + "0" * 400, "1e12"]
+)
+def test_an_uptime_that_is_no_time_is_left_out(uptime):
+    assert step_of(f'probe: {{"step": "zzz", "uptime": {uptime}, "attempts": 2}}') == {"attempts": 2}
+
+
+@pytest.mark.parametrize("step", ["7", "null", '["a"]', '{"a": 1}', '""', '" "', '"two words"', json.dumps("x" * 65)])
+def test_a_step_whose_name_is_not_one_word_is_left_out(step):
+    assert read(f'probe: {{"step": {step}, "uptime": 1.5}}')["steps"] == []
+
+
+def test_only_the_fields_of_the_right_kind_are_kept():
+    fields = {"attempts": "2", "http_status": [404], "address": 7, "size_bytes": 10**30, "serial": "s", "name": None}
+    assert step_of("probe: " + json.dumps({"step": "zzz", "uptime": 1.5, **fields})) == {"uptime": 1.5, "serial": "s"}
+
+
+def test_a_long_text_of_the_guest_is_cut():
+    reason = "no answer " * 10_000
+    seen = read("probe: " + json.dumps({"step": "no_metadata", "uptime": 1.5, "reason": reason}))
+    assert seen["steps"][0]["reason"] == seen["last_no_metadata"]
+    assert len(seen["last_no_metadata"]) <= guest_module.LONGEST_TEXT
+    assert seen["last_no_metadata"].startswith("no answer no answer")
+
+
+def test_a_secret_on_the_console_is_masked():
+    line = {"step": "no_metadata", "uptime": 1.5, "reason": "proxy says password=" + "planted-Tr0ub4dor3"}
+    seen = read("probe: " + json.dumps(line))
+    assert seen["steps"][0]["reason"] == seen["last_no_metadata"] == "proxy says password=***"
+
+
+def test_a_flood_of_steps_is_bounded():
+    seen = read(documented("no_lease") + "\n" + 'probe: {"step": "zzz", "uptime": 2}\n' * 5000)
+    assert len(seen["steps"]) == guest_module.MOST_STEPS
+
+
+@pytest.mark.parametrize("prefix", ["probe: ", "stackproof-guest: "])
+def test_a_line_nested_too_deep_does_no_harm(prefix):
+    line = prefix + '{"a":' * 200_000 + "1" + "}" * 200_000
+    assert guest_module.is_proved(read(line + "\n" + PROBE))
+
+
+def test_an_odd_line_about_metadata_does_not_replace_a_good_one():
+    odd = 'probe: {"step": "metadata", "uuid": 7, "meta": {"stackproof_nonce": []}}'
+    seen = read(PROBE + "\n" + odd)
+    assert guest_module.is_proved(seen)
+    assert (seen["uuid"], seen["meta"]) == (SERVER, WANTED["metadata"])
+    assert not guest_module.is_wrong(read(odd), SERVER, WANTED)
+
+
+def test_the_proof_keeps_only_values_of_the_right_kind():
+    seen = read('stackproof-guest: {"uptime": NaN, "user_data": [1], "metadata": {"a": 1}}')
+    assert seen["own"] == {"uptime": None, "user_data": None, "metadata": None}
+
+
 @pytest.mark.parametrize(("title", "text"), recorded_udhcpc(), ids=[title for title, _text in recorded_udhcpc()])
 def test_what_busybox_prints_is_understood(title, text):
     seen = read(text)

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shared_memory
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from keystoneauth1.exceptions import ConnectTimeout, Forbidden
 from openstack.exceptions import HttpException
@@ -341,7 +341,7 @@ def test_a_resource_is_written_down_once(stage):
 
 
 def test_the_next_stage_uses_the_token_of_the_first(cloud, run, stage):
-    Path(run.path("watched")).write_text(token_cache.make())
+    Path(run.path("watched")).write_text(shared_memory.make())
     stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
     record, _trace = stage_module.perform(stage(), lambda stage: create(stage) and None)
     assert record["status"] == "ok"
@@ -349,14 +349,14 @@ def test_the_next_stage_uses_the_token_of_the_first(cloud, run, stage):
 
 
 def test_the_first_stage_always_asks_for_a_token(cloud, run, stage):
-    Path(run.path("watched")).write_text(token_cache.make())
+    Path(run.path("watched")).write_text(shared_memory.make())
     for _time in range(2):
         stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
     assert len(cloud.asked("POST", "/auth/tokens")) == 2
 
 
 def test_nothing_secret_is_written_whatever_happens(cloud, run, stage, nothing_secret):
-    Path(run.path("watched")).write_text(token_cache.make())
+    Path(run.path("watched")).write_text(shared_memory.make())
     stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
     cloud.expire_tokens()
     cloud.trouble("POST", NETWORKS, "reset", effect=True)
