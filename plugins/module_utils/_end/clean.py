@@ -10,6 +10,7 @@ from .._cloud import connection, token_cache
 from .._record import shapes
 from .._record.clock import Stopwatch, now
 from .._record.errors import StageError
+from .._record.masking import bounded
 from .._record.run import REMOVAL, in_words
 from .._record.waiting import Deadline
 from . import removal
@@ -29,15 +30,17 @@ def clean(run, params):
     token_cache.take(run.token_path, cloud.session.auth)
     left = removal.remove_all(cloud, run, deadline, waits, say)
     run.record["kept"] = False
-    run.record["removal"] = shapes.stage(
-        REMOVAL,
-        "failed" if left else "ok",
-        started=watch.started,
-        finished=now(),
-        duration_s=watch.seconds(),
-        calls=calls,
-        waits=waits,
-        error=error_of(left),
+    run.record["removal"] = bounded(
+        shapes.stage(
+            REMOVAL,
+            "failed" if left else "ok",
+            started=watch.started,
+            finished=now(),
+            duration_s=watch.seconds(),
+            calls=calls,
+            waits=waits,
+            error=error_of(left),
+        )
     )
     removal.settle_account(run, left)
     run.save()

@@ -11,18 +11,19 @@ import os
 from .._judge import verdict
 from .._judge.history import earlier_records, summarize
 from .._judge.thresholds import apply_limits
-from .._record import ledger
+from .._record.masking import bounded
 from .._record.run import write_whole
 from .._report import page, sequence, sequence_svg, sequence_text
 from .._report.metrics import FILE as METRICS
 from .._report.metrics import metrics
 from .._report.text import PAGE, junit
+from . import accounts
 
 
 def finish(run, thresholds=(), history=20, broke_off=None):
     """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""
     record = run.record
-    record["leftovers"] = [*record["leftovers"], *forgotten(run)]
+    record["leftovers"] = [*record["leftovers"], *unaccounted(run)]
     record["stages"] = verdict.with_skipped(record["stages"])
     earlier = earlier_records(os.path.dirname(run.directory), record, history)
     record["history"] = summarize(earlier)
@@ -32,16 +33,13 @@ def finish(run, thresholds=(), history=20, broke_off=None):
     run.save()
 
 
-def forgotten(run):
-    """Resources of the ledger that were to be removed, but are not gone and not among the leftovers."""
-    if run.record["kept"]:
-        return []
-    names = {leftover["name"] for leftover in run.record["leftovers"]}
-    return [
-        {"kind": entry["kind"], "id": entry["id"], "name": entry["name"], "why": "it was not removed"}
-        for entry in run.ledger.entries.values()
-        if entry["event"] in ledger.OPEN and entry["name"] not in names
-    ]
+def unaccounted(run):
+    """Return what is neither gone nor named yet: it was not removed, or one account of the run alone knows it."""
+    open_entries = [] if run.record["kept"] else accounts.to_remove(run)
+    found = [*accounts.differences(run), *(accounts.leftover(entry, "it was not removed") for entry in open_entries)]
+    named = {leftover["name"] for leftover in run.record["leftovers"]}
+    new = {leftover["name"]: leftover for leftover in reversed(found) if leftover["name"] not in named}
+    return bounded(list(reversed(new.values())))
 
 
 def render(run, template=None, history=20):

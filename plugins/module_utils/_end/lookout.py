@@ -20,15 +20,23 @@ from .._record.errors import StageError
 from .._record.run import read_record
 
 LOOK = 0.5
+# The states of a process that has ended. It stays a zombie until its parent asks for its end, which may never happen:
+# in a container the first process often does not. The letters are those of proc(5).
+ENDED = ("Z", "X", "x")
 
 
-def start_time(process):
-    """The start of a process by the kernel's clock. It tells a process from a later one with the same id."""
+def start_time(process: int) -> str | None:
+    """Return the start of a process by the kernel's clock, or None if it has ended.
+
+    It tells a process from a later one with the same id.
+    """
     try:
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
-            return stream.read().rpartition(")")[2].split()[19]
+            # The name of a process may have spaces and brackets in it. What follows is its state, and numbers.
+            state, *numbers = stream.read().rpartition(")")[2].split()
     except OSError:
         return None
+    return None if state in ENDED else numbers[18]
 
 
 def is_finished(directory):

@@ -16,7 +16,9 @@ from .._cloud.session import is_unanswered, request_id, status_of
 from .._record import ledger
 from .._record.clock import now, seconds_between
 from .._record.errors import DeadlinePassed, StageError
+from .._record.masking import bounded
 from .._record.waiting import wait_until
+from . import accounts
 
 # Seconds to look for the result of a request without an answer, if the request is not older than OLD
 SETTLE = 10
@@ -284,8 +286,8 @@ def wait_for_answer(ask, deadline):
 
 
 def remove_all(cloud, run, deadline, waits, say):
-    """Remove all that the ledger names, and add the waits for it. Returns what is left, with the reasons."""
-    entries = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
+    """Remove all that ledger or record name, and add the waits for it. Returns what is left, with the reasons."""
+    entries = accounts.to_remove(run)
     removals, foreign = [], []
     if entries:
         wait_for_answer(lambda: check_project(cloud, run), deadline)
@@ -294,18 +296,15 @@ def remove_all(cloud, run, deadline, waits, say):
             entry["id"] = lost_interface(run, entry)
         why = why_foreign(entry, run.mark)
         if why:
-            identity = None if entry["id"] is None else str(entry["id"])
-            foreign.append({"kind": str(entry["kind"]), "name": str(entry["name"]), "why": why, "id": identity})
+            foreign.append(accounts.leftover(entry, why))
         else:
             removals.append(Removal(entry, run.mark))
     for level in sorted({removal.kind.level for removal in removals}):
         remove_level(cloud, run, [removal for removal in removals if removal.kind.level == level], deadline, waits, say)
     left = [
-        {"kind": removal.entry["kind"], "id": removal.id, "name": removal.entry["name"], "why": removal.why}
-        for removal in removals
-        if not removal.gone
+        accounts.leftover({**removal.entry, "id": removal.id}, removal.why) for removal in removals if not removal.gone
     ]
-    return [*foreign, *left, *ports_left(cloud, removals)]
+    return bounded([*foreign, *left, *ports_left(cloud, removals)])
 
 
 def ports_left(cloud, removals):
@@ -341,9 +340,8 @@ def remove_level(cloud, run, removals, deadline, waits, say):
             if removal.gone:
                 # A full disk must not stop the removal. The next removal finds out again that this one is gone.
                 with contextlib.suppress(OSError):
-                    run.ledger.write(
-                        ledger.GONE, removal.entry["kind"], removal.entry["name"], id=removal.id or removal.entry["id"]
-                    )
+                    entry, identity = removal.entry, removal.id or removal.entry["id"]
+                    run.ledger.write(ledger.GONE, entry["kind"], entry["name"], id=identity, **accounts.origin(entry))
         left = pending(removals)
         if left:
             say(f"removing {kinds_of(left)}")

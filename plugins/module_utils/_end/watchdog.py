@@ -17,9 +17,9 @@ import os
 import signal
 import time
 
-from .._cloud import token_cache
 from .._cloud.errors import explain
 from .._judge import verdict
+from .._record import shared_memory
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.ledger import private, regular
@@ -54,7 +54,7 @@ def watch(run, params, controller):
         with open(run.path("watched"), "a", opener=private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             lock.truncate(0)
-            token = token_cache.make()
+            token = shared_memory.make()
             lock.write(token)
             lock.flush()
             os.write(tell, b"1")
@@ -101,7 +101,7 @@ def end(directory, params):
     """Do the work that the playbook did not come to: stop its stage, clean up, and end the record."""
     watch, signals = Stopwatch(), set()
     while True:
-        run = Run(directory)
+        run = Run(directory, recover=True)
         try:
             with run.alone():
                 return end_alone(run, params)

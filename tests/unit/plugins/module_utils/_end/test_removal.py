@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
-from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, shared_memory, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
@@ -580,7 +580,7 @@ def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
 
 
 def test_cleaning_uses_the_token_of_the_run(cloud, run, had, params, connect):
-    Path(run.path("watched")).write_text(token_cache.make())
+    Path(run.path("watched")).write_text(shared_memory.make())
     connection = connect()
     connection.session.get_token()
     token_cache.put(run.token_path, connection.session.auth)
@@ -590,7 +590,7 @@ def test_cleaning_uses_the_token_of_the_run(cloud, run, had, params, connect):
 
 
 def test_cleaning_gets_a_token_of_its_own_if_that_of_the_run_is_no_good(cloud, run, had, params, connect):
-    Path(run.path("watched")).write_text(token_cache.make())
+    Path(run.path("watched")).write_text(shared_memory.make())
     connection = connect()
     connection.session.get_token()
     token_cache.put(run.token_path, connection.session.auth)

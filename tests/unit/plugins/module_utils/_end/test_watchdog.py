@@ -146,6 +146,16 @@ def test_a_run_whose_playbook_is_killed_is_abandoned(run, process):
     assert lookout.is_abandoned(run.directory, controller.pid)
 
 
+def test_a_zombie_playbook_counts_as_ended(run, process):
+    controller = process()
+    os.kill(controller.pid, signal.SIGKILL)
+    until(lambda: has_exited(controller.pid))
+    # Nobody has asked for its end, so the kernel still has an entry for it.
+    assert os.path.exists(f"/proc/{controller.pid}/stat")
+    assert lookout.start_time(controller.pid) is None
+    assert lookout.is_abandoned(run.directory, controller.pid)
+
+
 def test_a_run_that_finishes_is_left_alone(run, process):
     controller = process()
     run.finish(run.record["verdict"])
