@@ -18,11 +18,15 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Mapping
+from typing import Any
 
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.log_formats import REQUEST
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
+from ansible_collections.stackproof.provision.plugins.plugin_utils import _variables
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF
 
@@ -63,6 +67,22 @@ def tell(text, **how):
     """Display a text, if there is a reader. Ansible waits for ever once it could not display what a worker said."""
     if is_read(os.getppid()):
         display.display(text, **how)
+
+
+def warn(text: str) -> None:
+    if is_read(os.getppid()):
+        display.warning(text)
+
+
+def names_of_variables(task_vars: Mapping[str, Any]) -> set[str]:
+    """Return the names of all variables of a task and of each host of the inventory; no value is templated."""
+    names = set(task_vars)
+    hostvars = task_vars.get("hostvars") or {}
+    for host in hostvars:
+        # Ansible reports a broken file of variables as soon as its host is needed.
+        with contextlib.suppress(AnsibleError):
+            names.update(hostvars[host])
+    return names
 
 
 class Follower(threading.Thread):
@@ -157,9 +177,23 @@ class ActionModule(ActionBase):
             args["reads"] = gather(task_vars or {}, args.get("hosts") or [])
         return args
 
+    def refusal(self, module: str, task_vars: Mapping[str, Any]) -> str | None:
+        """Return why a playbook does not begin: a misspelt variable. Warn of one that is only unknown."""
+        path = self._task.get_path().rpartition(":")[0]  # without the number of the line
+        # A target of many has the variables of its playbook, which has begun.
+        if task_vars.get("stackproof_target") or not _variables.is_first_task(path, module.rpartition(".")[2]):
+            return None
+        unknown = _variables.unknown_variables(names_of_variables(task_vars), _variables.known_names())
+        if unused := _variables.warning(unknown):
+            warn(clean(unused))
+        refused = _variables.refusal(unknown)
+        return clean(refused) if refused else None
+
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
         module = self._task.resolved_action or self._task.action
+        if refused := self.refusal(module, task_vars or {}):
+            return {"failed": True, "msg": refused}
         args = self.arguments(module, task_vars)
         # Many runs at once would write over each other: each of them says only how it ended.
         target = (task_vars or {}).get("stackproof_target")

@@ -25,8 +25,13 @@ class ActionModule(local.ActionModule):
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
         # Of many runs at once, each says only how it ended.
-        if result.get("watched") and not (task_vars or {}).get("stackproof_target"):
+        if (task_vars or {}).get("stackproof_target"):
+            return result
+        if result.get("watched"):
             kept = self._task.args.get("keep", "never") != "never"
             promise = "what it made stays" if kept else "what it made is removed all the same"
             local.tell(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
+        elif result.get("finished"):
+            advice = "For a new run choose another stackproof_run_id, or none."
+            local.tell(f"  Run {result['run_id']} ended before: nothing new is made, and its record stays. {advice}")
         return result

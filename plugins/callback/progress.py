@@ -11,7 +11,7 @@ author: stackproof contributors (!UNKNOWN)
 description:
   - Prints a line for every task that changed something, failed or took a second, with the time since the start, the
     duration and the hosts; with C(-v) also for quick and skipped tasks and for retries.
-  - Prints the messages of debug tasks as they are.
+  - Prints the messages of debug tasks as they are, without characters that control the terminal.
   - On a terminal, shows the running task below the last line. Elsewhere, and with C(-v), announces a task at its start
     if its name contains "(about", as in "Build the image (about 4 minutes)".
   - Ends with the seconds of every play and the numbers of changes and failures.
@@ -26,7 +26,6 @@ options:
 import atexit
 import json
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -44,17 +43,25 @@ COLORS = {
     "failed": C.COLOR_ERROR,
     "unreachable": C.COLOR_UNREACHABLE,
 }
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def as_text(value):
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False, indent=2)
 
 
+def harmless(text: str) -> str:
+    """Return a text that cannot control the terminal, nor turn the direction of writing.
+
+    The words of a cloud or a guest may stand in it. module_utils has the same rule for messages; a copy of this file
+    alone works as well.
+    """
+    return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
+
+
 def as_lines(value):
     """Split a value into lines that cannot control the terminal."""
     parts = value if isinstance(value, list) else [value]
-    return [CONTROL.sub("?", line) for part in parts for line in as_text(part).splitlines()]
+    return [harmless(line) for part in parts for line in as_text(part).splitlines()]
 
 
 def title(task):
@@ -172,7 +179,7 @@ class CallbackModule(CallbackBase):
         self._flush()
         self._announced.clear()
         self._free = str(getattr(play, "strategy", "")).rpartition(".")[2] in ("free", "host_pinned")
-        name = play.get_name().strip()
+        name = harmless(play.get_name().strip())
         if not self._parts or self._parts[-1][0] != name:  # each batch of a serial play starts it again
             self._parts.append((name, time.monotonic()))
             self._say(f"{self._clock()}== {name}" + (" (check mode)" if getattr(play, "check_mode", False) else ""))
@@ -218,7 +225,7 @@ class CallbackModule(CallbackBase):
         keys = [key for key in res if key not in hidden and not key.startswith("_ansible")]
         text = res.get("censored", res.get("msg", [f"{key}: {as_text(res[key])}" for key in keys]))
         for part in text if isinstance(text, list) else [text]:
-            self._say(as_text(part))
+            self._say(harmless(as_text(part)))
 
     def v2_runner_on_skipped(self, result):
         self._finish(result, "skipped")

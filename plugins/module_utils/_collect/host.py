@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import re
 
+from .._record.masking import shortened
+
 SUDO = ("sudo", "-n")
 # A part of the cloud that hangs must not keep the rest from being read.
 PATIENCE = 15
 # Hundreds of megabytes of logs take longer to read, and are read while the others are, too.
 LONG = 60
 TIMED_OUT = 124
+# In characters: enough for the program and what it was asked, but not for the names of all units of a host.
+LONGEST_COMMAND = 120
+# The last two are Ansible's own words.
 REFUSALS = re.compile(
     r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
+    r"|(Missing|Incorrect) sudo password"
 )
+SUDO_ADVICE = "docs/security.md has the rules for sudo."
 MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
 
 
@@ -29,7 +36,7 @@ class UnreadError(Exception):
 
     def __str__(self):
         words = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
-        return f"{words[self.kind]}: {self.command}: {self.output}"
+        return f"{words[self.kind]}: {shortened(self.command, LONGEST_COMMAND)}: {self.output}"
 
 
 class Host:

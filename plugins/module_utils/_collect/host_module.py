@@ -60,9 +60,13 @@ def execute(words, take):
         except OSError as exc:
             return 127, "", f"{words[0]}: {exc.strerror}"
         patience = int(words[1]) if words[0] == "timeout" else LONG
-        with process.stdout, io.BufferedReader(Output(process, time.monotonic() + patience + LINGER), BLOCK) as stream:
-            out = (take or text_of)(stream)
-        status = status_of(process)
+        output = Output(process, time.monotonic() + patience + LINGER)
+        try:
+            with process.stdout, io.BufferedReader(output, BLOCK) as stream:
+                out = (take or text_of)(stream)
+        finally:
+            # Who takes the output may have had enough of it.
+            status = status_of(process)
         errors.seek(0)
         return status, out, text_of(errors)
 

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._cloud.connection import answer_of
 from .._record.clock import now
 from .._record.errors import StageError
@@ -24,6 +26,10 @@ OWNERS = [
     "network:ha_router_replicated_interface",
 ]
 
+# An instance with more ports than a hypervisor attaches is known by the first of them: each is asked about on its own,
+# and all that follows a run looks for each.
+MOST_PORTS = 500
+
 # For so many seconds the guest still sends requests after a boot, and logs still name a server that is gone or failed.
 SETTLING, WINDING_UP = 60, 5
 
@@ -32,10 +38,12 @@ def look(cloud, server_id, admin=None):
     """The server with its ports, networks, volumes and image. An administrator also sees their hosts."""
     everything = admin or cloud
     server = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))["server"]
-    ports = [port for port in listed(everything, "ports", device_id=server_id) if port["device_id"] == server_id]
+    found = listed(everything, "ports", device_id=server_id)
+    ports = found[:MOST_PORTS]
     networks = [describe_network(everything, network) for network in {port["network_id"]: None for port in ports}]
     by_ovn = {network["id"] for network in networks if network["distributed"]}
     routed = {network["id"] for network in networks if network["routers"]}
+    rules = rules_of(everything, [port for port in ports if port["network_id"] in by_ovn])
     return {
         "asked": now(),
         "server": describe_server(server),
@@ -43,7 +51,7 @@ def look(cloud, server_id, admin=None):
             {
                 **describe_port(port),
                 "floating_ips": floating_ips(everything, port) if port["network_id"] in routed else [],
-                **(in_ovn(everything, port) if port["network_id"] in by_ovn else {}),
+                **(in_ovn(port, rules) if port["network_id"] in by_ovn else {}),
             }
             for port in ports
         ],
@@ -91,7 +99,15 @@ def name_of(admin, provider):
 
 
 def listed(cloud, kind, **query):
-    return answer_of(cloud.network.get(f"/{kind.replace('_', '-')}", params=query))[kind]
+    """Return what the network service lists. A service that ignores a filter lists those of others, too."""
+    things = answer_of(cloud.network.get(f"/{kind.replace('_', '-')}", params=query))[kind]
+    asked = {name: value for name, value in query.items() if name != "fields"}
+    # With fields, a thing does not show all that was asked for.
+    return [thing for thing in things if all(is_like(thing.get(name), value) for name, value in asked.items())]
+
+
+def is_like(value, asked):
+    return value is None or value == asked or (isinstance(asked, list) and value in asked)
 
 
 def describe_server(server):
@@ -129,15 +145,20 @@ def floating_ips(cloud, port):
     return [entry["floating_ip_address"] for entry in listed(cloud, "floatingips", port_id=port["id"])]
 
 
-def in_ovn(cloud, port):
-    """All that OVN's databases must have of a port."""
-    rules = {
+def rules_of(cloud: Any, ports: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the ids of the rules of each security group that one of the ports has."""
+    groups = dict.fromkeys(group for port in ports for group in port["security_groups"])
+    return {
         group: [rule["id"] for rule in listed(cloud, "security_group_rules", security_group_id=group, fields=["id"])]
-        for group in port["security_groups"]
+        for group in groups
     }
+
+
+def in_ovn(port: dict[str, Any], rules: dict[str, list[str]]) -> dict[str, Any]:
+    """Return all that OVN's databases must have of a port."""
     return {
         "subnets": [address["subnet_id"] for address in port["fixed_ips"]],
-        "security_rules": rules,
+        "security_rules": {group: rules[group] for group in port["security_groups"]},
     }
 
 

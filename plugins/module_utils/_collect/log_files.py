@@ -6,14 +6,19 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import json
+import os
 import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
+from typing import IO, Any
 
+from .._record.masking import quote_of
 from .._record.shapes import read_event
-from . import failures, journal, log_formats, quotes
-from .host import UnreadError, addresses_of
+from . import failures, journal, log_formats
+from .host import Host, UnreadError, addresses_of
 from .log_lines import zone_of
 from .phrases import Pattern
 
@@ -34,8 +39,17 @@ ERRORS = (" ERROR ", " CRITICAL ", "|ERR|", "|EMER|", "|WARN|")
 ONE_ERROR = 0.1
 # Characters of an error's message that are searched for how it failed
 LONGEST_FAILURE = 4000
+# A hole in a file reads as zeros without an end of line: grep keeps all of it in memory, and tail reads to its begin. A
+# file that is truncated while its service writes on has one as long as it was.
+LARGEST_HOLE = 256 << 20
+# Only so many parts of a file are looked at for holes.
+MOST_PARTS = 10000
+# Bytes of the first or last lines of all files. 100 lines of 16 KiB of ten files are a quarter of it.
+LARGEST_EDGES = 64 << 20
 # A file may be rotated away after it was listed: the others are still read, and it counts as not read whole.
 GONE = "No such file"
+# Belongs to the word before it
+WORD = re.compile(r"[0-9A-Za-z]")
 # A line of a server about a request that it has answered
 ANSWER = re.compile(r'HTTP/\d|" status: \d{3}')
 
@@ -51,7 +65,9 @@ def read(host, services, wanted):
     keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
     scan = Scan(keys, wanted, zone)
     files = host.attempt("the list of logs", files_of, services, wanted["since"], default={})
-    sources = []
+    holes = host.attempt("the holes in the logs", holes_in, sorted(files), default={})
+    sources = [hollow(service, path, holes[path]) for path, (service, _at) in sorted(files.items()) if path in holes]
+    files = {path: about for path, about in files.items() if path not in holes}
     if files:
         edges = host.attempt("the first and last lines of the logs", edges_of, sorted(files), default={})
         lines_of = host.attempt("the logs", grep, sorted(files), keys, scan.window_texts(), moments(wanted, zone))
@@ -119,15 +135,76 @@ def service_of(path, services):
     return None
 
 
+def holes_in(host: Host, paths: list[str]) -> dict[str, int]:
+    """Return the bytes of the largest hole of each file that has one too large to be read."""
+    # In a container the same paths are other files.
+    if host.prefixes.get("logs"):
+        return {}
+    found = {path: largest_hole(path) for path in paths}
+    return {path: size for path, size in found.items() if size > LARGEST_HOLE}
+
+
+def largest_hole(path: str) -> int:
+    """Return how many bytes the largest hole of a file has; 0 if this user or the file system cannot tell."""
+    largest = at = 0
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return 0
+    try:
+        size = os.fstat(number).st_size
+        for _part in range(MOST_PARTS):
+            hole = os.lseek(number, at, os.SEEK_HOLE)
+            if hole >= size:
+                break
+            at = data_after(number, hole, size)
+            largest = max(largest, at - hole)
+    # The file is shorter by now, or no file that has places.
+    except OSError:
+        pass
+    finally:
+        os.close(number)
+    return largest
+
+
+def data_after(number: int, hole: int, size: int) -> int:
+    """Return where a hole ends."""
+    try:
+        return os.lseek(number, hole, os.SEEK_DATA)
+    except OSError as exc:
+        if exc.errno == errno.ENXIO:
+            return size
+        raise
+
+
+def hollow(service: str, path: str, hole: int) -> dict[str, Any]:
+    """Return the source that a file is which cannot be read for its hole."""
+    why = f"it has a hole of {hole / (1 << 30):.1f} GiB"
+    return {"service": service, "from": path, "whole": False, "first": None, "why": why, "requests": False}
+
+
 def edges_of(host, paths):
     """The first and the last lines of each file."""
     first = heads_of(host, paths)
-    last = headed(host.ask("logs", "tail", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
+    last = headed(asked_for_edges(host, "tail", paths))
     return {path: (first.get(path, []), last.get(path, [])[::-1]) for path in paths}
 
 
 def heads_of(host, paths):
-    return headed(host.ask("logs", "head", "--verbose", f"--lines={EDGE}", "--", *paths, despite=GONE))
+    return headed(asked_for_edges(host, "head", paths))
+
+
+def asked_for_edges(host: Host, program: str, paths: list[str]) -> str:
+    words = [program, "--verbose", f"--lines={EDGE}", "--", *paths]
+
+    def take(stream: IO[bytes]) -> str:
+        data = stream.read(LARGEST_EDGES + 1)
+        # Of a file without line ends both programs print all.
+        if len(data) > LARGEST_EDGES:
+            raise UnreadError("failed", words, f"it prints more than {LARGEST_EDGES >> 20} MiB")
+        return data.decode("utf-8", "surrogateescape")
+
+    return host.ask("logs", *words, despite=GONE, take=take)
 
 
 def headed(text):
@@ -185,14 +262,20 @@ def grep(host, paths, keys, texts, times):
     return {path: [lines[number] for number in sorted(lines)] for path, lines in matches.items()}
 
 
+def places_of(keys: Iterable[str]) -> re.Pattern[str]:
+    """Return an expression that finds the places at which an id may begin."""
+    first = "".join(sorted({re.escape(key[0]) for key in keys if key}))
+    return re.compile(rf"(?<![0-9A-Za-z])(?=[{first}])" if first else "(?!)")
+
+
 class Scan:
     """Turns matching lines into events."""
 
     def __init__(self, keys, wanted, zone):
         self.keys, self.wanted, self.zone = keys, wanted, zone
-        # An id must not match the beginning of a longer id.
-        either = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
-        self.key = re.compile(rf"(?<![0-9A-Za-z])(?:{either})(?![0-9A-Za-z])") if keys else None
+        # The first of several ids at one place is the longest.
+        self.lengths = sorted({len(key) for key in keys if key}, reverse=True)
+        self.places = places_of(keys)
         self.phrases = {}
         for phrase in wanted["phrases"]:
             self.phrases.setdefault(phrase["service"], []).append((phrase["says"], Pattern(phrase["says"])))
@@ -322,16 +405,36 @@ class Scan:
             "peer": peer,
             "peer_address": address,
             "mentions": failures.mentioned_in(message),
-            "quote": quotes.quote_of(message, self.keys) if parsed["text"] else None,
+            "quote": quote_of(message, self.keys) if parsed["text"] else None,
         }
 
-    def keys_in(self, line):
-        if self.key is None:
-            return {}
-        keys = {}
-        for text in dict.fromkeys(self.key.findall(line)):
+    def keys_in(self, line: str) -> dict[str, list[str]]:
+        """Return the ids of the run in a line, by their kind."""
+        keys: dict[str, list[str]] = {}
+        for text in dict.fromkeys(self.ids_in(line)):
             keys.setdefault(self.keys[text], []).append(text)
         return keys
+
+    def ids_in(self, line: str) -> Iterator[str]:
+        """Return the ids of the run in a line, each place of it once.
+
+        An expression with all ids would try each of them at each place; a run may have thousands.
+        """
+        end = 0
+        for match in self.places.finditer(line):
+            begin = match.start()
+            text = self.id_at(line, begin) if begin >= end else None
+            if text:
+                end = begin + len(text)
+                yield text
+
+    def id_at(self, line: str, begin: int) -> str | None:
+        """Return the id that begins at a place. It must not be the beginning of a longer one."""
+        for length in self.lengths:
+            text = line[begin : begin + length]
+            if text in self.keys and not WORD.match(line, begin + length):
+                return text
+        return None
 
     def said(self, service, text):
         """The phrases that a line says, and the values that they name, if these can be no secret."""

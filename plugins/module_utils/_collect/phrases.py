@@ -6,7 +6,9 @@
 
 A pattern is cut at each ".*" into parts, which are looked for one behind the other. In a part each repeat is followed
 by a character that it does not take, so from each place of a line there is one way to match it, and nothing is tried
-twice. Whoever wrote the pattern, it costs at most the square of the line's length.
+twice. Such a way may still lead through all of the line, so that a pattern with a wide repeat costs the square of the
+length of what it is looked for in. That is why only the beginning of a line is searched for it, and only some of the
+alternatives may have one. Whoever wrote the pattern, a search takes about a second at most.
 """
 
 from __future__ import annotations
@@ -16,6 +18,13 @@ import re
 from .._record.errors import StageError
 
 LONGEST = 500
+# A repeat is wide if it may take more characters than this.
+WIDE = 32
+# So many alternatives may have a wide repeat. None that the collection comes with has one beside another alternative.
+MOST_WIDE = 8
+# Only so many characters of a line are searched for an alternative with a wide repeat. What a service says of itself
+# stands at the beginning; what is longer are the bodies of requests.
+SEARCHED = 4096
 # A repeat stands behind a character or a class of characters only, and no group is repeated.
 TOKEN = re.compile(
     r"(?P<open>\(\?P<[A-Za-z_]\w*>)|(?P<close>\))|(?P<either>\|)|(?P<place>[\^$]|\\[bB])"
@@ -29,26 +38,59 @@ class Pattern:
 
     def __init__(self, text):
         try:
-            self.ways = [[compiled(part, part is way[-1]) for part in way] for way in cut(text)]
+            ways = cut(text)
+            check_width(ways)
+            self.ways = [Way(way) for way in ways]
         except (ValueError, OverflowError, re.error) as exc:
             hint = "docs/flows.md says which patterns there are."
             raise StageError("invalid", f"the pattern {text[:LONGEST]!r}: {exc}", resource=text, hint=hint) from None
 
     def search(self, text):
         """The values that the pattern names in a text; None if the text does not have it."""
-        found = (values_in(text, parts) for parts in self.ways)
+        found = (way.search(text) for way in self.ways)
         return next((values for values in found if values is not None), None)
 
 
-def values_in(text, parts):
-    at, values = 0, {}
-    for part in parts:
-        match = part.search(text, at)
-        if match is None:
-            return None
-        at = match.end()
-        values.update(match.groupdict())
-    return values
+class Way:
+    """One of the alternatives of a pattern."""
+
+    def __init__(self, parts: list[list[re.Match[str]]]) -> None:
+        self.parts = [compiled(part, part is parts[-1]) for part in parts]
+        self.is_wide = has_wide(parts)
+
+    def search(self, text: str) -> dict[str, str] | None:
+        """Return the values that it names in a text; None if the text does not have it."""
+        end = min(len(text), SEARCHED) if self.is_wide else len(text)
+        at, values = 0, {}
+        for part in self.parts:
+            match = part.search(text, at, end)
+            # What reaches the end of what is searched may go on behind it.
+            if match is None or match.end() == end < len(text):
+                return None
+            at = match.end()
+            values.update(match.groupdict())
+        return values
+
+
+def check_width(ways: list[list[list[re.Match[str]]]]) -> None:
+    wide = sum(map(has_wide, ways))
+    if wide > MOST_WIDE:
+        what = f"repeat something without end or more than {WIDE} times"
+        raise ValueError(f"{wide} of its alternatives {what}, and {MOST_WIDE} are the most")
+
+
+def has_wide(parts: list[list[re.Match[str]]]) -> bool:
+    return any(is_wide(token) for part in parts for token in part)
+
+
+def is_wide(token: re.Match[str]) -> bool:
+    """Return whether a token may take very many characters."""
+    repeat = token["repeat"] or ""
+    if repeat in ("", "?"):
+        return False
+    most = repeat.strip("{}").rpartition(",")[2]
+    # Of +, * and {2,} nothing says how often.
+    return not most.isdigit() or int(most) > WIDE
 
 
 def cut(text):

@@ -8,10 +8,25 @@ from __future__ import annotations
 
 from .._record import shapes
 
+# In characters, as a line of a report
+LONGEST_REASON = 300
+
 
 def unreadable(check, reason):
     """A check that could not be made, and is not about a single host: to leave it out would look like success."""
     return {"host": None, **shapes.check(check, "unreadable", reason)}
+
+
+def why_silent(exc: Exception) -> str:
+    """Return in one line why a host did not answer.
+
+    testinfra raises the whole result of a command that ssh could not send; what ssh said last is the reason.
+    """
+    result = exc.args[0] if exc.args else None
+    said = [line for line in (getattr(result, "stderr", None) or "").splitlines() if line.strip()]
+    if not said and hasattr(result, "rc"):
+        return f"ssh ended with the status {result.rc}"
+    return " ".join((said[-1] if said else str(exc) or type(exc).__name__).split())[-LONGEST_REASON:]
 
 
 def file_checks(run, checks):

@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from .._collect.host import SUDO_ADVICE
 from .._record import shapes
 from .._record.errors import sentence
 from .._record.run import REMOVAL, STAGES, failed_stage, of_removal
 from .._record.run import in_words as leftovers_in_words
 from .._report import finding as in_words
+from .._report.text import plural
 from .culprit import finding
 
 # Why a run does not pass if its playbook did not end it
@@ -50,7 +54,7 @@ def judge(record, broke_off=None):
     missing = [name for name in STAGES if name not in stages or stages[name]["started"] is None]
     if missing:
         reason = f"The run broke off before the stage {missing[0]}."
-        why = f" {broke_off.rstrip('.')}." if broke_off and broke_off != AFTER_STAGES else ""
+        why = f" {ended(broke_off)}" if broke_off and broke_off != AFTER_STAGES else ""
         return shapes.verdict("incomplete", missing[0], reason + why)
     if broke_off:
         return shapes.verdict("incomplete", None, broke_off)
@@ -84,8 +88,8 @@ def flaw(record):
     disagree = checks_with(record, "failed")
     if disagree:
         host, check = disagree[0]
-        more = f" And {len(disagree) - 1} more checks of the hosts failed." if len(disagree) > 1 else ""
-        reason = f"All stages worked, but the hosts do not agree with the API: {check['reason']}.{more}"
+        more = f" And {plural(len(disagree) - 1, 'more check')} of the hosts failed." if len(disagree) > 1 else ""
+        reason = f"All stages worked, but the hosts do not agree with the API: {ended(check['reason'])}{more}"
         return shapes.verdict("fail", None, reason, host=host)
     breached = [limit for limit in record["thresholds"] if not limit["ok"]]
     if breached:
@@ -98,9 +102,10 @@ def flaw(record):
 
 def failed_removal(record):
     """The verdict on a run that could not be removed, with the finding about who kept it from that."""
-    reason = f"All stages worked, but this could not be removed: {leftovers_in_words(record['leftovers'])}."
+    left = leftovers_in_words(record["leftovers"])
     if (record.get("removal") or {}).get("status") != "failed":
-        return shapes.verdict("fail", None, reason)
+        return shapes.verdict("fail", None, f"All stages worked, but this is left, or not accounted for: {left}.")
+    reason = f"All stages worked, but this could not be removed: {left}."
     found = finding(of_removal(record)) or {}
     if found.get("headline"):
         reason += f" The cause: {found['headline']}."
@@ -121,11 +126,26 @@ def passed(record, stages):
 
 def hosts_sentence(record):
     """The part of a pass that is about the hosts; it hides nothing that could not be read."""
-    checks = sum(len(host["checks"]) for host in record["hosts"])
-    unread = checks_with(record, "unreadable")
-    agreed = f" The hosts agree, by {len(checks_with(record, 'ok'))} checks." if checks else ""
-    missing = f" But {len(unread)} could not be made: {unread[0][1]['reason']}." if unread else ""
-    return agreed + missing + silent_hosts_sentence(record)
+    told = agreement_sentence(record) + silent_hosts_sentence(record)
+    is_refused = any(entry.get("kind") == "refused" for host in record["hosts"] for entry in host["unread"])
+    return f"{told} {SUDO_ADVICE}" if is_refused and SUDO_ADVICE not in told else told
+
+
+def agreement_sentence(record: dict[str, Any]) -> str:
+    agreed, unread = checks_with(record, "ok"), checks_with(record, "unreadable")
+    if not any(host["checks"] for host in record["hosts"]):
+        return ""
+    if not unread:
+        return f" The hosts agree, by {plural(len(agreed), 'check')}." if agreed else " No check applies to the hosts."
+    reason = ended(unread[0][1]["reason"])
+    if any(is_of_cloud(name, record) for name, _check in agreed):
+        return f" The hosts agree, by {plural(len(agreed), 'check')}. But {len(unread)} could not be made: {reason}"
+    return f" No host could be checked. {plural(len(unread), 'check')} could not be made: {reason}"
+
+
+def is_of_cloud(name: str, record: dict[str, Any]) -> bool:
+    """Return whether a host of the record is one of the inventory's groups, and not only the control node."""
+    return any(host["host"] == name and (host["groups"] or name != shapes.CONTROL_NODE) for host in record["hosts"])
 
 
 def silent_hosts_sentence(record):
@@ -133,4 +153,9 @@ def silent_hosts_sentence(record):
     if not silent:
         return ""
     names = ", ".join(host["host"] for host in silent)
-    return f" But {names} could not be read: {(silent[0]['reason'] or 'no reason is known').rstrip('.')}."
+    return f" But {names} could not be read: {ended(silent[0]['reason'])}"
+
+
+def ended(reason: str | None) -> str:
+    """Return a reason as the end of a sentence: it may be one with a full stop already."""
+    return f"{(reason or 'no reason is known').rstrip('. ')}."

@@ -22,7 +22,7 @@ except ImportError:
 from .._record.clock import parse, seconds_between
 from .._record.run import failed_stage, with_removal
 from . import finding, leaning, plot
-from .text import MINUS, STATUSES, clean, grouped, slowest_calls
+from .text import MINUS, STATUSES, clean, grouped, plural, slowest_calls
 
 SLOWEST = 10
 RESULTS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
@@ -111,10 +111,6 @@ def duration(seconds):
 
 def signed(value, form):
     return format(value, f"+{form}").replace("-", MINUS)
-
-
-def plural(count, noun):
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def words(name):

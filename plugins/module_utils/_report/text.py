@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from typing import Any
 from xml.etree import ElementTree
 
 from .._record.run import with_removal
@@ -15,6 +16,7 @@ from . import finding
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+CONTROL += [ord("\N{ARABIC LETTER MARK}"), ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")]
 CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 # So many requests of one cause are shown.
@@ -30,6 +32,10 @@ def clean(text):
     """Text without characters that control a terminal or break XML, as a cloud's texts may have them."""
     text = str(text)
     return text if text.isprintable() else text.translate(CONTROL)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def grouped(number):
@@ -129,7 +135,7 @@ def failure_lines(failures):
 
 
 def host_lines(record):
-    """A line for each host that was read, and one for each of its checks that failed or could not be read."""
+    """A line for each host that was read, and one for each reason why checks of it failed or could not be read."""
     lines = ["", f"  {'host':<16} checks"] if record["hosts"] else []
     for host in record["hosts"]:
         counts = Counter(check["status"] for check in host["checks"])
@@ -137,9 +143,15 @@ def host_lines(record):
         lines.append(f"  {host['host']:<16} {checks or 'none'}")
         if host["reason"]:
             lines.append(f"    {host['status'] if host['status'] != 'read' else 'not read'}: {host['reason']}")
-        wrong = [check for check in host["checks"] if check["status"] in ("failed", "unreadable")]
-        lines += [f"    {check['status']}: {check['reason']}" for check in wrong]
+        lines += [f"    {line}" for line in lines_of_checks(host["checks"])]
     return lines
+
+
+def lines_of_checks(checks: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each reason of checks that failed or could not be read: one reason may have stopped many."""
+    wrong = [check for check in checks if check["status"] in ("failed", "unreadable")]
+    counts = Counter(f"{check['status']}: {check['reason']}" for check in wrong)
+    return [line if count == 1 else f"{line} ({plural(count, 'check')})" for line, count in counts.items()]
 
 
 def slowest_calls(record, most=SLOWEST):

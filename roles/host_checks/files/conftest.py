@@ -39,6 +39,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.instance import look
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
 
 AT_ONCE = 16
@@ -81,7 +82,7 @@ class Reading:
         try:
             self.facts.update(host_facts.read(reader, parts, instance, platform))
         except Exception as exc:  # testinfra's backends raise errors of many kinds
-            self.broken = " ".join(str(exc).split())[-300:]
+            self.broken = why_silent(exc)
         self.unread = reader.unread
         return self
 

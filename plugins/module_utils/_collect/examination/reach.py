@@ -187,15 +187,29 @@ GREETINGS = {
     "memcached": b"version\r\n",
     "ovsdb": b'{"id":"here","method":"echo","params":[]}',
 }
-HANGS = re.compile(r"(?P<place>\S+):(?P<port>\d+)\s+users:\(\(\"(?P<program>[^\"]+)\"")
+# Stands before the processes of a connection; the address of the peer is the last word before it.
+USERS = 'users:(("'
+PORT = re.compile(r"[0-9]{1,5}")
 
 
 def hanging(host):
     """(program, address, port) of connections that nobody has answered yet: the kernel knows them, of any service."""
     words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
-    matches = HANGS.finditer(host.ask(None, *words))
-    found = {(match["program"], match["place"].strip("[]"), int(match["port"])) for match in matches}
+    found = {waiting_in(line) for line in host.ask(None, *words).splitlines()} - {None}
     return [
         {"program": program, "address": address, "port": port, "component": PORTS.get(port)}
         for program, address, port in sorted(found)
     ]
+
+
+def waiting_in(line: str) -> tuple[str, str, int] | None:
+    """Return program, address and port of a connection as ss prints it; None for a line without a process.
+
+    Each step looks at the line once, whatever the line is: a search for all at once takes the square of its length.
+    """
+    sockets, _users, users = line.partition(USERS)
+    program, quote, _rest = users.partition('"')
+    address, _colon, port = "".join(sockets.split()[-1:]).rpartition(":")
+    if not (program and quote and address and PORT.fullmatch(port)):
+        return None
+    return program, address.strip("[]"), int(port)

@@ -6,10 +6,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..._record.clock import seconds_of
 from ..._record.ids import stage_of
+from ..._record.run import is_finite
 from ..._record.shapes import event
 from .source import Source
+
+# In seconds. A guest's clock and ours do not go equally fast, above all where the host emulates its processor.
+LEEWAY = 60
 
 
 def events(run, _reads):
@@ -21,13 +27,16 @@ def events(run, _reads):
     """
     boot, metadata = stage_of(run.record, "boot"), stage_of(run.record, "metadata")
     guest = metadata["details"].get("guest") or {}
-    steps = {step["step"]: step for step in guest.get("steps") or []}
-    looks = [state for wait in metadata["waits"][:1] for state in wait["states"]]
-    if not (steps and looks and boot.get("started")):
+    waits = [wait for wait in metadata["waits"][:1] if wait["states"]]
+    if not (waits and boot.get("started")):
+        return []
+    requested, last_look = seconds_of(boot["started"]), end_of(waits[0])
+    steps = usable(guest.get("steps") or [], last_look - requested + LEEWAY)
+    if not steps:
         return []
     newest = max(step["uptime"] for step in steps.values())
-    ranges = zero_ranges(looks, steps) or [(seconds_of(boot["started"]), seconds_of(looks[-1]["at"]) - newest)]
-    low, high = common(ranges)
+    ranges = zero_ranges(waits[0]["states"], steps) or [(requested, last_look - newest)]
+    low, high = sorted(common(ranges))
     zero, error = (low + high) / 2, (high - low) / 2
     about = {
         "source": "console",
@@ -42,18 +51,39 @@ def events(run, _reads):
             "console",
             f"the guest wrote {name} after {step['uptime']} s",
             step=name,
-            status=step.get("http_status"),
+            status=status_in(step),
             **about,
         )
         for name, step in steps.items()
     ]
 
 
+def end_of(wait: dict[str, Any]) -> float:
+    """Return the moment of the last look. It has a state of its own only if it showed something new."""
+    last = wait["states"][-1]
+    return seconds_of(last["at"]) + wait["seconds"] - last["after_s"]
+
+
+def usable(steps: list[Any], longest: float) -> dict[str, dict[str, Any]]:
+    """Return each step by its name, without those whose uptime is missing, or longer than the guest can have run.
+
+    The console is the guest's, and earlier releases recorded whatever it wrote there.
+    """
+    named = [step for step in steps if isinstance(step, dict) and isinstance(step.get("step"), str)]
+    return {step["step"]: step for step in named if is_finite(step.get("uptime")) and 0 <= step["uptime"] <= longest}
+
+
+def status_in(step: dict[str, Any]) -> int | None:
+    """Return the status of the answer that the guest got, if the step has one."""
+    status = step.get("http_status")
+    return status if isinstance(status, int) else None
+
+
 def zero_ranges(looks, steps):
     """(earliest, latest) moment of the guest's start, by each look that showed a new line."""
     ranges = []
     for look in looks:
-        step = steps.get(look["state"].split()[0]) if look["resolution_s"] else None
+        step = steps.get(look["state"].partition(" ")[0]) if look["resolution_s"] else None
         if step:
             latest = seconds_of(look["at"]) - step["uptime"]
             ranges.append((latest - look["resolution_s"], latest))

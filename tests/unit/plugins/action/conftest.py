@@ -20,6 +20,10 @@ class Screen:
 
     def __init__(self):
         self.shown = []
+        self.warnings = []
+
+    def warning(self, text):
+        self.warnings.append(text)
 
     def display(self, text, newline=True, screen_only=False):
         self.shown.append(SimpleNamespace(text=text, newline=newline, screen_only=screen_only))
@@ -40,10 +44,17 @@ def screen(monkeypatch):
 def act(screen, monkeypatch):
     """Return a function that runs the action; what the module was given is in the attribute given."""
 
-    def run(module, result, transport="local", variables=None, **args):
+    def run(module, result, transport="local", variables=None, place="/playbook.yml", **args):
         action = object.__new__((begins if module == "run" else local).ActionModule)
         name = f"stackproof.provision.{module}"
-        action._task = SimpleNamespace(resolved_action=name, action=module, args=args, async_val=0, environment=[])
+        action._task = SimpleNamespace(
+            resolved_action=name,
+            action=module,
+            args=args,
+            async_val=0,
+            environment=[],
+            get_path=lambda: f"{place}:12",
+        )
         action._connection = SimpleNamespace(transport=transport, become=None)
         action._templar = SimpleNamespace(template=lambda value: value)
         action._update_module_args = lambda _name, args, _variables: args.update(_ansible_verbosity=0)

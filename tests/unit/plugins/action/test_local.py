@@ -16,9 +16,12 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from ansible.errors import AnsibleError
 from ansible_collections.stackproof.provision.plugins.action import local as plugin
-from tree import RECORDED
+from tree import RECORDED, ROOT
 
+BEGIN = str(ROOT / "playbooks/tasks/begin.yml")
+REFUSED = "unknown variable stackproof_volme: did you mean stackproof_volume? docs/variables.md has all of them."
 PASSED = RECORDED / "runs" / "20261121-065105-bdb5f5"
 
 
@@ -292,3 +295,59 @@ def test_of_a_process_that_is_gone_nothing_is_known_and_all_is_said():
     process = subprocess.Popen(["true"])
     process.wait()
     assert plugin.is_read(process.pid)
+
+
+class Hosts(dict):
+    """Variables of hosts as Ansible has them: they are read when somebody asks for them."""
+
+    def __getitem__(self, host):
+        if host == "broken":
+            raise AnsibleError("host_vars/broken.yml is not YAML")
+        return super().__getitem__(host)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"stackproof_volme": "none"},
+        {"hostvars": Hosts(broken={}, c1={"stackproof_volme": "none"})},
+    ],
+    ids=["of the playbook", "of a host"],
+)
+def test_misspelt_variable_is_refused_before_the_module_does_anything(act, screen, variables):
+    module = AssertionError("the module was called")
+    assert act("run", module, variables=variables, place=BEGIN) == {"failed": True, "msg": REFUSED}
+    assert (screen.texts, screen.warnings) == ([], [])
+
+
+def test_variable_that_may_be_the_users_own_is_a_warning(act, screen):
+    own = {"stackproof_cloud_password": "secret", "stackproof_volume": "none"}
+    assert act("run", {"changed": True}, variables=own, place=BEGIN) == {"changed": True}
+    (warning,) = screen.warnings
+    assert warning == "unknown variable stackproof_cloud_password is not used: docs/variables.md has all of them"
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "variables"),
+    [
+        ("run", "/home/operator/playbook.yml", {}),
+        ("cleanup", str(ROOT / "roles/cleanup/tasks/main.yml"), {}),
+        ("run", BEGIN, {"stackproof_target": "compute1"}),
+    ],
+    ids=["a playbook of the user's own", "the end of a run", "one run of many"],
+)
+def test_variables_are_looked_at_once_where_a_playbook_begins(act, screen, module, place, variables):
+    given = {**variables, "stackproof_volme": "none", "stackproof_mine": 1}
+    assert "failed" not in act(module, {}, variables=given, place=place)
+    assert screen.warnings == []
+
+
+def test_variable_cannot_control_the_terminal(act):
+    refused = act("run", {}, variables={"stackproof_volume\x1b": 1}, place=BEGIN)
+    assert refused["msg"].startswith("unknown variable stackproof_volume?: did you mean stackproof_volume?")
+
+
+def test_no_warning_goes_where_nobody_reads(act, screen, monkeypatch):
+    monkeypatch.setattr(plugin, "is_read", lambda _process: False)
+    act("run", {}, variables={"stackproof_mine": 1}, place=BEGIN)
+    assert screen.warnings == []

@@ -32,6 +32,13 @@ def test_what_an_interruption_means_is_said(act, screen, keep, promise):
     assert len(screen.texts) == 1
 
 
+def test_run_that_ended_before_names_the_way_to_a_new_one(act, screen):
+    act("run", {"run_id": "run-1", "watched": False, "finished": True}, runs="runs")
+    (text,) = screen.texts
+    assert "Run run-1 ended before: nothing new is made" in text
+    assert "choose another stackproof_run_id" in text
+
+
 def test_one_run_of_many_says_nothing_of_an_interruption(act, screen):
     act("run", {"run_id": "run-1", "watched": True}, variables={"stackproof_target": "compute1"}, runs="runs")
     assert screen.texts == []

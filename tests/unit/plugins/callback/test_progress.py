@@ -20,6 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.callback import progress
 
 PLUGIN = Path(__file__).resolve().parents[4] / "plugins" / "callback" / "progress.py"
 HIDDEN = "the output has been hidden due to the fact that 'no_log: true' was specified for this result"
@@ -207,12 +208,51 @@ def test_failures_are_told_in_full(linear):
     )
     assert "out 10\n" not in linear.out
     assert re.search(
-        task_line("Ignore me", "failed (ignored)", "a") + r"\n         line one\n         line \?\[31mtwo\n", linear.out
+        task_line("Ignore me", "failed (ignored)", "a") + r"\n         line one\n         line \ufffd\[31mtwo\n",
+        linear.out,
     )
     assert re.search(
         task_line("Lose me", "unreachable (ignored)", "a -> gone") + r"\n         .*no route\n", linear.out
     )
     assert "Traceback" not in linear.out
+
+
+# Controls of terminals and of the direction of writing, and half of a pair that UTF-8 cannot hold
+HOSTILE = ["\x07", "\x1b", "\x7f", "\x9b", "\u061c", "\u200e", "\u200f", "\u202e", "\u2066", "\u2069", "\ud800"]
+
+
+@pytest.mark.parametrize("mark", HOSTILE, ids=ascii)
+def test_a_control_character_is_replaced_in_what_a_host_reports(mark):
+    assert progress.as_lines(f"a{mark}b\tc") == ["a\ufffdb\tc"]
+
+
+def test_a_control_character_is_replaced_in_data():
+    assert progress.as_lines({"name": "a\u202eb"}) == ["{", '  "name": "a\ufffdb"', "}"]
+
+
+def test_words_in_other_scripts_are_shown_as_they_are():
+    assert progress.as_lines("Zürich, 東京, \u05e9\u05dc\u05d5\u05dd") == ["Zürich, 東京, \u05e9\u05dc\u05d5\u05dd"]
+
+
+def test_names_and_messages_do_not_turn_the_direction_of_writing(play):
+    done = play("""
+- name: "Play \\u202ehidden"
+  hosts: a
+  gather_facts: false
+  tasks:
+    - name: "Task \\u202ehidden"
+      ansible.builtin.fail: {msg: "fault \\u202ehidden \\e[31m"}
+      ignore_errors: true
+    - ansible.builtin.debug: {msg: "first \\u202ehidden\\nsecond \\e[31m"}
+    - ansible.builtin.debug: {var: x}
+      vars: {x: {y: "third \\u202e"}}
+""")
+    assert done.returncode == 0
+    assert "\u202e" not in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "\nfirst \ufffdhidden\nsecond \ufffd[31m\n" in done.stdout
+    assert "fault \ufffdhidden \ufffd[31m" in done.stdout
+    assert "== Play \ufffdhidden" in done.stdout
 
 
 def test_no_log_is_respected(linear):

@@ -59,6 +59,7 @@ def test_it_does_not_count_with_other_errors_or_none(replay, errors):
         "stack is not in the sudoers file.",
         "Sorry, user stack is not allowed to execute '/usr/bin/ls' as root on compute1.",
         "Sorry, user stack may not run sudo on compute1.",
+        "Missing sudo password",
     ],
 )
 def test_sudo_that_refuses_is_told_from_a_command_that_fails(replay, output):
@@ -104,6 +105,17 @@ def test_a_failure_says_what_the_command_said_or_how_it_ended(replay):
     assert asking(host, "one").output == "on its output"
     assert asking(host, "two").output == "x" * 300
     assert str(asking(host, "three", "more")) == "failed: three more: exit status 5"
+
+
+def test_a_long_command_is_cut_in_the_message_and_whole_in_the_record(replay):
+    units = [f"nova-{number}.service" for number in range(100)]
+    host = replay(None, {"systemctl": (1, "", "Failed to connect to bus: Host is down")})
+    host.attempt("the services", lambda asked: asked.ask(None, "systemctl", "show", *units, root=False))
+    (entry,) = host.unread
+    assert entry["command"] == " ".join(["systemctl", "show", *units])
+    assert entry["why"].startswith("failed: systemctl show nova-0.service ")
+    assert entry["why"].endswith(" nova-99.service: Failed to connect to bus: Host is down")
+    assert len(entry["why"]) < 200
 
 
 def test_an_attempt_says_what_was_not_read_and_goes_on(replay):

@@ -121,6 +121,35 @@ def test_a_network_with_two_ports_is_described_once(put_instance, connect, cloud
     assert (len(result["ports"]), len(result["networks"])) == (2, 1)
 
 
+def requests_for(cloud, kind):
+    return [dict(request.query) for request in cloud.requests if request.path.endswith(f"/{kind}")]
+
+
+def test_an_instance_with_more_ports_than_a_host_can_attach_is_known_by_the_first(
+    put_instance, connect, cloud, monkeypatch
+):
+    monkeypatch.setattr(instance_module, "MOST_PORTS", 5)
+    identity = put_instance()
+    for _port in range(20):
+        cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", fixed_ips=[])
+    cloud.put("ports", network_id=NETWORK, device_id="r1", device_owner="network:router_interface")
+    assert len(instance_module.look(connect(), identity)["ports"]) == 5
+    assert len(requests_for(cloud, "floatingips")) == 5
+
+
+def test_the_rules_of_a_group_are_asked_for_once_however_many_ports_have_it(put_instance, connect, cloud):
+    identity = put_instance()
+    group = {"security_groups": ["g1"], "fixed_ips": []}
+    cloud.things["/network/v2.0/ports"].clear()
+    for _port in range(3):
+        cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", **group)
+    cloud.put("ports", network_id=NETWORK, device_id="ovn", device_owner="network:distributed")
+    cloud.put("security-group-rules", id="rule", security_group_id="g1")
+    ports = instance_module.look(connect(), identity)["ports"]
+    assert [port["security_rules"] for port in ports] == [{"g1": ["rule"]}] * 3
+    assert [query["security_group_id"] for query in requests_for(cloud, "security-group-rules")] == ["g1"]
+
+
 def test_a_subnet_says_its_routes(api):
     subnet = {**api["subnets"][0], "host_routes": [{"destination": "10.0.0.0/8", "nexthop": "192.168.222.9"}]}
     assert instance_module.describe_subnet(subnet)["routes"] == ["10.0.0.0/8,192.168.222.9"]

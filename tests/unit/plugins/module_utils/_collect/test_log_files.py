@@ -11,16 +11,20 @@ from __future__ import annotations
 import io
 import json
 import os
+import random
+import re
 import struct
 import subprocess
 import time
 import tracemalloc
+import uuid
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module as host_modules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import journal, log_files, log_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from tree import FLOWS, RECORDED
@@ -192,6 +196,34 @@ def test_a_key_that_is_the_beginning_of_a_longer_one_is_not_found(logs, text, co
     assert len(logs.read()["events"]) == count
 
 
+def scan_for(keys):
+    wanted = {"phrases": [], "windows": [], "since": 0.0, "began": 0.0, "until": 1.0}
+    return log_files.Scan(dict.fromkeys(keys, "port"), wanted, 0)
+
+
+def test_keys_are_found_as_an_expression_for_all_of_them_finds_them():
+    chance = random.Random(8)
+    for _case in range(300):
+        keys = {"".join(chance.choices("ab-:", k=chance.randint(1, 4))) for _key in range(chance.randint(1, 6))}
+        either = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
+        expression = re.compile(rf"(?<![0-9A-Za-z])(?:{either})(?![0-9A-Za-z])")
+        for _line in range(20):
+            text = "".join(chance.choices("ab-: \u00e9", k=12))
+            found = scan_for(keys).keys_in(text).get("port", [])
+            assert found == list(dict.fromkeys(expression.findall(text))), (keys, text)
+
+
+def test_very_many_keys_make_no_line_slower():
+    """Two thousand lines of a run whose record names sixty thousand ids."""
+    chance = random.Random(9)
+    keys = [str(uuid.UUID(int=chance.getrandbits(128))) for _key in range(60000)]
+    text = line(10, f"[instance: {keys[-1]}] {STARTING} of {SERVER}")
+    began = time.process_time()
+    scan = scan_for(keys)
+    assert all(scan.keys_in(text) == {"port": [keys[-1]]} for _line in range(2000))
+    assert time.process_time() - began < 5
+
+
 @pytest.mark.parametrize(("seconds", "count"), [(-302, 0), (-300.5, 1), (0, 1), (100.9, 1), (102, 0), (86400, 0)])
 def test_lines_of_other_times_are_no_events(logs, seconds, count):
     logs.write([EARLIER, line(seconds, STARTING)])
@@ -288,6 +320,70 @@ def test_a_compressed_file_is_named_as_not_read(logs, ending):
     assert [(source["from"], source["whole"], source["why"]) for source in result["sources"]] == [
         (str(path), False, "it is compressed")
     ]
+
+
+def test_a_file_with_a_great_hole_is_named_as_not_read_and_the_others_are_read(logs):
+    """grep takes a hole for one line, and keeps it in memory."""
+    logs.services = [{"service": "nova-compute", "files": [f"{logs.folder}/nova-compute*.log"]}]
+    logs.write([EARLIER, line(20, STARTING)], "nova-compute-2.log")
+    path = logs.write([EARLIER, line(10, STARTING)], "nova-compute-1.log")
+    os.truncate(path, 1 << 40)
+    os.utime(path, (BEGAN.timestamp() + 100,) * 2)
+    result = logs.read()
+    assert [(Path(source["from"]).name, source["whole"], source["why"]) for source in result["sources"]] == [
+        ("nova-compute-1.log", False, "it has a hole of 1024.0 GiB"),
+        ("nova-compute-2.log", True, None),
+    ]
+    assert [round(event["at"] - BEGAN.timestamp()) for event in result["events"]] == [20]
+    assert not any(str(path) in words for words in logs.execute.asked)
+    assert logs.host.unread == []
+
+
+def test_a_host_with_one_file_that_has_a_great_hole_is_asked_for_no_line(logs):
+    path = logs.write([EARLIER, line(10, STARTING)])
+    os.truncate(path, 1 << 40)
+    os.utime(path, (BEGAN.timestamp() + 100,) * 2)
+    assert logs.source()["why"] == "it has a hole of 1024.0 GiB"
+    assert [words[0] for words in logs.execute.asked] == ["date", "id", "find"]
+
+
+def test_a_small_hole_is_read_over(logs):
+    path = logs.write([EARLIER])
+    with path.open("r+b") as stream:
+        stream.seek(1 << 20)
+        stream.write(f"\n{line(10, STARTING)}\n".encode())
+    os.utime(path, (BEGAN.timestamp() + 100,) * 2)
+    assert (logs.source()["why"], logs.moments()) == (None, [10])
+
+
+def test_the_logs_in_a_container_have_other_paths_than_those_of_the_host(logs):
+    path = str(logs.write([EARLIER]))
+    os.truncate(path, 1 << 40)
+    assert log_files.holes_in(host_module.Host(logs.execute), [path])[path] == pytest.approx(1 << 40)
+    assert log_files.holes_in(host_module.Host(logs.execute, {"logs": ["docker", "exec"]}), [path]) == {}
+    assert log_files.holes_in(host_module.Host(logs.execute), ["/nowhere/at/all.log"]) == {}
+
+
+def test_first_lines_without_an_end_take_no_memory(logs, monkeypatch):
+    """Of a file without line ends head prints all, as of one line."""
+    monkeypatch.setattr(log_files, "LARGEST_EDGES", 4 << 20)
+    path = logs.folder / "nova-compute.log"
+    with path.open("wb") as stream:
+        for _part in range(40):
+            stream.write(b"y" * (1 << 20))
+    os.utime(path, (BEGAN.timestamp() + 100,) * 2)
+    host = host_module.Host(host_modules.execute, sudo=())
+    tracemalloc.start()
+    try:
+        edges = host.attempt("the first and last lines of the logs", log_files.edges_of, [str(path)], default={})
+        memory = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert edges == {}
+    (unread,) = host.unread
+    assert (unread["what"], unread["kind"]) == ("the first and last lines of the logs", "failed")
+    assert unread["why"].endswith("it prints more than 4 MiB")
+    assert memory < 20 << 20
 
 
 def test_a_file_that_was_not_changed_since_is_passed_over(logs):

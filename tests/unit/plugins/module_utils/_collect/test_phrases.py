@@ -86,6 +86,52 @@ def is_taken(text):
         return False
 
 
+# The longest line that is read of a log
+LONGEST_LINE = 16384
+# As many alternatives as may repeat something, and those that are repeated most without being counted
+BUSIEST = [
+    "|".join(f"(?P<{name}>[^=]*)=" for name in "abcdefgh"),
+    "|".join([r"\w+="] * 8),
+    "|".join(["a{9000}b"] * 8),
+    "|".join(["a{32}" * 3 + "b"] * 29),
+    "|".join(["a?b"] * 125),
+]
+
+
+@pytest.mark.parametrize("text", BUSIEST, ids=range(len(BUSIEST)))
+@pytest.mark.parametrize("mark", ["a", "x", "ab"])
+def test_a_pattern_is_quick_on_the_longest_line(text, mark):
+    pattern, line = Pattern(text), (mark * LONGEST_LINE)[:LONGEST_LINE]
+    began = time.process_time()
+    pattern.search(line)
+    # Ten times what it takes on a slow machine
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        # Nothing in it is repeated: it may stand anywhere.
+        ("b{3}=", {}),
+        ("one|b{1,9}=", {}),
+        ("x.*b=", {}),
+        ("b+=", None),
+        ("x.*b+=", None),
+        ("x+ .*b=", None),
+        # One alternative that is looked for everywhere is enough.
+        ("y+=|bbb=", {}),
+    ],
+)
+def test_what_may_be_repeated_without_end_is_looked_for_at_the_beginning_of_a_line_only(text, values):
+    assert Pattern(text).search("x" + " " * 5000 + "bbb=") == values
+    assert Pattern(text).search("x" + " " * 4000 + "bbb=") == {}
+
+
+@pytest.mark.parametrize("text", ["a+$", r"a+\b", "a+", r"xa+\b"])
+def test_the_end_of_what_is_looked_at_is_not_the_end_of_the_line(text):
+    assert Pattern(text).search("x" * 4090 + "a" * 5000) is None
+
+
 PIECES = [
     "a",
     "b",
@@ -153,6 +199,13 @@ def test_what_is_made_by_chance_is_refused_or_quick_and_finds_what_python_finds(
         ("a{3,2}", "min repeat greater than max repeat"),
         ("a{99999999999}", "the repetition number is too large"),
         ("a" * 501, "it has 501 characters, and 500 are the most"),
+        (
+            "a+b|" * 125,
+            "125 of its alternatives repeat something without end or more than 32 times, and 8 are the most",
+        ),
+        ("|".join(["a{33}b"] * 9), "9 of its alternatives repeat something"),
+        ("|".join(["a{0,33}b"] * 9), "9 of its alternatives repeat something"),
+        ("|".join(["a{2,}b"] * 9), "9 of its alternatives repeat something"),
     ],
 )
 def test_what_is_not_of_the_plain_kind_is_said(text, why):

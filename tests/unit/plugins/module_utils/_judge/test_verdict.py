@@ -169,6 +169,8 @@ def test_several_checks_that_failed_are_counted(checked):
     verdict = verdict_module.judge(checked(a=bad, b=[check("failed", "x")]))
     assert verdict["host"] == "a"
     assert verdict["reason"].endswith("API: the tap is down. And 2 more checks of the hosts failed.")
+    verdict = verdict_module.judge(checked(a=[check("failed", "the tap is down."), check("failed", "no lease")]))
+    assert verdict["reason"].endswith("API: the tap is down. And 1 more check of the hosts failed.")
 
 
 def test_a_failed_stage_counts_more_than_a_check(checked):
@@ -183,10 +185,10 @@ def test_a_pass_says_that_the_hosts_agree_and_what_could_not_be_read(checked):
     assert verdict["result"] == "pass"
     assert verdict["reason"].endswith("the guest has its metadata. The hosts agree, by 2 checks.")
     verdict = verdict_module.judge(
-        checked(a=[check("ok"), check("unreadable", "a: sudo refuses"), check("unreadable", "x")])
+        checked(a=[check("ok"), check("unreadable", "a: sudo refuses."), check("unreadable", "x")])
     )
     assert verdict["result"] == "pass"
-    assert verdict["reason"].endswith(" The hosts agree, by 1 checks. But 2 could not be made: a: sudo refuses.")
+    assert verdict["reason"].endswith(" The hosts agree, by 1 check. But 2 could not be made: a: sudo refuses.")
 
 
 def test_a_pass_names_the_hosts_that_could_not_be_read(checked):
@@ -195,7 +197,34 @@ def test_a_pass_names_the_hosts_that_could_not_be_read(checked):
         host.update(status="unreachable", reason=reason)
     verdict = verdict_module.judge(record)
     assert verdict["result"] == "pass"
-    assert verdict["reason"].endswith(" by 1 checks. But b, c could not be read: there is no route to it.")
+    assert verdict["reason"].endswith(" by 1 check. But b, c could not be read: there is no route to it.")
+
+
+def test_a_pass_says_that_no_host_could_be_checked(checked):
+    """A check that is not about a single host passes on the control node alone."""
+    lost = check("unreadable", "a cannot be reached: Connection refused.")
+    record = checked(a=[check("not_applicable", "no volume"), lost, lost], localhost=[check("ok")])
+    assert verdict_module.hosts_sentence(record) == (
+        " No host could be checked. 2 checks could not be made: a cannot be reached: Connection refused."
+    )
+    record["hosts"][1]["groups"] = ["compute"]
+    assert verdict_module.hosts_sentence(record).startswith(" The hosts agree, by 1 check. But 2 could not be made: ")
+
+
+def test_a_pass_says_that_no_check_applies(checked):
+    record = checked(a=[check("not_applicable", "no volume")])
+    assert verdict_module.hosts_sentence(record) == " No check applies to the hosts."
+
+
+def test_a_pass_says_once_what_to_do_where_sudo_refuses(checked):
+    refused = {"what": "the domain", "kind": "refused", "command": "sudo -n virsh", "why": "sudo refuses: virsh"}
+    record = checked(a=[check("ok"), check("unreadable", "a: the domain: sudo refuses: virsh")], b=[])
+    record["hosts"][0]["unread"] = [refused, refused]
+    advice = "docs/security.md has the rules for sudo."
+    told = " The hosts agree, by 1 check. But 1 could not be made: a: the domain: sudo refuses: virsh."
+    assert verdict_module.hosts_sentence(record) == f"{told} {advice}"
+    record["hosts"][1].update(status="unreadable", reason=f"Missing sudo password. {advice}")
+    assert verdict_module.hosts_sentence(record) == f"{told} But b could not be read: Missing sudo password. {advice}"
 
 
 def test_a_pass_without_hosts_says_nothing_of_them(checked):

@@ -218,12 +218,16 @@ def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sourc
     assert high - seen["resolution_s"] - error <= events["metadata"]["at"] <= high + error
 
 
-def console(*states):
-    steps = [{"step": "kernel", "uptime": 1.0}, {"step": "ready", "uptime": 5.0}]
-    waits = [
-        {"states": [{"state": f"{name} seen", "at": f"1970-01-01T00:00:{at:02d}Z", "resolution_s": since}
-                    for name, at, since in states]}
-    ]  # fmt: skip
+STEPS = [{"step": "kernel", "uptime": 1.0}, {"step": "ready", "uptime": 5.0}]
+
+
+def console(*states, steps=STEPS, ended=0):
+    """The console's steps by what was seen of it and when. ended: the second of the last look, if it is a later one."""
+    looks = [
+        {"state": name and f"{name} seen", "at": f"1970-01-01T00:00:{at:02d}Z", "after_s": at, "resolution_s": since}
+        for name, at, since in states
+    ]
+    waits = [{"states": looks, "seconds": max([ended, *(look["after_s"] for look in looks)])}]
     boot = shapes.stage("boot", "ok", started="1970-01-01T00:00:01Z")
     metadata = shapes.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
     events = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
@@ -244,6 +248,54 @@ def test_a_console_that_was_only_seen_whole_began_after_the_boot():
     # zero is 1..5
     assert console(("kernel", 10, None)) == console(("another", 10, 1)) == [("kernel", 4.0, 2.0), ("ready", 8.0, 2.0)]
     assert console() == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"step": "zzz", "uptime": "x"},
+        {"step": "zzz"},
+        {"step": "zzz", "uptime": None},
+        {"step": "zzz", "uptime": [1.0]},
+        {"step": "zzz", "uptime": float("nan")},
+        {"step": "zzz", "uptime": float("inf")},
+        {"step": "zzz", "uptime": 10**400},
+        {"step": "zzz", "uptime": -5.0},
+        {"step": "zzz", "uptime": 86400.0},
+        {"step": "ready", "uptime": "x"},
+        {"step": ["zzz"], "uptime": 3.0},
+        {"uptime": 3.0},
+        "zzz",
+    ],
+    ids=repr,
+)
+def test_a_step_without_a_usable_uptime_leaves_the_other_steps_their_times(odd):
+    states = [("kernel", 10, 2), ("ready", 15, 2)]
+    assert console(*states, steps=[*STEPS, odd]) == console(*states)
+    assert console(("ready", 10, None), steps=[*STEPS, odd]) == console(("ready", 10, None))
+
+
+def test_a_console_of_odd_steps_alone_shows_nothing():
+    assert console(("zzz", 10, 2), steps=[{"step": "zzz", "uptime": "x"}]) == []
+
+
+def test_a_state_without_words_does_not_hide_the_console():
+    assert console(("", 10, 2), ("ready", 15, 2)) == console(("ready", 15, 2))
+
+
+def test_a_step_that_was_written_after_the_last_new_state_keeps_its_uptime():
+    steps = [{"step": "kernel", "uptime": 1.0}, {"step": "no_lease", "uptime": 290.0}]
+    assert console(("kernel", 10, 2), steps=steps, ended=300) == [("kernel", 9.0, 1.0), ("no_lease", 298.0, 1.0)]
+
+
+def test_a_status_that_is_not_a_number_is_left_out():
+    boot = shapes.stage("boot", "ok", started="1970-01-01T00:00:01Z")
+    steps = [{**STEPS[0], "http_status": [404]}, {**STEPS[1], "http_status": 404}]
+    look = {"state": "kernel", "at": "1970-01-01T00:00:10Z", "after_s": 1.0, "resolution_s": 2}
+    waits = [{"states": [look], "seconds": 1.0}]
+    metadata = shapes.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
+    events = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
+    assert [event["status"] for event in events] == [None, 404]
 
 
 def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources):

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import re
+from unicodedata import bidirectional, name
 from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report import text as text_module
 from harmless import is_harmless
 from tree import RECORDED
 
 RUNS = RECORDED / "runs"
 PATHS = sorted(RUNS.iterdir())
+# The classes of characters that embed or override a direction, in Unicode's terms
+TURNING = ("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 @pytest.mark.parametrize("directory", PATHS, ids=lambda path: path.name)
@@ -136,3 +140,29 @@ def test_recorded_words_are_shown_as_they_are(failed):
 def test_no_character_that_controls_anything_is_shown():
     assert {text_module.clean(f"a{chr(code)}b") for code in text_module.CONTROL} == {"a?b"}
     assert text_module.clean("a\tb\nc\u00a0d") == "a\tb\nc\u00a0d"
+
+
+def test_no_character_that_turns_the_direction_of_writing_is_shown():
+    turning = [chr(code) for code in range(0x110000) if bidirectional(chr(code)) in TURNING]
+    turning += [mark for mark in map(chr, range(0x110000)) if name(mark, "").endswith((" LETTER MARK", "-LEFT MARK"))]
+    turning += ["\N{LEFT-TO-RIGHT MARK}"]
+    assert len(turning) >= 12
+    assert {text_module.clean(f"a{mark}b\n") for mark in turning} == {"a?b\n"}
+
+
+def test_one_reason_of_many_checks_of_a_host_is_one_line_with_their_number(passed):
+    lost = {"check": "A check", "status": "unreadable", "reason": "c1 cannot be reached", "seconds": 0}
+    failed = {**lost, "status": "failed", "reason": "the tap is down"}
+    checks = [lost, failed, {**lost, "check": "Another"}, {**lost, "status": "ok", "reason": None}]
+    passed["hosts"] = [
+        shapes.host("c1", status="unreachable", reason="no route", checks=checks),
+        shapes.host("c2", checks=[{**lost, "reason": "c2 cannot be reached"}]),
+    ]
+    assert text_module.host_lines(passed)[2:] == [
+        "  c1               1 ok, 1 failed, 2 unreadable",
+        "    unreachable: no route",
+        "    unreadable: c1 cannot be reached (2 checks)",
+        "    failed: the tap is down",
+        "  c2               1 unreadable",
+        "    unreadable: c2 cannot be reached",
+    ]

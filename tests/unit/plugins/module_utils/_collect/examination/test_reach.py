@@ -397,6 +397,30 @@ def test_something_else_that_ss_prints_is_no_connection(replay, output):
     assert host.unread == []
 
 
+@pytest.mark.parametrize("mark", [":", "1:", ":1", "1:1 ", 'users:(("', '1:1 users:(("', 'a:1 users:(("b'])
+def test_a_long_line_that_ss_prints_takes_no_time(replay, mark):
+    host = replay(None, {"id -u": "1000", "ss": (mark * (1 << 16))[: 1 << 16]})
+    began = time.process_time()
+    host.attempt("the connections", reach.hanging)
+    assert time.process_time() - began < 2
+    assert host.unread == []
+
+
+@pytest.mark.parametrize(
+    "value", [":", "1:", "a:", "a.", "[", "[:", "tcp:[", "v1:", "a://", "rabbit://a,", "host='", "a@"]
+)
+def test_a_long_value_of_an_option_takes_no_time(value):
+    began = time.process_time()
+    reach.peers_of("transport_url", (value * (1 << 16))[: 1 << 16])
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("port", ["", "123456", "9" * 5000, "1x", "\N{ARABIC-INDIC DIGIT ONE}"])
+def test_what_is_no_port_makes_no_connection(replay, port):
+    host = replay(None, {"id -u": "1000", "ss": f'0 1 10.0.0.1:5 10.0.0.2:{port} users:(("a",pid=1,fd=2))\n'})
+    assert host.attempt("the connections", reach.hanging) == []
+
+
 def test_ss_that_sudo_refuses_is_named(replay):
     host = replay(None, {"id -u": "1000", "ss": (1, "", "sudo: a password is required")})
     assert host.attempt("the connections", reach.hanging, default=[]) == []
