@@ -1,7 +1,7 @@
 # stackproof.provision and stackproof.lab: type make alone for what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test molecule soak soak-part fuzz alerts faults faults-ovn faults-devstack bench recordings strangers check oldest without-lab lab lab-status \
+.PHONY: help demo test molecule soak soak-part fuzz newcomers alerts faults faults-ovn faults-devstack bench recordings strangers check oldest without-lab lab lab-status \
   lab-cache lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy soak-release release-destroy test-beside test-devstack soak-devstack \
   lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
@@ -173,6 +173,9 @@ soak-part: lab $(PROMETHEUS_PROGRAMS)/promtool
 fuzz: $(VENV)/ready ## Hostile input, made by chance: FUZZ_SEED=1 for others, FUZZ_SECONDS=3600 for longer
 	$(BIN)/pytest tests/fuzz
 
+newcomers: $(VENV)/ready ## The commonest mistakes of a newcomer: each is named in one line, and leaves nothing behind
+	$(BIN)/pytest tests/newcomers
+
 # A slice of one half of the catalogue, in the order that a seed gives it
 export FAULTS ?= 1:0-10
 export HALF ?= open
@@ -224,7 +227,7 @@ oldest: ## The unit and sanity tests with the oldest ansible-core and Python
 
 # The longest ones begin first.
 without-lab: ## All that make test does without a lab, but for what installs packages
-	$(side-by-side) unit sanity-2.19 $(CHECK) $(OLDEST) docs fuzz
+	$(side-by-side) unit sanity-2.19 $(CHECK) $(OLDEST) docs fuzz newcomers
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .

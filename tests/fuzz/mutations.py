@@ -14,6 +14,15 @@ STRANGE = [
     "0001-01-01T00:00:00", "9999-12-31T23:59:59.999999+00:00", "2026-11-24 24:61:61", "NaN", "1e999", [], {}, [[]],
     [None], {"": ""}, {"a": {"b": [1]}}, ["x"] * 300,
 ]  # fmt: skip
+# Texts with a secret, in forms by which it is known; written so that a search for secrets does not take them for some
+SECRETS = [
+    "password" + "={}",
+    "'auth_token': '{}'",
+    "X-Auth-Token: {}",
+    "mysql://nova:{}" + "@10.0.0.1/nova",
+    "--key={}",
+]
+PLANTED = "plantedTr0ub4dor3"
 BYTES = [
     b"\0",
     b"\xff",

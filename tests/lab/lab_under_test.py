@@ -17,6 +17,7 @@ import openstack.connection
 import pytest
 import testinfra
 import yaml
+from guard import assert_no_defect
 from tree import ROOT
 
 NAME = os.environ.get("LAB_NAME", "lab")
@@ -43,7 +44,7 @@ def lab_host(name, sudo=False):
 
 def playbook(name, *arguments, before=(), **environment):
     """Run a playbook of the lab as make does; the output keeps its order. before: words before the command."""
-    return subprocess.run(
+    done = subprocess.run(
         [*before, "ansible-playbook", f"stackproof.lab.{name}", *arguments],
         env=dict(os.environ, LAB_NAME=NAME, LAB_DIRECTORY=str(DIRECTORY)) | environment,
         stdout=subprocess.PIPE,
@@ -52,6 +53,8 @@ def playbook(name, *arguments, before=(), **environment):
         timeout=600,
         check=False,
     )
+    assert_no_defect(done.stdout)
+    return done
 
 
 def on_the_lab(address):

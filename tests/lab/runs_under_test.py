@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from guard import assert_no_defect
 from lab_under_test import DIRECTORY
 
 LIMIT = 400
@@ -59,6 +60,7 @@ def play(playbook, *arguments, env=None, timeout=LIMIT, **variables):
         timeout=timeout,
         check=False,
     )
+    assert_no_defect(done.stdout)
     return done.returncode, done.stdout
 
 
@@ -66,6 +68,7 @@ def verify(runs, *arguments, env=None, **variables):
     """Run verify to its end. Returns what it said and where its record is."""
     variables = {"cloud": "lab", "runs": runs, **variables}
     status, output = play("verify", *arguments, env=env, **variables)
+    assert_no_defect(Path(runs))
     return Outcome(status, output, (Path(runs) / "latest").resolve())
 
 
@@ -98,6 +101,7 @@ def start(runs, *arguments, **variables):
 def end_started():
     """End what was started and still goes on, as a test that failed did not wait for it. Its watcher cleans up."""
     running = [(process, runs) for process, runs in STARTED if process.poll() is None]
+    folders = {Path(runs) for _process, runs in STARTED}
     STARTED.clear()
     for process, _runs in running:
         kill_tree(process)
@@ -105,6 +109,8 @@ def end_started():
         # The fixtures, which come next, say what is left.
         with contextlib.suppress(OSError, AssertionError):
             wait_for_watcher(path.parent, limit=90)
+    for folder in folders:
+        assert_no_defect(folder)
 
 
 def descendants(process):

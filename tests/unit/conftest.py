@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from guard import assert_no_defect
 from tree import RECORDED, ROOT, import_collections_by_name
 
 import_collections_by_name()
@@ -24,14 +25,18 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 
 
 @pytest.fixture
-def call(capsys):
-    """Return a function that runs a module's main and returns its result."""
+def call(capsys, request):
+    """Return a function that runs a module's main and returns its result, which shows no defect."""
+    provoked = request.node.get_closest_marker("defect")
 
     def run(module, check=False, **params):
         capsys.readouterr()
         with patch_module_args({**params, "_ansible_check_mode": check}), pytest.raises(SystemExit):
             module.main()
-        return json.loads(capsys.readouterr().out)
+        printed = capsys.readouterr()
+        if not provoked:
+            assert_no_defect(printed.out + printed.err)
+        return json.loads(printed.out)
 
     return run
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from guard import assert_no_defect
 from tree import ROOT
 
 COLLECTION = "ansible_collections/stackproof/provision"
@@ -37,6 +38,7 @@ def playbook(tmp_path):
         command = [str(Path(sys.executable).parent / "ansible-playbook"), f"stackproof.provision.{name}", *arguments]
         command += ["-e", json.dumps(variables)]
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert_no_defect(done.stdout + done.stderr)
         return done.returncode, done.stdout + done.stderr
 
     return run

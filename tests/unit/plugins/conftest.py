@@ -43,8 +43,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import s
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host
+from ansible_collections.stackproof.provision.plugins.module_utils._record import masking, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from recorded_hosts import UNITS
 from tree import RECORDED
 
@@ -523,6 +523,12 @@ def connect(params):
     return make
 
 
+@pytest.fixture(autouse=True)
+def no_known_secrets():
+    """Each test begins as a process does that has met no cloud yet."""
+    masking.KNOWN.clear()
+
+
 @pytest.fixture
 def run(tmp_path):
     """A run that has just begun."""
@@ -542,6 +548,7 @@ def hurry(monkeypatch):
     for module in (session, stage_module):
         monkeypatch.setattr(module, "time", pauses)
     monkeypatch.setattr(session, "LAST", 0.3)
+    monkeypatch.setattr(waiting, "GRACE", 0.3)
     monkeypatch.setattr(stage_module.Stage.wait, "__defaults__", (lambda _waited: waiting.PERIOD / 10,))
 
 

@@ -205,8 +205,10 @@ def test_keeper_lives_only_as_the_process_that_it_was():
     pid = os.getpid()
     assert keeper_of({"keeper": pid, "keeper_started": start_time(pid)}) == pid
     assert keeper_of({"keeper": pid, "keeper_started": start_time(pid) - 1}) is None
-    process = subprocess.Popen(["true"])
+    # One that ends by itself may have ended before its start is read.
+    process = subprocess.Popen(["sleep", "60"])
     started = start_time(process.pid)
+    process.kill()
     process.wait()
     assert keeper_of({"keeper": process.pid, "keeper_started": started}) is None
 
