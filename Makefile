@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test molecule soak soak-part fuzz newcomers alerts faults faults-ovn faults-devstack bench recordings strangers check oldest without-lab lab lab-status \
   lab-cache lab-stop lab-destroy devstack devstack-status devstack-stop devstack-destroy test-ovn soak-ovn ovn-destroy soak-release release-destroy test-beside test-devstack soak-devstack \
-  lint docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
+  lint types docs docs-lint sanity sanity-2.19 unit unit-2.19 matrix browser importer clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
@@ -216,7 +216,7 @@ recordings: lab ## Make the recorded evidence of the unit tests anew: PART=hosts
 	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \
 	  $(or $(RECORDINGS),tests/recorded) $(PART)
 
-CHECK := unit sanity importer lint docs-lint
+CHECK := unit sanity importer lint types docs-lint
 OLDEST := unit-2.19 sanity-2.19
 side-by-side = @$(MAKE) --no-print-directory --jobs=3 --output-sync --keep-going
 check: ## The fast part of the tests, without a lab
@@ -233,6 +233,10 @@ lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(BIN):$$PATH" $(BIN)/ansible-lint --offline
+
+types: $(VENV)/ready ## Types of the code, where it has them
+	$(BIN)/mypy --package ansible_collections.stackproof.provision.plugins
+	$(BIN)/mypy tools/density.py tests/guard.py
 
 docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .

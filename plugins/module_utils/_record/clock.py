@@ -8,51 +8,53 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timezone
+from collections.abc import Iterable
+from datetime import datetime, timezone, tzinfo
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 # Before Python 3.11 a zone needs its colon, and a fraction three or six digits.
 ZONE = re.compile(r"([+-]\d\d)(\d\d)$")
 FRACTION = re.compile(r"[.,](\d+)")
 
 
-def now():
-    """The time of day, as records write it."""
+def now() -> str:
+    """Return the time of day, as records write it."""
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
 
 
-def parse(text, zone=timezone.utc):
-    """A time in ISO 8601, as records, APIs and logs write it. Where it names no zone, it is in the given one."""
+def parse(text: str, zone: tzinfo = timezone.utc) -> datetime:
+    """Return a time in ISO 8601, as records, APIs and logs write it. Where it names no zone, it is in the given one."""
     text = ZONE.sub(r"\1:\2", text.replace("Z", "+00:00"))
     moment = datetime.fromisoformat(FRACTION.sub(lambda match: "." + (match[1] + "000000")[:6], text))
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def seconds_of(text, zone=timezone.utc):
-    """A time in ISO 8601 as seconds since the epoch."""
+def seconds_of(text: str, zone: tzinfo = timezone.utc) -> float:
+    """Return a time in ISO 8601 as seconds since the epoch."""
     return parse(text, zone).timestamp()
 
 
-def iso_of(seconds):
-    """Seconds since the epoch as records write a time; None stays None."""
+def iso_of(seconds: float | None) -> str | None:
+    """Return seconds since the epoch as records write a time; None stays None."""
     return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="microseconds")
 
 
-def seconds_between(earlier, later):
+def seconds_between(earlier: str, later: str) -> float:
     return (parse(later) - parse(earlier)).total_seconds()
 
 
 class Stopwatch:
-    def __init__(self):
+    def __init__(self) -> None:
         self.started = now()
         self._zero = time.monotonic()
 
-    def seconds(self):
+    def seconds(self) -> float:
         return round(time.monotonic() - self._zero, 6)
 
 
-def clock_difference(samples):
-    """How far the cloud's clock is ahead of ours, from (sent, Date header, received) of several answers.
+def clock_difference(samples: Iterable[tuple[float, str, float]]) -> dict[str, Any] | None:
+    """Return how far the cloud's clock is ahead of ours, from (sent, Date header, received) of several answers.
 
     A Date header is cut to whole seconds, so each answer allows a range. Together they allow what all ranges share.
     """

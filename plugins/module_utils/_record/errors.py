@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .masking import bounded, words_of
 
@@ -41,13 +43,27 @@ HINTS = {
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
+# An error as a record has it
+Error = dict[str, Any]
+
+
 class StageError(Exception):
     """A failure that has its message and its hint already."""
 
-    def __init__(self, kind, message, resource=None, said=None, hint=None, request_id=None, status=None, **details):
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        resource: str | None = None,
+        said: str | None = None,
+        hint: str | None = None,
+        request_id: str | None = None,
+        status: int | None = None,
+        **details: Any,
+    ) -> None:
         message = bounded(message)
         super().__init__(message)
-        self.record = {
+        self.record: Error = {
             "kind": kind,
             "message": message,
             "resource": bounded(resource),
@@ -59,7 +75,7 @@ class StageError(Exception):
         }
 
 
-def masked_leaves(value):
+def masked_leaves(value: Any) -> Any:
     """Return data in which each text is masked as the words of a cloud are."""
     if isinstance(value, dict):
         return {str(key)[:80]: masked_leaves(inner) for key, inner in value.items()}
@@ -71,7 +87,7 @@ def masked_leaves(value):
 class DeadlinePassed(Exception):
     """A wait took longer than it may. Has the thing that was waited for and its last state."""
 
-    def __init__(self, what, state, seconds):
+    def __init__(self, what: str, state: str, seconds: float) -> None:
         super().__init__(what)
         self.what, self.state, self.seconds = what, state, seconds
 
@@ -80,8 +96,8 @@ class Interrupted(BaseException):
     """A signal asks the process to end. A library that catches every Exception must not catch this."""
 
 
-def explain(exc, doing):
-    """The record's error for an exception, whose message begins with what was being done.
+def explain(exc: BaseException, doing: str) -> Error:
+    """Return the record's error for an exception, whose message begins with what was being done.
 
     _cloud.errors knows the exceptions of the cloud, too.
     """
@@ -98,8 +114,8 @@ def explain(exc, doing):
     return StageError("internal", f"{doing}: {type(exc).__name__}: {words_of(exc)}").record
 
 
-def sentence(error):
-    """A record's error as a message for the user: what failed, and what to look at.
+def sentence(error: Error) -> str:
+    """Return a record's error as a message for the user: what failed, and what to look at.
 
     A cloud's own words may stand in it, and must not control a terminal.
     """
@@ -107,13 +123,13 @@ def sentence(error):
     return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
-def trace_of(error):
-    """The traceback of the current exception if it may be a defect of ours. Ansible shows it on request."""
+def trace_of(error: Error) -> str | None:
+    """Return the traceback of the current exception if it may be a defect of ours. Ansible shows it on request."""
     return traceback.format_exc() if error["kind"] in ("internal", "malformed") else None
 
 
 @contextlib.contextmanager
-def failing(module, doing, explain=explain):
+def failing(module: Any, doing: str, explain: Callable[[Exception, str], Error] = explain) -> Iterator[None]:
     """Fail the module with one message about any exception, whether we expected it or it is a defect of ours."""
     try:
         yield

@@ -31,6 +31,11 @@ FORMS = {"router_interface": re.compile(f"{ID}/{ID}")}
 FORM = re.compile(ID)
 
 
+# What a ledger knows of one resource, and of all, by kind and name
+Entry = dict[str, Any]
+Entries = dict[tuple[str, str], Entry]
+
+
 class Ledger:
     """Lines of {at, event, kind, name, id}. Kind and name identify a resource, as we choose both."""
 
@@ -45,7 +50,7 @@ class Ledger:
             self.entries = {}
             enter(self.entries, damaged(f"the whole ledger ({words_of(exc)})"))
 
-    def write(self, event, kind, name, **fields):
+    def write(self, event: str, kind: str, name: str, **fields: Any) -> None:
         line = {"at": now(), "event": event, "kind": kind, "name": name, **fields}
         with open(self.path, "a", encoding="utf-8", opener=private) as stream:
             # A crash may have cut off the last line: the next one begins on a line of its own.
@@ -54,22 +59,22 @@ class Ledger:
             os.fsync(stream.fileno())
         enter(self.entries, line)
 
-    def find(self, kind, name):
+    def find(self, kind: str, name: str) -> Entry | None:
         return self.entries.get((kind, name))
 
 
-def is_id(kind, identity):
-    """Whether something may be the id of such a resource."""
+def is_id(kind: str, identity: Any) -> bool:
+    """Return whether something may be the id of such a resource."""
     return isinstance(identity, str) and FORMS.get(kind, FORM).fullmatch(identity) is not None
 
 
-def private(path, flags):
-    """An opener for a run's own files. Only the user may read them, and a link is refused, as it may lead anywhere."""
+def private(path: str, flags: int) -> int:
+    """Open one of a run's own files. Only the user may read them, and a link is refused, as it may lead anywhere."""
     return regular(path, flags | os.O_NOFOLLOW)
 
 
-def regular(path, flags):
-    """An opener of regular files. A FIFO would keep its opener for as long as nobody opens the other end."""
+def regular(path: str, flags: int) -> int:
+    """Open a regular file. A FIFO would keep its opener for as long as nobody opens the other end."""
     refusal = OSError(errno.EINVAL, "it is not a regular file", path)
     try:
         handle = os.open(path, flags | os.O_NONBLOCK, 0o600)
@@ -86,8 +91,8 @@ class ForeignFileError(StageError):
     """A link or a device in the place of a run's file: somebody has put it there, and nothing is done by its words."""
 
 
-def own_text(path, longest, errors="strict"):
-    """The text of a run's own file. A longer file is refused, and anything but a regular file."""
+def own_text(path: str, longest: int, errors: str = "strict") -> str:
+    """Return the text of a run's own file. A longer file is refused, and anything but a regular file."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise ForeignFileError("no_run", f"{path} is not a regular file, so it is not a run's own")
     with open(path, encoding="utf-8", errors=errors, opener=private) as stream:
@@ -97,14 +102,14 @@ def own_text(path, longest, errors="strict"):
     return text
 
 
-def ends_whole(path):
+def ends_whole(path: str) -> bool:
     with open(path, "rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - 1))
         return stream.read() in (b"", b"\n")
 
 
-def enter(entries, line):
+def enter(entries: Entries, line: dict[str, Any]) -> None:
     key = (line["kind"], line["name"])
     new = {"kind": line["kind"], "name": line["name"], "id": None, "begun": line["at"], "lost": None}
     entry = entries.setdefault(key, new)
@@ -122,9 +127,9 @@ def damaged(name: str) -> dict[str, Any]:
     return {"at": None, "event": MADE, "kind": DAMAGED_LINE, "name": name}
 
 
-def read_entries(path):
-    """The last entry of each resource, in the order in which they were begun."""
-    entries = {}
+def read_entries(path: str) -> Entries:
+    """Return the last entry of each resource, in the order in which they were begun."""
+    entries: Entries = {}
     try:
         lines = own_text(path, LONGEST, errors="replace").split("\n")
     except FileNotFoundError:

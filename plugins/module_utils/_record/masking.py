@@ -10,6 +10,7 @@ A secret is found by the words around it and by its form. Those of the run itsel
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Any
 from urllib.parse import quote
 
@@ -139,12 +140,12 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:half]}{CUT}{text[-half:]}"
 
 
-def quote_of(text, ids=()):
-    """A line to be shown to a reader. ids: words that are no secrets, such as the run's own."""
+def quote_of(text: str, ids: Container[str] = ()) -> str:
+    """Return a line as it is shown to a reader. ids: words that are no secrets, such as the run's own."""
     return shortened(masked(text, ids), LONGEST)
 
 
-def masked(text: str, ids: Any = ()) -> str:
+def masked(text: str, ids: Container[str] = ()) -> str:
     """Return a line without its secrets, and without characters that are not text."""
     if len(text) > MOST:
         text = text[:MOST].rpartition(" ")[0]
@@ -157,8 +158,8 @@ def masked(text: str, ids: Any = ()) -> str:
     return text
 
 
-def without_values(pattern, text):
-    """The text without the values that a pattern finds. A value may look like the name of another one."""
+def without_values(pattern: re.Pattern[str], text: str) -> str:
+    """Return the text without the values that a pattern finds. A value may look like the name of another one."""
     place, shown, end = 0, [], 0
     while match := pattern.search(text, place):
         begin, place = match.start("value"), max(match.start("value"), match.start() + 1)
@@ -168,14 +169,14 @@ def without_values(pattern, text):
     return "".join([*shown, text[end:]])
 
 
-def is_passphrase(word):
-    """Whether a word has several words, with capitals, small letters and digits: names have two of the three."""
+def is_passphrase(word: str) -> bool:
+    """Return whether a word has several words, with capitals, small letters and digits: names have two of the three."""
     kinds = ("[A-Z]", "[a-z]", "[0-9]")
     return "/" not in word and "-" in word and all(re.search(kind, word) for kind in kinds)
 
 
-def is_harmless(word):
-    """Whether a long word is an id, a path or a name, and no key: in a key letters and digits have no order."""
+def is_harmless(word: str) -> bool:
+    """Return whether a long word is an id, a path or a name, and no key: in a key letters and digits have no order."""
     word = UUID.sub("", word)
     if HEX.fullmatch(word) or "+" in word or word.endswith("=") or is_passphrase(word):
         return False

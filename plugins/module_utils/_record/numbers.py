@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 
-def percentile(values, share):
-    """The smallest value that at least this share of all values does not exceed."""
+def percentile(values: Iterable[float], share: float) -> float:
+    """Return the smallest value that at least this share of all values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import tempfile
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -41,38 +42,42 @@ LONGEST_PATH = 4096
 GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
-def of_removal(record):
-    """A record in which the removal of the run is the only stage that asked for anything."""
+# A record, or a part of one
+Record = dict[str, Any]
+
+
+def of_removal(record: Record) -> Record:
+    """Return a record in which the removal of the run is the only stage that asked for anything."""
     stages = [{**stage, "calls": [], "waits": []} for stage in record["stages"]]
     return {**record, "started": record["removal"]["started"], "stages": [*stages, record["removal"]]}
 
 
-def with_removal(record):
-    """The stages of a run, and its removal if it had one."""
+def with_removal(record: Record) -> list[Record]:
+    """Return the stages of a run, and its removal if it had one."""
     return [*record["stages"], *filter(None, [record.get("removal")])]
 
 
-def in_words(leftovers):
-    """What is left, and why."""
+def in_words(leftovers: Iterable[Record]) -> str:
+    """Return what is left, and why."""
     return ", ".join(f"{resource['name']} ({resource['why']})" for resource in leftovers)
 
 
-def is_removal(record):
+def is_removal(record: Record) -> bool:
     return any(stage["stage"] == REMOVAL for stage in record["stages"])
 
 
-def failed_stage(stages):
-    """The first failed stage in the order of a run, or None."""
+def failed_stage(stages: Iterable[Record]) -> Record | None:
+    """Return the first failed stage in the order of a run, or None."""
     failed = {stage["stage"]: stage for stage in stages if stage["status"] == "failed"}
     return next((failed[name] for name in (*STAGES, REMOVAL) if name in failed), None)
 
 
-def new_run_id():
-    """An id that sorts by time, and differs between two runs of the same second."""
+def new_run_id() -> str:
+    """Return an id that sorts by time, and differs between two runs of the same second."""
     return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
-def write_whole(path, text):
+def write_whole(path: str, text: str) -> None:
     """Replace a file at once: a reader finds the old text or the new one, also after a crash."""
     handle, new = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(path))
     try:
@@ -87,7 +92,7 @@ def write_whole(path, text):
         raise
 
 
-def new_record(run_id, cloud):
+def new_record(run_id: str, cloud: str | None) -> Record:
     return {
         "schema": SCHEMA,
         "run_id": run_id,
@@ -115,15 +120,17 @@ class Run:
     ledger: what was made can be removed by either of them.
     """
 
-    def __init__(self, directory, record=None, recover=False):
+    def __init__(self, directory: str, record: Record | None = None, recover: bool = False) -> None:
         self.directory = os.path.realpath(directory)  # not the link to the latest
         self.id = os.path.basename(self.directory)
-        self.recover, self.lost_record = recover, None
+        self.recover = recover
+        # Why the record could not be read, if the run goes on by its ledger
+        self.lost_record: str | None = None
         self.ledger = Ledger(self.path("ledger.jsonl"), recover)
         self.record = record or self._read()
         shared_memory.learn_secrets(self.token_path)
 
-    def _read(self):
+    def _read(self) -> Record:
         try:
             return read_record(self.directory)
         except StageError as exc:
@@ -134,7 +141,7 @@ class Run:
         record = new_record(self.id, None)
         return {**record, "started": min(begun, default=record["started"])}
 
-    def put_lost_record_aside(self):
+    def put_lost_record_aside(self) -> None:
         """Keep a record that cannot be read under another name, so that a new one can be written."""
         if os.path.lexists(self.path("run.json")):
             os.replace(self.path("run.json"), self.path(LOST_RECORD))
@@ -142,63 +149,63 @@ class Run:
         self.lost_record = None
 
     @classmethod
-    def imagined(cls, directory):
-        """A run for check mode. It need not exist, and nothing is written to it."""
+    def imagined(cls, directory: str) -> Run:
+        """Return a run for check mode. It need not exist, and nothing is written to it."""
         exists = os.path.exists(os.path.join(directory, "run.json"))
         return cls(directory, None if exists else new_record(os.path.basename(directory), None))
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
 
     @property
-    def mark(self):
-        """The beginning of the name or the description of everything that this run makes."""
+    def mark(self) -> str:
+        """Return the beginning of the name or the description of everything that this run makes."""
         return f"stackproof-{self.id}"
 
     @property
-    def has_chosen_id(self):
-        """Whether a user chose the id, and may have used it elsewhere, too. A generated id is unique."""
+    def has_chosen_id(self) -> bool:
+        """Return whether a user chose the id, and may have used it elsewhere, too. A generated id is unique."""
         return not GENERATED_ID.fullmatch(self.id)
 
-    def stage(self, name):
+    def stage(self, name: str) -> Record | None:
         return next((stage for stage in self.record["stages"] if stage["stage"] == name), None)
 
-    def put_stage(self, stage):
+    def put_stage(self, stage: Record) -> None:
         """Write a stage's record, and replace an older one of the same stage."""
         others = [other for other in self.record["stages"] if other["stage"] != stage["stage"]]
         self.record["stages"] = sorted([*others, stage], key=lambda record: STAGES.index(record["stage"]))
         self.save()
 
-    def resource(self, kind):
-        """The first resource of a kind that a stage has made or chosen."""
+    def resource(self, kind: str) -> Record | None:
+        """Return the first resource of a kind that a stage has made or chosen."""
         resources = (resource for stage in self.record["stages"] for resource in stage["resources"])
         return next((resource for resource in resources if resource["kind"] == kind), None)
 
     @property
-    def token_path(self):
-        """The path of the run's memory while the run is watched, else an empty text."""
+    def token_path(self) -> str:
+        """Return the path of the run's memory while the run is watched, else an empty text."""
         with contextlib.suppress(OSError, ValueError), open(self.path("watched"), "rb", opener=regular) as stream:
             return stream.read(LONGEST_PATH).decode("ascii")
         return ""
 
-    def say(self, stage, text):
+    def say(self, stage: str, text: str) -> None:
         """Write a line for the users who follow the run. A full disk fails where the record is written, not here."""
         line = {"at": now(), "stage": stage, "text": words_of(text, LONGEST_LINE)}
         with contextlib.suppress(OSError), open(self.path("progress.jsonl"), "a", opener=private) as stream:
             stream.write(json.dumps(line) + "\n")
 
-    def save(self):
+    def save(self) -> None:
         if self.lost_record:
             self.put_lost_record_aside()
         write_whole(self.path("run.json"), json.dumps(self.record, indent=1) + "\n")
 
-    def finish(self, verdict):
+    def finish(self, verdict: Record | None) -> None:
         self.record.update(finished=now(), verdict=verdict)
         # Several processes have done the run, so there is no other clock than one that may have been set back.
         self.record["duration_s"] = max(0, round(seconds_between(self.record["started"], self.record["finished"]), 6))
 
     @contextlib.contextmanager
-    def alone(self):
+    def alone(self) -> Iterator[None]:
         """Hold the run's lock, so that no second process works on the run."""
         with open(self.path("lock"), "a", encoding="utf-8", opener=private) as lock:
             try:
@@ -215,7 +222,7 @@ class Run:
             yield
 
 
-def check_id(run_id):
+def check_id(run_id: str) -> None:
     """Refuse what cannot be the name of a run and of its directory."""
     if not RUN_ID.fullmatch(run_id):
         message = f"{run_id!r} is not a run id, which has 3 to 40 small letters, digits and hyphens"
@@ -225,7 +232,7 @@ def check_id(run_id):
         raise StageError("invalid", message, resource=run_id)
 
 
-def begin(runs, run_id, cloud):
+def begin(runs: str, run_id: str, cloud: str) -> tuple[Run, bool]:
     """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
     check_id(run_id)
     directory = os.path.join(os.path.abspath(runs), run_id)
@@ -242,8 +249,8 @@ def begin(runs, run_id, cloud):
     return Run(directory), True
 
 
-def make_directory(directory, kind, own_id):
-    """The directory of something new that has many runs, such as a sweep. Each has an id of its own."""
+def make_directory(directory: str, kind: str, own_id: str) -> None:
+    """Make the directory of something new that has many runs, such as a sweep. Each has an id of its own."""
     make_private(os.path.dirname(os.path.abspath(directory)))
     try:
         os.mkdir(directory, mode=0o700)
@@ -276,7 +283,7 @@ def point_latest(runs: str, run_id: str) -> None:
             os.unlink(new)
 
 
-def sync_directory(path):
+def sync_directory(path: str) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -284,10 +291,10 @@ def sync_directory(path):
         os.close(handle)
 
 
-def read_record(directory):
+def read_record(directory: str) -> Record:
     path = os.path.join(directory, "run.json")
     try:
-        record = json.loads(own_text(path, LONGEST))
+        record: Record = json.loads(own_text(path, LONGEST))
     except FileNotFoundError:
         raise StageError("no_run", f"{directory} is not the directory of a run: it has no run.json") from None
     except (ValueError, RecursionError) as exc:
@@ -304,8 +311,8 @@ def read_record(directory):
     return record
 
 
-def completed(record):
-    """The record, with keys that others expect of it: those of flows and steps are not in one of 0.1.0."""
+def completed(record: Record) -> Record:
+    """Return the record, with keys that others expect of it: those of flows and steps are not in one of 0.1.0."""
     for timed in (record, *record["stages"]):
         timed.setdefault("duration_s", None)
     for flow in record.get("flows") or ():
@@ -317,8 +324,8 @@ def completed(record):
     return record
 
 
-def is_understood(record):
-    """Whether a record can be compared with the others of its folder. Anybody may have put it there."""
+def is_understood(record: Record) -> bool:
+    """Return whether a record can be compared with the others of its folder. Anybody may have put it there."""
     times = [record["started"], *filter(None, [record["finished"]])]
     words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
     resources = [resource for stage in record["stages"] for resource in stage["resources"]]
@@ -351,15 +358,15 @@ def is_time(value: Any) -> bool:
     return True
 
 
-def is_finite(value):
-    """Whether a value is a number that others can be compared with, and that JSON can hold."""
+def is_finite(value: Any) -> bool:
+    """Return whether a value is a number that others can be compared with, and that JSON can hold."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
         return False
 
 
-def check_own(run):
+def check_own(run: Run) -> None:
     """Refuse a run whose ledger another user may have written: this user's rights would remove what it names."""
     hint = "Clean up as the user who made the run, in the directory in which it was made."
     if not RUN_ID.fullmatch(run.id) or run.record.get("run_id") != run.id:
@@ -372,8 +379,8 @@ def check_own(run):
             raise StageError("invalid", message, resource=run.id, hint=hint)
 
 
-def run_directories(runs, *others):
-    """The directories of all runs, oldest first, without the link to the latest.
+def run_directories(runs: str, *others: str) -> list[str]:
+    """Return the directories of all runs, oldest first, without the link to the latest.
 
     others: names of files that also make a directory that of a run, where it has no record.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .clock import Stopwatch, now
@@ -26,8 +27,8 @@ MOST_STATES = 100
 LONGEST_TIMEOUT = 7 * 24 * 3600
 
 
-def timeout_of(value, name):
-    """The seconds of a timeout, as an option gives them. It is above 0, and not beyond a week."""
+def timeout_of(value: Any, name: str) -> float:
+    """Return the seconds of a timeout, as an option gives them. It is above 0, and not beyond a week."""
     try:
         seconds = float(value)
     except (TypeError, ValueError):
@@ -56,13 +57,13 @@ class Deadline:
         return self.left() + self._grace
 
 
-def usual_pace(waited):
-    """The seconds between the beginnings of two looks, after so many seconds of a wait."""
+def usual_pace(waited: float) -> float:
+    """Return the seconds between the beginnings of two looks, after so many seconds of a wait."""
     return PERIOD_LATER if waited > LATER else PERIOD
 
 
-def pause_after(took, period):
-    """The seconds to rest before the next look.
+def pause_after(took: float, period: float) -> float:
+    """Return the seconds to rest before the next look.
 
     A service is never asked more than two thirds of the time, and one that needs over a second has so much to do that
     it is asked a quarter of the time.
@@ -71,14 +72,22 @@ def pause_after(took, period):
     return max(period - took, rest)
 
 
-def wait_until(what, look, deadline, record, say, pace=usual_pace):
+def wait_until(
+    what: str,
+    look: Callable[[], tuple[bool, str, Any]],
+    deadline: Deadline,
+    record: list[dict[str, Any]],
+    say: Callable[[str], Any],
+    pace: Callable[[float], float] = usual_pace,
+) -> Any:
     """Call look until it is done, and record each new state.
 
     look returns (done, state, value): state is a short text, and value is returned at the end. The wait's line
     is added to record at once, so that it is there whatever interrupts the wait. pace: as usual_pace.
     """
     watch = Stopwatch()
-    line = {"for": what, "started": watch.started, "seconds": 0.0, "states": [], "resolution_s": None, "looks": 0}
+    line: dict[str, Any] = {"for": what, "started": watch.started, "seconds": 0.0, "states": []}
+    line.update(resolution_s=None, looks=0)
     record.append(line)
     last_asked = None
     while True:

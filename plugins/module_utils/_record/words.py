@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 
-def listed(texts, most, between=", "):
+
+def listed(texts: Sequence[str], most: int, between: str = ", ") -> str:
     """The first few of some texts, and how many more there are."""
     more = len(texts) - most
     return between.join(texts[:most]) + (f"{between}and {more} more" if more > 0 else "")
