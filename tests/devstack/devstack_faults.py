@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from typing import Any, ClassVar
 
 from breaking import PATIENCE, edited, frozen, limited, stopped
 from devstack_under_test import HOST, OPERATOR
@@ -31,7 +32,13 @@ class Devstack:
 
     storage = None
     # A boot takes some 20 s there.
-    given = {**OPERATOR, "boot_timeout": 90, "metadata_timeout": 40, "cleanup_timeout": 30, "checks_timeout": 60}
+    given: ClassVar[dict[str, Any]] = {
+        **OPERATOR,
+        "boot_timeout": 90,
+        "metadata_timeout": 40,
+        "cleanup_timeout": 30,
+        "checks_timeout": 60,
+    }
 
     def __init__(self, host, admin):
         self.host, self.admin = host, admin

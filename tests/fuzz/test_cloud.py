@@ -49,22 +49,33 @@ def strange_answers(usual, chance, often, elsewhere, lies=True):
         told = usual(request)
         if how == "reset" or not isinstance(told[0], int):
             return ("reset",)
-        status, headers, body = told
-        if how == "html":
-            return chance.choice((200, status)), {**headers, "content-type": "text/html"}, "<html><title>a"
-        if isinstance(how, int):
-            return how, headers, body
-        if how == "echo in headers":
-            return status, {**headers, chance.choice(("x-openstack-request-id", "date", "x")): uttered(request)}, body
-        text = body if isinstance(body, str) else json.dumps(body)
-        if how == "text":
-            return status, headers, mutated_bytes(text.encode(), chance).decode(errors="replace")
-        try:
-            return status, headers, changed_body(how, json.loads(text), request, elsewhere, chance)
-        except ValueError:
-            return told
+        if how == "html" or isinstance(how, int):
+            return broken(how, told, chance)
+        return garbled(how, told, request, elsewhere, chance)
 
     return answer
+
+
+def broken(how, told, chance):
+    """Return an answer with another status, or that of a web server in between."""
+    status, headers, body = told
+    if how == "html":
+        return chance.choice((200, status)), {**headers, "content-type": "text/html"}, "<html><title>a"
+    return how, headers, body
+
+
+def garbled(how, told, request, elsewhere, chance):
+    """Return an answer whose headers or body are not as they should be."""
+    status, headers, body = told
+    if how == "echo in headers":
+        return status, {**headers, chance.choice(("x-openstack-request-id", "date", "x")): uttered(request)}, body
+    text = body if isinstance(body, str) else json.dumps(body)
+    if how == "text":
+        return status, headers, mutated_bytes(text.encode(), chance).decode(errors="replace")
+    try:
+        return status, headers, changed_body(how, json.loads(text), request, elsewhere, chance)
+    except ValueError:
+        return told
 
 
 def uttered(request):

@@ -25,6 +25,14 @@ def written(chance):
     return name, yaml.safe_dump(mutated({**PARSED[name], "steps": steps}, chance), allow_unicode=True).encode()
 
 
+def loaded_or_refused(path):
+    """Return (flow, None), or (None, the error) if it is refused."""
+    try:
+        return flow.load(str(path)), None
+    except StageError as refusal:
+        return None, refusal
+
+
 @pytest.mark.cases(400)
 def test_a_flow_is_refused_or_followed(cases, tmp_path, followed):
     for name, text in FILES.items():
@@ -33,10 +41,9 @@ def test_a_flow_is_refused_or_followed(cases, tmp_path, followed):
         name, text = written(chance)
         path = tmp_path / f"own-{name}"
         path.write_bytes(text)
-        try:
-            loaded = flow.load(str(path))
-        except StageError as refused:
-            assert refused.record["kind"] in ("config", "invalid")
+        loaded, refusal = loaded_or_refused(path)
+        if refusal:
+            assert refusal.record["kind"] in ("config", "invalid")
             continue
         flow.with_telling([{"name": loaded["name"]}], [loaded])
         follow.wanted(followed.record, [loaded])

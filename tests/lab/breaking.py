@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from datetime import datetime, timezone
+from typing import Any, ClassVar
 
 from lab_under_test import GROUPS, HOSTS, connect, on_the_lab
 from openstack.exceptions import SDKException
@@ -62,7 +63,13 @@ class Lab:
     """The hosts by name, with root's rights, and the cloud as its administrator sees it."""
 
     # The variables of a run on it
-    given = {"cloud": "lab", "admin_cloud": "lab-admin", "image": "probe", "volume_type": "ceph", **SHORT}
+    given: ClassVar[dict[str, Any]] = {
+        "cloud": "lab",
+        "admin_cloud": "lab-admin",
+        "image": "probe",
+        "volume_type": "ceph",
+        **SHORT,
+    }
 
     def __init__(self, hosts):
         self.hosts = hosts

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pytest
 from lab_under_test import DIRECTORY, GROUPS, INVENTORY, until
@@ -117,7 +118,7 @@ def test_it_verifies_again_and_again(host):
     ended = until("two runs", lambda: len(done := ended_on(host)) > 1 and done, timeout=180)
     assert {record["verdict"]["result"] for record in ended} == {"pass"}
     # Never two at once
-    for earlier, later in zip(ended, ended[1:]):
+    for earlier, later in pairwise(ended):
         assert earlier["finished"] <= later["started"]
 
 

@@ -94,7 +94,8 @@ def test_a_plain_user_passes_with_nothing_but_the_name_of_a_cloud(usual):
     assert ("compute__do_build_and_run_instance", "Success") in [(event["event"], event["result"]) for event in events]
 
     guest = outcome.stage("metadata")["details"]
-    assert guest["guest"]["metadata"] and guest["guest"]["user_data"]
+    assert guest["guest"]["metadata"]
+    assert guest["guest"]["user_data"]
     assert guest["lease_is_port_address"] is True
     assert [step["step"] for step in guest["guest"]["steps"]][:2] == ["kernel", "dhcp_start"]
 

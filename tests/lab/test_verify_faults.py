@@ -72,7 +72,7 @@ def assert_failed(outcome, stage, kind, *words):
 
 
 @pytest.mark.parametrize(
-    "variables, stage, kind, words",
+    ("variables", "stage", "kind", "words"),
     [
         ({"cloud": "nowhere"}, "auth", "config", "known clouds: lab, lab-admin, lab-ldap"),
         in_soak({"services": ["identity", "dns"]}, "auth", "catalog", "the catalogue has no service dns; it has"),

@@ -48,7 +48,8 @@ GO_WITH_THEIR_GROUP = "/network/v2.0/security-group-rules"
 def load_fake_cloud() -> ModuleType:
     import_collections_by_name()
     spec = spec_from_file_location("fake_cloud_of_newcomers", ROOT / "tests/unit/plugins/conftest.py")
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     sys.modules[spec.name] = module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

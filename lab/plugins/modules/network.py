@@ -104,16 +104,30 @@ def pair(lab, namespace, name, port, bridge, address, inside, ports):
 
 def plan_present(lab, hosts, have_namespaces, links_of, guarded):
     """The commands that are missing to a complete network. Pure: the present state comes as arguments."""
+    guard = [] if guarded else [["ip", "route", "replace", "unreachable", str(lab.prefix)]]
+    ports = links_of(lab.switch)
+    return [
+        *guard,
+        *plan_namespaces(lab, hosts, have_namespaces),
+        *plan_bridges(lab, ports),
+        *plan_machine(lab, ports, links_of(None)),
+        *plan_hosts(lab, hosts, ports, links_of),
+    ]
+
+
+def plan_namespaces(lab, hosts, have_namespaces):
     commands = []
-    if not guarded:
-        commands.append(["ip", "route", "replace", "unreachable", str(lab.prefix)])
     for namespace in [lab.switch, *map(lab.namespace, hosts)]:
         if namespace not in have_namespaces:
             commands += [
                 ["ip", "netns", "add", namespace],
                 ["ip", "-n", namespace, "link", "set", "lo", "up"],
             ]
-    ports = links_of(lab.switch)
+    return commands
+
+
+def plan_bridges(lab, ports):
+    commands = []
     for network in NETWORKS:
         if network not in ports:
             commands.append(["ip", "-n", lab.switch, "link", "add", network, "type", "bridge"])
@@ -122,13 +136,24 @@ def plan_present(lab, hosts, have_namespaces, links_of, guarded):
                 ["ip", "-n", lab.switch, "link", "set", network, "addrgenmode", "none"],
                 ["ip", "-n", lab.switch, "link", "set", network, "up"],
             ]
-    machine = links_of(None)
+    return commands
+
+
+def plan_machine(lab, ports, machine_links):
+    """Return the commands that connect the machine itself to both networks."""
+    commands = []
     for network, address in (("mgmt", lab.machine_management), ("data", lab.machine_external)):
         name = f"{lab.name}-{network}"
-        made = pair(lab, None, name, f"{network}-machine", network, f"{address}/24", machine, ports)
+        made = pair(lab, None, name, f"{network}-machine", network, f"{address}/24", machine_links, ports)
         if made:
             # The userspace datapath at the other end does not complete checksums: TCP would hang.
             commands += [*made, ["ethtool", "-K", name, "tx", "off"]]
+    return commands
+
+
+def plan_hosts(lab, hosts, ports, links_of):
+    """Return the commands that connect each host's namespace to both networks."""
+    commands = []
     for index, host in enumerate(hosts):
         namespace = lab.namespace(host)
         inside = links_of(namespace)
@@ -141,16 +166,12 @@ def plan_present(lab, hosts, have_namespaces, links_of, guarded):
 
 
 def plan_absent(lab, have_namespaces, machine_links, guarded):
-    commands = []
-    for network in NETWORKS:
-        if f"{lab.name}-{network}" in machine_links:
-            commands.append(["ip", "link", "delete", f"{lab.name}-{network}"])
-    for namespace in sorted(have_namespaces):
-        if namespace.startswith(f"{lab.name}-"):
-            commands.append(["ip", "netns", "delete", namespace])
-    if guarded:
-        commands.append(["ip", "route", "delete", "unreachable", str(lab.prefix)])
-    return commands
+    names = [f"{lab.name}-{network}" for network in NETWORKS]
+    of_links = [["ip", "link", "delete", name] for name in names if name in machine_links]
+    own = [namespace for namespace in sorted(have_namespaces) if namespace.startswith(f"{lab.name}-")]
+    of_namespaces = [["ip", "netns", "delete", namespace] for namespace in own]
+    guard = [["ip", "route", "delete", "unreachable", str(lab.prefix)]] if guarded else []
+    return [*of_links, *of_namespaces, *guard]
 
 
 def main():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import os
+import itertools
 import re
 import threading
 import time
@@ -285,6 +285,12 @@ def status_of(exc):
     return getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
 
 
+def common_start(one, other):
+    """Return how many characters two texts share from their start."""
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other))
+    return sum(1 for _pair in same)
+
+
 def name_services(calls, endpoints):
     """Name the service of each call that has none: that of the endpoint whose URL is most like the call's.
 
@@ -292,7 +298,7 @@ def name_services(calls, endpoints):
     """
     for call in calls:
         alike = [
-            (len(os.path.commonprefix([urlsplit(url).path, call["path"]])), service)
+            (common_start(urlsplit(url).path, call["path"]), service)
             for service, url in endpoints
             if host_of(url) == call["host"]
         ]

@@ -43,7 +43,8 @@ def roots_of(by_id):
             for maker in line["requests"][:-1]:
                 if maker in by_id and maker != name:
                     makers[name] = maker
-            for made in line["failed"] and line["names"] or ():
+            named = line["names"] if line["failed"] else ()
+            for made in named:
                 if made in by_id and made != name:
                     makers.setdefault(made, name)
     return makers

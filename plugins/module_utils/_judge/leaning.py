@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from .._match.components import LEANS_ON, STANDS_FOR
 from .wording import is_of, telling
 
@@ -52,7 +54,7 @@ def edges_of(symptom, cause):
             return
         start = peer
     way = [start, *((hop, None) for hop in hops(start[0], cause["component"])), culprit]
-    yield from ((one, other, None) for one, other in zip(way, way[1:]))
+    yield from ((one, other, None) for one, other in pairwise(way))
 
 
 def hops(component, needed):

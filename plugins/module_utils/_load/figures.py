@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import statistics
+from itertools import pairwise
 
 from .._history.trend import rounded
 from .._record.clock import seconds_between, seconds_of
@@ -113,7 +114,7 @@ def saturated(levels):
 
 def knee(levels):
     """The level after which more at once make no more instances per minute; None where that was not reached."""
-    for level, higher in zip(levels, levels[1:]):
+    for level, higher in pairwise(levels):
         if level["per_minute"] and (higher["per_minute"] or 0) < MORE * level["per_minute"]:
             return {name: level[name] for name in ("at_once", "per_minute")}
     return None

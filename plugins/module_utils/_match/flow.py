@@ -189,20 +189,39 @@ def check_order(path, steps):
 
 
 def check_step(path, where, step, flow, ids):
+    check_keys(path, where, step)
+    check_ends(path, where, step, flow["lifelines"])
+    check_covers(path, where, step, flow, ids)
+    check_neighbours(path, where, step, ids)
+    check_references(path, where, step, flow)
+    check_expression(path, where, step.get("when", "@"))
+
+
+def check_keys(path, where, step):
     if {"id", "source", "target", "message", "kind"} - set(step):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
     unknown = unknown_keys(step, flow_types.STEP)
     if unknown:
         raise FlowError(path, f"{where} has {', '.join(unknown)}, which is not known")
+
+
+def check_ends(path, where, step, lifelines):
     for end in ("source", "target", "owed_by"):
-        if end in step and step[end] not in flow["lifelines"]:
+        if end in step and step[end] not in lifelines:
             raise FlowError(path, f"{where}: {step[end]} is not a lifeline")
+
+
+def check_covers(path, where, step, flow, ids):
     if "base" in flow and not step.get("covers"):
         raise FlowError(path, f"{where} needs covers, as other steps of the flow have it")
     coverable = {str(other["id"]) for other in flow["base"]["steps"]} if "base" in flow else ids
     unknown = set(map(str, step.get("covers") or ())) - coverable
     if unknown:
         raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are not steps")
+
+
+def check_neighbours(path, where, step, ids):
+    """Refuse a step that is placed by others which the flow does not have."""
     for name in ("follows", "leads_to"):
         unknown = set(map(str, step.get(name) or ())) - ids
         if unknown:
@@ -210,10 +229,13 @@ def check_step(path, where, step, flow, ids):
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
             raise FlowError(path, f"{where} comes {name} {step[name]}, which is not a step")
+
+
+def check_references(path, where, step, flow):
+    """Refuse keys that refer to the steps of another flow if there is none."""
     refers = sorted(set(step) & OF_ANOTHER)
     if refers and not flow.get("extends"):
         raise FlowError(path, f"{where} has {', '.join(refers)}, but the flow does not extend another")
-    check_expression(path, where, step.get("when", "@"))
 
 
 def unknown_keys(values: dict[Any, Any], kinds: dict[str, flow_types.Kind]) -> list[str]:

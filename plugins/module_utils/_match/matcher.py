@@ -197,7 +197,7 @@ class Matcher:
             rules = observe_rules(definition)
             # An event that is logged without an id of ours, or whose sender or name is hidden, may be there unknown.
             unsure = any(
-                "window" in rule or self.hidden_name(rule) or self.caller_known and self.hidden_caller(rule)
+                "window" in rule or self.hidden_name(rule) or (self.caller_known and self.hidden_caller(rule))
                 for rule in rules
             )
             late = any((by_id[before]["at"] or 0) > self.settled for before in step["follows"])

@@ -153,5 +153,5 @@ def bars(bands):
         inside = [height for later, height in placed[number:] if later.at is not None and later.at <= end]
         lifeline = row.step["target"]
         depth = sum(request.lifeline == lifeline and request.bottom > y for request in made)
-        made.append(Bar(lifeline, y, max(inside[-1:] + [y]) + 10, depth))
+        made.append(Bar(lifeline, y, max([*inside[-1:], y]) + 10, depth))
     return made

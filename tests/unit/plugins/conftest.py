@@ -226,15 +226,10 @@ class FakeCloud:
         return text
 
     def _answer(self, request):
-        path, method = request.path.rstrip("/"), request.method
+        path = request.path.rstrip("/")
         service = path.split("/")[1]
         if service == "placement":
-            if request.token not in self.tokens:
-                return 200, {}, {"versions": [PLACEMENT]}
-            if path.startswith("/placement/resource_providers/"):
-                return 200, {}, {"uuid": path.rpartition("/")[2], "name": "compute2"}
-            held = path.startswith("/placement/allocations/")
-            return 200, {}, {"allocations": {str(uuid.uuid4()): HELD}} if held else {"versions": [PLACEMENT]}
+            return self._placement(path, request.token)
         if service not in NAMES:
             return self.recorded("keystone not found")
         if service == "identity":
@@ -243,6 +238,18 @@ class FakeCloud:
             return self.recorded(PUBLIC[path])
         if request.token not in self.tokens:
             return self.recorded(f"{NAMES[service]} unauthorized")
+        return self._permitted(path, request, service)
+
+    def _placement(self, path, token):
+        if token not in self.tokens:
+            return 200, {}, {"versions": [PLACEMENT]}
+        if path.startswith("/placement/resource_providers/"):
+            return 200, {}, {"uuid": path.rpartition("/")[2], "name": "compute2"}
+        held = path.startswith("/placement/allocations/")
+        return 200, {}, {"allocations": {str(uuid.uuid4()): HELD}} if held else {"versions": [PLACEMENT]}
+
+    def _permitted(self, path, request, service):
+        """Answer a request whose token is valid."""
         if path in PRIVATE:
             return self.recorded(PRIVATE[path])
         if "/os-instance-actions/" in path:
@@ -255,7 +262,7 @@ class FakeCloud:
             return 200, {}, request.body
         if path.endswith("_router_interface"):
             return self._interface(request)
-        return self._thing(method, path, request, service)
+        return self._thing(path, request, service)
 
     def _identity(self, request):
         if request.path != "/identity/v3/auth/tokens":
@@ -268,7 +275,7 @@ class FakeCloud:
         self.tokens.append(secrets.token_urlsafe(24))
         return status, {**headers, "x-subject-token": self.tokens[-1]}, body
 
-    def _thing(self, method, path, request, service):
+    def _thing(self, path, request, service):
         plain = path.removesuffix("/detail")
         collection = plain if plain in COLLECTIONS else plain.rpartition("/")[0]
         if collection not in COLLECTIONS:
@@ -276,35 +283,45 @@ class FakeCloud:
                 return self._upload(request)
             return self.recorded(f"{NAMES[service]} not found")
         word, _like = COLLECTIONS[collection]
-        plural = collection.rpartition("/")[2].replace("-", "_").replace("types", "volume_types")
-        things = self.things[collection]
-        if plain == collection and method == "POST":
-            thing = self._make(collection, word, request)
-            return 201, {}, thing if word == "image" else {word: thing}
+        if plain == collection and request.method == "POST":
+            return 201, {}, shown(word, self._make(collection, word, request))
         if plain == collection:
-            asked = {
-                name: [value for key, value in request.query if key == name]
-                for name, _value in request.query
-                if name not in self.ignored
-            }
-            listed = [
-                thing
-                for thing in things.values()
-                if all(any(fits(thing, name, value) for value in values) for name, values in asked.items())
-            ]
-            return 200, {}, {plural: listed}
+            return 200, {}, self._listing(collection, request.query)
+        things = self.things[collection]
         thing = things.get(plain.rpartition("/")[2])
         if thing is None:
             return self.recorded(f"{NAMES[service]} not found")
-        if method == "DELETE":
-            # What is seen after each deletion, if it does not go at once; from an error, or softly deleted, it stays.
-            thing["_going"] = thing["_after_delete"].pop(0) if thing.get("_after_delete") else []
-            if not thing["_going"]:
-                self._drop(things, thing)
+        if request.method == "DELETE":
+            self._delete(things, thing)
             return 204, {}, None
-        if method == "PUT":
+        if request.method == "PUT":
             thing.update(request.body[word])
-        elif thing.get("_going"):
+        else:
+            self._advance(things, thing)
+        return 200, {}, shown(word, thing)
+
+    def _listing(self, collection, query):
+        plural = collection.rpartition("/")[2].replace("-", "_").replace("types", "volume_types")
+        asked = {name: [] for name, _value in query if name not in self.ignored}
+        for name, value in query:
+            if name in asked:
+                asked[name].append(value)
+        listed = [
+            thing
+            for thing in self.things[collection].values()
+            if all(any(fits(thing, name, value) for value in values) for name, values in asked.items())
+        ]
+        return {plural: listed}
+
+    def _delete(self, things, thing):
+        # What is seen after each deletion, if it does not go at once; from an error, or softly deleted, it stays.
+        thing["_going"] = thing["_after_delete"].pop(0) if thing.get("_after_delete") else []
+        if not thing["_going"]:
+            self._drop(things, thing)
+
+    def _advance(self, things, thing):
+        """Take a thing that is looked at to its next state."""
+        if thing.get("_going"):
             thing["status"] = thing["_going"][0]
             if len(thing["_going"]) > 1:
                 thing["_going"].pop(0)
@@ -312,7 +329,6 @@ class FakeCloud:
                 self._drop(things, thing)
         elif thing.get("_states"):
             thing.update(thing["_states"].pop(0) if len(thing["_states"]) > 1 else thing["_states"][0])
-        return 200, {}, thing if word == "image" else {word: thing}
 
     def _action(self, server, body):
         if "forceDelete" in body:
@@ -364,6 +380,11 @@ class FakeCloud:
             for port in gone:
                 del ports[port["id"]]
         return 200, {}, {"id": router, "subnet_id": request.body["subnet_id"]}
+
+
+def shown(word, thing):
+    """Return the body of an answer with one thing: Glance puts no word around an image."""
+    return thing if word == "image" else {word: thing}
 
 
 def fits(thing, name, value):

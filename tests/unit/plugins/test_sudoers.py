@@ -223,7 +223,8 @@ def test_only_a_word_that_is_named_in_the_code_can_be_a_file(log_commands):
     assert len(greps) == 2
     for words in greps:
         free = words[words.index("--max-count=20000") + 2 : words.index("--")]
-        assert free and all(word.startswith("--regexp=") for word in free)
+        assert free
+        assert all(word.startswith("--regexp=") for word in free)
 
 
 def test_the_rules_are_well_formed(tmp_path):

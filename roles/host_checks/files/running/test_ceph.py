@@ -121,4 +121,6 @@ def test_health(here, record, not_applicable):
         not_applicable("nobody asked before the run how Ceph was")
     new = {name: message for name, message in now["checks"].items() if name not in before["checks"]}
     worse = order.index(now["status"]) > order.index(before["status"])
-    assert not (worse or new), f"Ceph was {before['status']} before the run and is {now['status']} now: {new}"
+    change = f"Ceph was {before['status']} before the run and is {now['status']} now: {new}"
+    assert not worse, change
+    assert not new, change

@@ -77,7 +77,7 @@ def test_places():
 
 @pytest.mark.parametrize("prefix", ["10.99.0.0/24", "10.96.0.0/16", "10.99.0.1", "fd00::/22"])
 def test_prefix_of_another_size(prefix):
-    with pytest.raises(LabError, match="is not an IPv4 /22: .*, for example 10.71.16.0/22"):
+    with pytest.raises(LabError, match=r"is not an IPv4 /22: .*, for example 10\.71\.16\.0/22"):
         Lab("lab", prefix)
 
 
@@ -97,7 +97,7 @@ def test_run_says_why_a_command_failed(script, words):
 
 
 def test_run_keeps_the_end_of_what_was_said():
-    with pytest.raises(LabError, match="the reason$") as caught:
+    with pytest.raises(LabError, match=r"the reason$") as caught:
         run(["sh", "-c", "seq 100000 >&2; echo the reason >&2; exit 1"])
     assert len(str(caught.value)) < 1700
 
@@ -107,12 +107,12 @@ def test_run_returns_a_failure_that_was_asked_for():
 
 
 def test_run_names_a_missing_program():
-    with pytest.raises(LabError, match="^the program no-such-program is not installed$"):
+    with pytest.raises(LabError, match=r"^the program no-such-program is not installed$"):
         run(["no-such-program", "--help"])
 
 
 def test_run_ends_what_does_not_end():
-    with pytest.raises(LabError, match="^sleep 60: no end after 0.1 s$"):
+    with pytest.raises(LabError, match=r"^sleep 60: no end after 0\.1 s$"):
         run(["sleep", "60"], timeout=0.1)
 
 

@@ -57,7 +57,7 @@ def test_each_line_of_a_recorded_stage_is_shown_once_with_its_time(screen, follo
         run.say("boot", line["text"].replace(PASSED.name, run.id))
         time.sleep(0.005)
     follower.end()
-    assert [line["text"] for line in boot][0] == "looking for the flavor"
+    assert boot[0]["text"] == "looking for the flavor"
     assert re.fullmatch(r"ok after \d+\.\d s", boot[-1]["text"])
     assert screen.texts == [
         "boot: looking for the flavor",

@@ -250,7 +250,8 @@ def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, cal
     result = call(report, run_dir=str(directory), end=False, enforce=False, template=template)
     assert (result.get("failed"), result["changed"]) == (None, False)
     summary = "\n".join(result["summary"])
-    assert "Diagnosis " in summary and " by the logs in bundle" in summary
+    assert "Diagnosis " in summary
+    assert " by the logs in bundle" in summary
     assert "failed at: step 34, component neutron-l2-agent, host compute2" in summary
     assert f"request    {LOCAL}" in summary
     page = (directory / "report.html").read_text()

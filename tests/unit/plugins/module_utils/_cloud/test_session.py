@@ -13,6 +13,9 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import errors, session
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_between
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from keystoneauth1.exceptions import ClientException
+from openstack.exceptions import SDKException
 
 NETWORKS = "/network/v2.0/networks"
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -20,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 
 def failed(action):
     """The record's error of an action that fails, and whether the action may have taken effect."""
-    with pytest.raises(Exception) as caught:
+    with pytest.raises((ClientException, SDKException, StageError, OSError)) as caught:
         action()
     return errors.explain(caught.value, "asking"), session.is_unanswered(caught.value)
 

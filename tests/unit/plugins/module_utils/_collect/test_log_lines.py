@@ -91,8 +91,8 @@ def test_a_journal_is_asked_from_a_time_on(replay):
 
 
 def test_a_journal_that_is_refused_is_a_failure(replay):
+    host = replay(None, {"id -u": "0", "journalctl": (1, "", "sudo: a password is required")})
     with pytest.raises(UnreadError) as caught:
-        host = replay(None, {"id -u": "0", "journalctl": (1, "", "sudo: a password is required")})
         log_lines.read(host, "dhcp", BOTH, "word", 0)
     assert caught.value.kind == "refused"
 

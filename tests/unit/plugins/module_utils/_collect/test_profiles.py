@@ -90,6 +90,6 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 def test_the_filter_says_it_in_the_same_words():
     assert hosts.profile_of("kolla") == profiles.profile_of("kolla")
     with pytest.raises(
-        AnsibleFilterError, match="it is none of devstack, kolla, osa, packages, and no path. docs/platforms"
+        AnsibleFilterError, match=r"it is none of devstack, kolla, osa, packages, and no path\. docs/platforms"
     ):
         hosts.profile_of("nope")

@@ -257,7 +257,7 @@ def test_a_recorder_of_one_virtual_host_leaves_the_others_alone():
 
 def test_virtual_hosts_that_the_broker_does_not_have_are_left_out():
     assert firehose.recorded({"/": False, "other": False}, VHOSTS) == ["/"]
-    with pytest.raises(RuntimeError, match="no virtual host / or nova_cell1, but a, b$"):
+    with pytest.raises(RuntimeError, match=r"no virtual host / or nova_cell1, but a, b$"):
         firehose.recorded({"b": False, "a": True}, VHOSTS)
 
 

@@ -181,7 +181,8 @@ def test_a_lost_interface_of_a_strange_router_asks_for_nothing(cloud, run, remov
     run.ledger.write(ledger.BEGUN, "router_interface", f"{MARK}-router-interface")
     left = remove()
     assert {leftover["kind"]: leftover["id"] for leftover in left} == {"router_interface": "../x/y", "router": "../x"}
-    assert cloud.asked("PUT") == [] and cloud.asked("DELETE") == []
+    assert cloud.asked("PUT") == []
+    assert cloud.asked("DELETE") == []
 
 
 def test_the_mark_in_the_description_is_enough(cloud, had, remove):

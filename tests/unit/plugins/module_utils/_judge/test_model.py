@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
@@ -167,7 +168,7 @@ def test_many_errors_of_others_do_not_outweigh_a_stopped_service(others):
 
 def test_a_repeated_symptom_adds_less_each_time():
     scores = [score(causes(*[state("x", "h")] * times), "x", "h") for times in range(1, 5)]
-    gains = [after - before for before, after in zip(scores, scores[1:])]
+    gains = [after - before for before, after in pairwise(scores)]
     assert all(gain > 0 for gain in gains)
     assert gains == sorted(gains, reverse=True)
 

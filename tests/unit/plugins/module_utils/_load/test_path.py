@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._load import path
@@ -32,9 +33,7 @@ def test_the_seconds_of_a_path_are_those_of_the_whole_flow(run, request):
         parts = path.path_of(flow)
         assert all(part.seconds > 0 for part in parts)
         assert sum(part.seconds for part in parts) == pytest.approx(max(times) - min(times) if times else 0, abs=0.001)
-        assert [
-            (before.ended, part.began) for before, part in zip(parts, parts[1:]) if before.ended != part.began
-        ] == []
+        assert [(before.ended, part.began) for before, part in pairwise(parts) if before.ended != part.began] == []
 
 
 def test_the_seconds_before_a_step_are_its_sources_and_its_own_are_its_targets(removed):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,6 +116,15 @@ def replaced(flow: dict[str, Any], path: tuple[str | int, ...], value: Any) -> d
     return flow
 
 
+def loaded_or_refused(path: Path) -> dict[str, Any] | StageError:
+    try:
+        # Each file has the same name here, and those that are loaded by their name are kept.
+        loaded: dict[str, Any] = flow_module.load_file.__wrapped__(str(path), ())
+    except StageError as refusal:
+        return refusal
+    return loaded
+
+
 @pytest.fixture
 def refused_or_followed(tmp_path, followed):
     """Return a function that loads a flow and follows the recorded run by it; it returns the refusal, or None."""
@@ -123,13 +133,11 @@ def refused_or_followed(tmp_path, followed):
 
     def act(flow: dict[str, Any]) -> str | None:
         path.write_text(yaml.safe_dump(flow))
-        try:
-            # Each file has the same name here, and those that are loaded by their name are kept.
-            loaded = flow_module.load_file.__wrapped__(str(path), ())
-        except StageError as refusal:
-            assert refusal.record["kind"] in ("config", "invalid")
-            assert str(refusal).startswith(f"the flow {path}: ")
-            return str(refusal)
+        loaded = loaded_or_refused(path)
+        if isinstance(loaded, StageError):
+            assert loaded.record["kind"] in ("config", "invalid")
+            assert str(loaded).startswith(f"the flow {path}: ")
+            return str(loaded)
         flow_module.with_telling([{"name": loaded["name"]}], [loaded])
         follow.wanted(followed.record, [loaded])
         follow.follow(followed.record, [loaded], {"log": followed.logs})

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -109,7 +110,7 @@ def check_sound(text):
     headings = [int(tag[1]) for tag, _attributes in page.tags if re.fullmatch("h[1-6]", tag)]
     assert headings[0] == 1
     assert headings.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(headings, headings[1:]))
+    assert all(after <= before + 1 for before, after in pairwise(headings))
     assert len(page.all("table")) == len(page.all("caption"))
     assert all("scope" in attributes for attributes in page.all("th"))
     assert len(page.all("main")) == 1
@@ -227,8 +228,18 @@ def test_milliseconds_count_from_the_first_step():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, None), (0, "0 µs"), (1e-6, "1 µs"), (0.0009996, "1 ms"), (0.0663, "66.3 ms"), (0.9996, "1 s")]
-    + [(4.6458, "4.65 s"), (16.218, "16.2 s"), (99.96, "100 s"), (1234.5, "1234 s")],
+    [
+        (None, None),
+        (0, "0 µs"),
+        (1e-6, "1 µs"),
+        (0.0009996, "1 ms"),
+        (0.0663, "66.3 ms"),
+        (0.9996, "1 s"),
+        (4.6458, "4.65 s"),
+        (16.218, "16.2 s"),
+        (99.96, "100 s"),
+        (1234.5, "1234 s"),
+    ],
 )
 def test_durations_are_in_the_unit_that_suits_them(seconds, text):
     assert page_module.duration(seconds) == text

@@ -120,7 +120,8 @@ def test_junit_has_a_case_for_each_host_and_stage(sweep):
     assert len(failed) == int(suite.get("failures")) == 2
     assert failed[1] == ("stackproof.before", DOWN["name"])
     # The failure of the stage is not repeated for the run.
-    assert failed[0][0] == "stackproof.c2" and failed[0][1] in run.STAGES
+    assert failed[0][0] == "stackproof.c2"
+    assert failed[0][1] in run.STAGES
     assert int(suite.get("skipped")) == sum(case.find("skipped") is not None for case in suite) > 0
 
 
@@ -165,7 +166,8 @@ def test_the_page_is_one_file_and_links_each_run(sweep):
     assert [link for link in links if not link.startswith(("#", "data:"))] == [
         f"../{target['run_id']}/report.html" for target in record["targets"][:2]
     ]
-    assert "<script" not in text and "@import" not in text
+    assert "<script" not in text
+    assert "@import" not in text
     assert "<dd>1 of 3 passed</dd>" in text
     assert "nova-compute on c9 is down" in text
 
@@ -174,7 +176,8 @@ def test_the_page_looks_as_that_of_a_run_does(sweep):
     text = page(sweep(["c1"]))
     style = (TEMPLATES / "report.html.j2").read_text().partition("<style>")[2].partition("@media (max-width")[0]
     assert style in text
-    assert "{%" not in text and "{{" not in text
+    assert "{%" not in text
+    assert "{{" not in text
 
 
 def test_the_page_of_nothing_and_of_a_hundred(sweep):

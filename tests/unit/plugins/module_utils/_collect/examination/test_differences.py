@@ -31,7 +31,7 @@ def compare(hosts, groups=None, offsets=None, passed=None):
     """(what is kept of each host) of hosts that are all in one group, and whose clocks are right."""
     return differences.examined(
         hosts,
-        groups or dict.fromkeys(hosts, ["compute"]),
+        groups or {host: ["compute"] for host in hosts},
         {**dict.fromkeys(hosts, 0), **(offsets or {})},
         passed,
         NOW,

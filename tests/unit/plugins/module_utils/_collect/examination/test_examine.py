@@ -124,7 +124,8 @@ def test_a_host_without_services_is_looked_at_too(replay, probed):
     host = one_by_one(replay(COMPUTE))
     found = examine.examine(host, [], [], ASKED)
     assert (found["reach"], found["digests"], found["words"], probed) == ([], {}, [], set())
-    assert found["files"] and found["packages"]
+    assert found["files"]
+    assert found["packages"]
     assert host.unread == []
 
 
