@@ -19,12 +19,10 @@ FILE = "history.jsonl"
 # Two weeks of runs every five minutes
 MOST = 4000
 LONGEST = 256 << 20
-TEXT = (str, type(None))
-SHAPE = {
-    **dict.fromkeys(("directory", "run_id", "started", "result"), str),
-    **dict.fromkeys(("cloud", "cause"), TEXT),
-    **dict.fromkeys(("place", "stages", "steps", "facts"), dict),
-}
+# The names of a digest's values by their kind: texts, texts or nothing, and dictionaries
+TEXTS = ("directory", "run_id", "started", "result")
+OPTIONAL_TEXTS = ("cloud", "cause")
+TABLES = ("place", "stages", "steps", "facts")
 # A digest has the size and the time of the record that it was made of.
 STAMP = ("size", "changed")
 # A time in nanoseconds is the largest.
@@ -92,6 +90,13 @@ def parsed(line: str) -> dict[str, Any] | None:
         return None
 
 
+def has_shape(digest: dict[str, Any]) -> bool:
+    """Return whether each value of a digest is of its kind."""
+    has_texts = all(isinstance(digest[name], str) for name in TEXTS)
+    has_optional_texts = all(is_text(digest[name]) for name in OPTIONAL_TEXTS)
+    return has_texts and has_optional_texts and all(isinstance(digest[name], dict) for name in TABLES)
+
+
 def understood(digest: dict[str, Any]) -> dict[str, Any] | None:
     """Return a digest without odd durations, or None if the rest has another form.
 
@@ -99,8 +104,7 @@ def understood(digest: dict[str, Any]) -> dict[str, Any] | None:
     """
     parse(digest["started"])
     texts = [*digest["facts"].values(), *digest["place"].values()]
-    is_whole = digest["version"] == VERSION and all(isinstance(digest[name], kind) for name, kind in SHAPE.items())
-    if not is_whole or not all(map(is_text, texts)):
+    if digest["version"] != VERSION or not has_shape(digest) or not all(map(is_text, texts)):
         return None
     durations = {
         "duration_s": digest["duration_s"] if is_seconds(digest["duration_s"]) else None,
@@ -110,7 +114,12 @@ def understood(digest: dict[str, Any]) -> dict[str, Any] | None:
     is_sound = all(digest[name] == value for name, value in durations.items())
     # Without its stamps a digest is made again from the record, as long as that is there.
     stamps = {name: digest[name] for name in STAMP if is_sound and is_stamp(digest.get(name))}
-    return {"version": VERSION, **{name: digest[name] for name in SHAPE}, **durations, **stamps}
+    return {
+        "version": VERSION,
+        **{name: digest[name] for name in (*TEXTS, *OPTIONAL_TEXTS, *TABLES)},
+        **durations,
+        **stamps,
+    }
 
 
 def timed(durations: dict[str, Any]) -> dict[str, float]:
@@ -123,4 +132,4 @@ def is_stamp(value: Any) -> bool:
 
 
 def is_text(value):
-    return isinstance(value, TEXT)
+    return value is None or isinstance(value, str)
