@@ -232,7 +232,8 @@ def fake_computes(controller, admin, number):
     """So many compute hosts with the fake driver, as soon as nova has them and neutron binds ports there; then none."""
     prefix = f"fake-{uuid.uuid4().hex[:6]}"
     agents = admin.network.get("/agents", params={"binary": "neutron-openvswitch-agent"}).json()["agents"]
-    agent = json.dumps(next(ovs_agent for ovs_agent in agents if ovs_agent["host"] == GROUPS["compute"][0]))
+    (ovs_agent,) = [ovs_agent for ovs_agent in agents if ovs_agent["host"] == GROUPS["compute"][0]]
+    agent = json.dumps(ovs_agent)
     script = (Path(__file__).parent / "fake_computes.py").read_text()
     for name, text in ((f"{prefix}.py", script), (f"{prefix}.json", agent)):
         controller.run_expect([0], "echo %s | base64 -d > %s", base64.b64encode(text.encode()).decode(), f"/tmp/{name}")

@@ -218,7 +218,7 @@ def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sourc
     assert high - seen["resolution_s"] - error <= events["metadata"]["at"] <= high + error
 
 
-STEPS = [{"step": "kernel", "uptime": 1.0}, {"step": "ready", "uptime": 5.0}]
+STEPS = ({"step": "kernel", "uptime": 1.0}, {"step": "ready", "uptime": 5.0})
 
 
 def console(*states, steps=STEPS, ended=0):
