@@ -12,7 +12,8 @@ version_added: 0.1.0
 description:
   - Makes a server from what the earlier stages have found and made, and follows its states until it is active.
   - The request carries a global request id, so that every service's log can be searched for it.
-  - A server in the state ERROR ends the wait at once, and its fault is carried whole.
+  - A server in the state ERROR ends the wait at once. Its fault is carried, without secrets and without the frames of
+    its traceback.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run

@@ -17,6 +17,8 @@ from urllib.parse import quote
 # In characters. A quote is one line on a screen; a cloud's message is kept whole, as far as any service writes one.
 LONGEST = 300
 LONGEST_WORDS = 4096
+# A traceback of a service has some ten thousand characters.
+LONGEST_LOOK = 1 << 16
 # Stands for what was cut out of the middle of a line
 CUT = " [...] "
 # Characters that are looked at: the search for secrets takes the square of a line's length.
@@ -75,6 +77,9 @@ SHORT_PARTS, SHORTEST_KEY, SHORT_NAMES = 3, 10, 2.1
 
 # A key in PEM, on lines of its own or with its line feeds written as \\n; one that was cut off goes on to the end.
 KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+# The frames of a traceback of Python, which are about a service's code; the line of the exception stands behind them.
+HEADING = "Traceback (most recent call last):"
+FRAMES = re.compile(rf"^([ \t]*){re.escape(HEADING)}\n(?:\1[ \t]+.*(?:\n|\Z))*", re.MULTILINE)
 # The secrets of this process's cloud: its password, its tokens
 KNOWN: set[str] = set()
 # A secret of fewer characters is replaced where it stands alone: it may be a part of any word.
@@ -109,6 +114,7 @@ def without_known(text: str, secrets: set[str] | None = None) -> str:
 def words_of(text: Any, longest: int = LONGEST_WORDS) -> str:
     """Return what a cloud or a user has said, as it may be written anywhere: masked, and cut to a length."""
     text = str(text)
+    text = FRAMES.sub("", text[:LONGEST_LOOK]).replace(HEADING, "traceback:")
     looked_at = text[: 2 * longest]
     lines = without_known(KEY.sub(HIDDEN, looked_at)).splitlines()
     text_masked = "\n".join(masked(line) or (CUT.strip() if line.strip() else "") for line in lines)

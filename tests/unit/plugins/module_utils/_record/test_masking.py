@@ -12,7 +12,13 @@ import string
 import time
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import CUT, HIDDEN, LONGEST, quote_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import (
+    CUT,
+    HIDDEN,
+    LONGEST,
+    quote_of,
+    words_of,
+)
 from tree import RECORDED
 
 SERVER, REQUEST = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
@@ -264,3 +270,12 @@ def test_the_secrets_of_recorded_settings_are_never_shown():
     assert len(planted) > 10
     for form in ("{}", "nova.{} log_opt_values cfg.py:2824", "at nova.conf:12, no ':' found in assignment: '{}'"):
         assert [option for option in planted if "planted-" in quote_of(form.replace("{}", option))] == []
+
+
+def test_of_a_traceback_the_exception_is_left():
+    frames = '  File "/usr/lib/python3/nova/compute/manager.py", line 2901, in _build\n    yield resources\n'
+    text = f"Build aborted\nTraceback (most recent call last):\n{frames}rbd.PermissionError: [errno 1] no\n"
+    again = f"{text}\nDuring handling of the above exception, another exception occurred:\n\n{text}"
+    assert words_of(text) == "Build aborted\nrbd.PermissionError: [errno 1] no"
+    assert words_of(again).count("rbd.PermissionError: [errno 1] no") == 2
+    assert "Traceback" not in words_of(f"['Traceback (most recent call last):\\n', {frames!r}]")
