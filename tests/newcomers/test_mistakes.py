@@ -175,12 +175,19 @@ def limit_disk(kibibytes: int, full: bool = False) -> Callable[[Newcomer], None]
     return limit
 
 
-def use_id_of_going_run(newcomer: Newcomer) -> None:
-    """Have a run of the same name that boots its server, and goes on as soon as the second call has ended."""
-    newcomer.variables.update(stackproof_run_id=RUN_ID, stackproof_boot_timeout=LONGEST_CLEANUP)
+def start_until_building(newcomer: Newcomer) -> subprocess.Popen[str]:
+    """Start a run of a known name, and wait until its server builds, which it does for good."""
+    newcomer.variables.update(stackproof_run_id=RUN_ID)
     newcomer.cloud.states["servers"] = ["BUILD"]
     first = newcomer.start()
     wait_until(lambda: bool(newcomer.cloud.all("servers")), "a server of the first run")
+    return first
+
+
+def use_id_of_going_run(newcomer: Newcomer) -> None:
+    """Have a run of the same name that boots its server, and goes on as soon as the second call has ended."""
+    newcomer.variables.update(stackproof_boot_timeout=LONGEST_CLEANUP)
+    first = start_until_building(newcomer)
 
     def pass_first() -> None:
         newcomer.cloud.all("servers")[0]["_states"] = [{"status": "ACTIVE"}]
@@ -192,10 +199,7 @@ def use_id_of_going_run(newcomer: Newcomer) -> None:
 
 def start_and_interrupt(newcomer: Newcomer) -> None:
     """Have a run whose playbook got a Ctrl-C while its server was building."""
-    newcomer.variables.update(stackproof_run_id=RUN_ID)
-    newcomer.cloud.states["servers"] = ["BUILD"]
-    first = newcomer.start()
-    wait_until(lambda: bool(newcomer.cloud.all("servers")), "a server of the first run")
+    first = start_until_building(newcomer)
     # A terminal sends it to all processes of the group.
     os.killpg(first.pid, signal.SIGINT)
     first.communicate(timeout=LONGEST_CLEANUP)
@@ -208,10 +212,7 @@ def take_up_cleaned_run(newcomer: Newcomer) -> None:
 
 def take_up_killed_run(newcomer: Newcomer) -> None:
     """Have a run that was killed together with its watch, as with a container: nothing was removed yet."""
-    newcomer.variables.update(stackproof_run_id=RUN_ID)
-    newcomer.cloud.states["servers"] = ["BUILD"]
-    first = newcomer.start()
-    wait_until(lambda: bool(newcomer.cloud.all("servers")), "a server of the first run")
+    first = start_until_building(newcomer)
     for process in processes_of(newcomer.run_dir(RUN_ID)):
         os.kill(process, signal.SIGKILL)
     os.killpg(first.pid, signal.SIGKILL)

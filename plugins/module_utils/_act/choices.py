@@ -12,7 +12,7 @@ from typing import Any
 from .._record.errors import StageError
 from .._record.words import listed
 
-# Somebody who has mistyped a name finds it among so many; a cloud may have thousands.
+# Enough to find a mistyped name; a cloud may have thousands.
 MOST_NAMED = 10
 
 

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from .._record.masking import words_of
-from .._record.run import is_finite
+from .._record.run import is_seconds
 
 # It needs only a shell and sed, and curl or wget.
 USER_DATA = """#!/bin/sh
@@ -50,8 +50,6 @@ OWN = re.compile(r"stackproof-guest: (\{.*\})")
 LONGEST_TEXT = 512
 # The number of steps that are kept. The probe guest writes some twenty, and one more every ten seconds without a lease.
 MOST_STEPS = 1000
-# In seconds, a year. The run has made the guest, so one that has run for longer shows nonsense.
-LONGEST_UPTIME = 366 * 86400
 # Any number that the guest counts. A disk is its largest: 8 EiB are more than any has.
 LARGEST_COUNT = 1 << 63
 # One word: the state of a wait begins with it, and is compared with it word by word.
@@ -96,7 +94,7 @@ def as_count(value: Any) -> int | None:
 
 def as_uptime(value: Any) -> float | None:
     """Return the seconds that a guest has run, or None if none of ours can have run so long."""
-    return value if is_finite(value) and 0 <= value <= LONGEST_UPTIME else None
+    return value if is_seconds(value) else None
 
 
 # The fields of a line of the probe guest that are kept, and how each is read

@@ -41,7 +41,7 @@ LAST = 1
 LEAST = 0.05
 MULTIPLE_CHOICES = 300
 TOKEN_HEADERS = ("X-Auth-Token", "X-Subject-Token")
-# Nobody waits longer than a number of so many digits says.
+# Nine digits are more seconds than anybody waits.
 SECONDS = re.compile(r"[0-9]{1,9}")
 # In bytes; a cloud lists its things in pages of some thousand.
 LARGEST = 64 << 20
@@ -104,7 +104,7 @@ class RedirectedError(StageError):
         self.status = status
 
 
-def refuse_another_address(method, url, answer):
+def refuse_another_address(method: str, url: str, answer: Any) -> None:
     """Refuse a redirect to another address: the request would carry the token, or the password, to it."""
     location = answer.headers.get("location")
     # A list of versions has the status 300, and often the address of one of them, to which nobody is sent.
@@ -162,13 +162,13 @@ class Transport(BaseTransport):
         self.calls, self.samples, self.deadline = calls, samples, deadline
         self.addresses: Callable[[], list[str]] = list
 
-    def refuse_stranger(self, method, url, headers):
+    def refuse_unknown_address(self, method: str, url: str, headers: Any) -> None:
         """Refuse to carry a secret to an address that only an answer has named, such as that of a next page."""
         is_login = method == "POST" and urlsplit(url).path.endswith("/auth/tokens")
-        known = self.addresses()
-        if not known or not (is_login or secrets_in(headers)):
+        if not (is_login or secrets_in(headers)):
             return
-        if not any(is_same_place(address, url) for address in known):
+        known = self.addresses()
+        if known and not any(is_same_place(address, url) for address in known):
             hint = "Check the links in the answers of this service, and its endpoints: openstack catalog list."
             message = f"an answer leads to {host_of(url)}, which is not in the catalogue, so no token is sent there"
             raise StageError("service", message, hint=hint)
@@ -176,7 +176,7 @@ class Transport(BaseTransport):
     def request(self, method, url, **options):
         headers = options.get("headers") or {}
         masking.learn(*secrets_in(headers))
-        self.refuse_stranger(method, url, headers)
+        self.refuse_unknown_address(method, url, headers)
         watch, sent = Stopwatch(), time.time()
         call = {"method": method, "service": service_called.get(), "host": host_of(url), "path": path_of(url)}
         call.update(status=None, request_id=None)
@@ -285,7 +285,7 @@ def status_of(exc):
     return getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
 
 
-def common_start(one, other):
+def common_start(one: str, other: str) -> int:
     """Return how many characters two texts share from their start."""
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other))
     return sum(1 for _pair in same)

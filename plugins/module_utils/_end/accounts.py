@@ -24,9 +24,10 @@ RECORD = "run.json"
 def to_remove(run: Run) -> list[Entry]:
     """Return what may still exist, in the order in which it was made."""
     entries = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
+    known = recorded(run)
     for entry in entries:
         if entry["id"] is None and entry["event"] == ledger.MADE:
-            entry["id"] = recorded(run).get((entry["kind"], entry["name"]))
+            entry["id"] = known.get((entry["kind"], entry["name"]))
     return [*entries, *missing_in_ledger(run)]
 
 

@@ -7,23 +7,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from .._record.clock import seconds_between
-from .._record.run import is_finite, with_removal
+from .._record.run import with_removal
 
 # Another number whenever a digest gets other contents: then all records are read anew.
 VERSION = 1
 # Ids, names of what a run makes, and figures differ between two failures of one kind.
 OWN = re.compile(r"(?:req-)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[\w.-]+")
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
-# In seconds, a year: nothing takes so long, and the mean of two such numbers is finite.
-LONGEST_S = 366 * 86400
-
-
-def is_seconds(value: Any) -> bool:
-    """Whether a value is a duration. What JSON of others may have instead, such as NaN or 10**400, is none."""
-    return is_finite(value) and 0 <= value <= LONGEST_S
 
 
 def digest_of(record, directory):

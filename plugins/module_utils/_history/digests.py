@@ -13,7 +13,8 @@ from typing import Any
 from .._record import ledger, run
 from .._record.clock import parse
 from .._record.errors import MALFORMED, StageError
-from .digest import VERSION, digest_of, is_seconds
+from .._record.run import is_seconds
+from .digest import VERSION, digest_of
 
 FILE = "history.jsonl"
 # Two weeks of runs every five minutes

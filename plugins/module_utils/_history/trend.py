@@ -12,8 +12,7 @@ from typing import Any
 
 from .._record.clock import seconds_of
 from .._record.numbers import percentile
-from .._record.run import STAGES
-from .digest import is_seconds
+from .._record.run import STAGES, is_seconds
 
 SCHEMA = "stackproof.history/1"
 # So many pieces of time at most, each with its own numbers: as many as a chart can show, whatever the number of runs

@@ -39,6 +39,8 @@ LONGEST_LINE = 1000
 # In characters; the largest record so far had less than a hundredth of that.
 LONGEST = 64 << 20
 LONGEST_PATH = 4096
+# In seconds, a year: no run takes so long, and sums and means of such numbers stay finite.
+LONGEST_S = 366 * 86400
 GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
@@ -364,6 +366,11 @@ def is_finite(value: Any) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
         return False
+
+
+def is_seconds(value: Any) -> bool:
+    """Return whether a value is a duration. What JSON of others may have instead, such as NaN or 10**400, is not."""
+    return is_finite(value) and 0 <= value <= LONGEST_S
 
 
 def check_own(run: Run) -> None:

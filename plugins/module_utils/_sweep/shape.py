@@ -13,16 +13,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .._record.clock import parse
-from .._record.run import RUN_ID, STAGES, is_finite
+from .._record import run
+from .._record.run import RUN_ID, STAGES, is_finite, is_seconds
 from .slices import MOST_SLICES, WORST_FIRST
 
 Check = Callable[[Any], bool]
 
 # Python makes no number of more than 4300 digits, and names are sorted by the numbers in them.
 LONGEST_NAME = 1024
-# In seconds, a year: no run takes so long, and sums and means of such numbers stay finite.
-LONGEST_S = 366 * 86400
 # Of anything that is counted
 LARGEST = 1_000_000
 # Times are compared as texts, so all have one form.
@@ -50,17 +48,7 @@ def is_way_to_run(value: Any) -> bool:
 
 
 def is_time(value: Any) -> bool:
-    if not isinstance(value, str) or not TIME.fullmatch(value):
-        return False
-    try:
-        parse(value)
-    except ValueError:
-        return False
-    return True
-
-
-def is_number(value: Any) -> bool:
-    return is_finite(value) and 0 <= value <= LONGEST_S
+    return isinstance(value, str) and TIME.fullmatch(value) is not None and run.is_time(value)
 
 
 def is_count(value: Any) -> bool:
@@ -112,7 +100,7 @@ is_stage = with_fields(
     {
         "stage": one_of(*STAGES),
         "status": one_of(*STATUSES),
-        "seconds": optional(is_number),
+        "seconds": optional(is_seconds),
         "reason": optional(is_text),
     }
 )
@@ -121,7 +109,7 @@ OUTCOME: dict[str, Check] = {
     "reason": is_text,
     "stage": optional(is_text),
     "directory": optional(is_way_to_run),
-    "duration_s": optional(is_number),
+    "duration_s": optional(is_seconds),
     "stages": list_of(is_stage),
 }
 is_outcome = with_fields(OUTCOME)
@@ -148,14 +136,14 @@ SWEEP: dict[str, Check] = {
     "left_out": list_of(with_fields({"host": is_name, "reason": is_text})),
     "targets": list_of(is_target),
     "stages": list_of(
-        with_fields({"stage": one_of(*STAGES), "targets": is_count, "median_s": is_number, "max_s": is_number})
+        with_fields({"stage": one_of(*STAGES), "targets": is_count, "median_s": is_seconds, "max_s": is_seconds})
     ),
     "outliers": list_of(
         with_fields(
             {
                 "target": is_name,
                 "stage": one_of(*STAGES),
-                **dict.fromkeys(("seconds", "median_s"), is_number),
+                **dict.fromkeys(("seconds", "median_s"), is_seconds),
                 "times": is_finite,
                 "reason": is_text,
             }
