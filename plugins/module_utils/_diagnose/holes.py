@@ -14,29 +14,20 @@ import io
 import os
 from typing import IO
 
+from .raw_file import ReadThrough
+
 # Bytes of the largest block that a usual file system has
 BLOCK = 1 << 16
 
 
-class WithoutHoles(io.RawIOBase):
+class WithoutHoles(ReadThrough):
     """The bytes of a file but for its holes, each of which ends a line."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        super().__init__()
-        self.raw = raw
+        super().__init__(raw)
         # The part between two holes that is being read: where it goes on, where its text ends, where the hole begins
         self.at = self.stop = self.end = 0
         self.is_new_line = False
-
-    def readable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self.raw.fileno()
-
-    def close(self) -> None:
-        self.raw.close()
-        super().close()
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while self.at >= self.stop:

@@ -10,6 +10,8 @@ import io
 import lzma
 from typing import IO
 
+from .raw_file import ReadThrough
+
 # A file says itself how much memory it takes. xz -9 makes files that take 65 MiB, and nothing that rotates logs makes
 # more; a file of a few bytes may ask for 4 GiB.
 MEMORY = 128 << 20
@@ -24,23 +26,13 @@ class TooMuchMemoryError(Exception):
     """A file takes more memory to unpack than MEMORY."""
 
 
-class Unxz(io.RawIOBase):
+class Unxz(ReadThrough):
     """The unpacked bytes of a file of xz."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        super().__init__()
-        self.raw, self.rest = raw, b""
+        super().__init__(raw)
+        self.rest = b""
         self.decompressor: lzma.LZMADecompressor | None = begun()
-
-    def readable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self.raw.fileno()
-
-    def close(self) -> None:
-        self.raw.close()
-        super().close()
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         data = b""
