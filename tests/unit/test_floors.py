@@ -14,7 +14,7 @@ from tree import ROOT
 UTILS = ROOT / "plugins" / "module_utils"
 NAME = "ansible_collections.stackproof.provision.plugins.module_utils"
 FLOORS = [
-    {"_model"},
+    {"_model", "_components"},
     {"_record"},
     {"_cloud", "_report"},
     {"_act", "_collect", "_sweep", "_history"},

@@ -10,15 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS, explain
+from .._components.tables import BINARIES
 from .._record.errors import MALFORMED, StageError
-
-# Names of components, where the APIs use other names
-NAMES = {
-    "neutron-openvswitch-agent": "neutron-l2-agent",
-    "neutron-linuxbridge-agent": "neutron-l2-agent",
-    # It took the place of the metadata agent in 2025.2.
-    "neutron-ovn-agent": "neutron-ovn-metadata-agent",
-}
 
 
 def look(admin):
@@ -81,7 +74,7 @@ def of_service(service, host):
 
 def agent(binary, host, *, up, enabled, heard):
     return {
-        "component": NAMES.get(binary, binary),
+        "component": BINARIES.get(binary, binary),
         "host": host,
         "state": "up" if up else "down",
         "enabled": bool(enabled),

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from .._collect.sources.log import account
+from .._components.tables import is_beside_instance
 from .._judge import culprit, verdict
-from .._match.components import is_beside
 from .._match.follow import NO_FACTS, as_records, errors_of
 from .._match.matcher import Matcher
 from .._match.rivals import TOOK
@@ -115,7 +115,7 @@ def levels_of(bundle, events):
         if host in by_host and event["level"]:
             by_host[host] = max(by_host[host], event["level"], key=LEVELS.index)
     for service, hosts in levels.items():
-        if is_beside(service) and bundle["host"] in hosts:
+        if is_beside_instance(service) and bundle["host"] in hosts:
             levels[service] = {bundle["host"]: hosts[bundle["host"]]}
     return {service: min(hosts.values(), key=LEVELS.index) for service, hosts in levels.items()}
 

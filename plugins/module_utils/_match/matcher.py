@@ -11,10 +11,10 @@ import re
 from collections import defaultdict
 
 from .._collect.sources import SOURCES
+from .._components.tables import is_beside_instance, working_on_boots
 from .._record import shapes
 from .._record.levels import LEVELS
 from . import order
-from .components import ALSO_ASK, is_beside
 from .flow import LEAD, TOKEN_CACHE, agrees, compiled, search
 from .flow_types import PARTS
 from .rivals import own_keys, rivals_in
@@ -22,6 +22,8 @@ from .status import status_of
 
 # The rules are applied in turns, as some need the times of steps that others have shown.
 TURNS = 4
+# Services that send others the same requests as nova-compute
+ALSO_ASK = working_on_boots() - {"nova-compute"}
 LOOPBACK = {"127.0.0.1", "::1"}
 NAME_OF_CALL = re.compile(r"\bmethod\b")
 # The facts of a cloud that say how it works are looked up with an administrator's access or for hosts to read.
@@ -221,7 +223,7 @@ class Matcher:
             return []
         sources = self.sources_of(rule)
         here = [source for source in sources if source["host"] == self.names.get("host")]
-        if here and is_beside(rule["service"]):
+        if here and is_beside_instance(rule["service"]):
             sources = here
         if not self.is_silent(rule, steps, sources):
             return []

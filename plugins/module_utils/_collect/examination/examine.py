@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from ..._components.tables import dependents_of
 from . import configuration, ground, own_words, reach
 
 PARTS_AT_ONCE = 6
-DATABASE_CLIENTS = {
-    "keystone", "glance-api", "placement-api", "nova-api", "nova-api-metadata", "nova-conductor", "nova-scheduler",
-    "neutron-server", "cinder-api", "cinder-scheduler", "cinder-volume",
-}  # fmt: skip
+DATABASE_CLIENTS = dependents_of("database")
 OVN_REMOTE = ("ovs-vsctl", "--timeout=4", "--if-exists", "get", "open", ".", "external-ids:ovn-remote")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ..._components.tables import entry_of
+
 # A disk is full for a service before its last byte is used.
 LEAST_BYTES, LEAST_SHARE = 64 << 20, 0.01
 LEAST_INODES = 100
@@ -16,15 +18,6 @@ LEAST_MEMORY, LEAST_MEMORY_KIB = 0.02, 1 << 20
 NO_DISKS = ("/snap/", "/boot", "/sys", "/proc", "/dev/pts", "/etc/")
 # Nobody writes to these, and they have no space left.
 IMAGES = ("squashfs", "iso9660", "udf", "erofs")
-# Programs that a component starts, by their names
-STARTS = {
-    "neutron-dhcp-agent": ("dnsmasq",),
-    "neutron-metadata-agent": ("haproxy",),
-    "neutron-ovn-metadata-agent": ("haproxy",),
-    "neutron-l2-agent": ("ovs-vsctl", "ovs-ofctl"),
-    "libvirt": ("qemu-system-x86_64", "qemu-system-aarch64"),
-    "nova-compute": ("qemu-img",),
-}
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/libexec")
 KILLED = re.compile(r"Killed process \d+ \((?P<name>[\w .:/-]{1,40})\)")
 # A drive for disks or CDs with nothing in it reports errors as well.
@@ -95,7 +88,7 @@ def unique(findings):
 
 def programs(host, components):
     """Programs that a component on this host would start, and that nobody may execute."""
-    names = [name for component in sorted(components) for name in STARTS.get(component, ())]
+    names = [name for component in sorted(components) for name in entry_of(component).starts]
     if not names:
         return []
     either = [word for name in names for word in ("-o", "-name", name)][1:]

@@ -11,6 +11,8 @@ import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 
+from ..._components.tables import HOST_OPTIONS, PORTS, URL_OPTIONS, URL_PATHS, URL_SCHEMES, component_at, is_encrypted
+
 # So long a peer may take to accept a connection, and as long again to say its first word.
 SECONDS = 1.5
 AT_ONCE = 16
@@ -28,32 +30,8 @@ PLACE = re.compile(
 )
 # An exception of the library that speaks HTTP
 POOL = re.compile(r"\bhost='(?P<place>[^'\s]+)', port=(?P<port>\d{2,5})\b")
-PORTS = {
-    389: "ldap", 636: "ldap", 3300: "ceph-mon", 3306: "database", 5000: "keystone", 5432: "database", 5671: "rabbitmq",
-    5672: "rabbitmq", 6641: "ovn-nb-db", 6642: "ovn-sb-db", 6789: "ceph-mon", 7480: "ceph-rgw", 8774: "nova-api",
-    8775: "nova-api-metadata", 8776: "cinder-api", 8778: "placement-api", 9292: "glance-api", 9696: "neutron-server",
-    11211: "memcached",
-}  # fmt: skip
-# Where all services are behind one port, the first part of the path tells them apart.
-PATHS = {
-    "identity": "keystone", "image": "glance-api", "placement": "placement-api", "compute": "nova-api",
-    "volume": "cinder-api", "networking": "neutron-server",
-}  # fmt: skip
-# The component that a URL is about, its port if none is said, and what is spoken there
-SCHEMES = {
-    "rabbit": ("rabbitmq", 5672, "amqp"), "amqp": ("rabbitmq", 5672, "amqp"), "mysql": ("database", 3306, "mysql"),
-    "postgresql": ("database", 5432, "tcp"), "ldap": ("ldap", 389, "tcp"), "ldaps": ("ldap", 636, "tcp"),
-    "http": (None, 80, "http"), "https": (None, 443, "https"),
-}  # fmt: skip
-# The same where no URL says it: of other ports no word is expected, as at 5671, where a client begins with TLS.
-SPOKEN_AT = {3306: "mysql", 5672: "amqp", 6641: "ovsdb", 6642: "ovsdb", 11211: "memcached"}
-ENCRYPTED = {5671}
-KEYSTONE = {"auth_url", "www_authenticate_uri", "auth_uri"}
-# Options that name the host of a peer, and others its port, if it is another one than usual
-HOSTS = {
-    "nova_metadata_host": ("nova-api-metadata", "nova_metadata_port", 8775),
-    "nova_metadata_ip": ("nova-api-metadata", "nova_metadata_port", 8775),
-}
+# Of the web: the component is known by the option, the path or the port.
+WEB_PORTS = {"http": 80, "https": 443}
 
 
 def peers_in(options):
@@ -62,8 +40,8 @@ def peers_in(options):
     given = {(path, section, option): value for _project, path, section, option, value in options}
     for project, path, section, option, value in options:
         found = peers_of(option, value)
-        if option in HOSTS:
-            component, port_option, usual = HOSTS[option]
+        if option in HOST_OPTIONS:
+            component, port_option, usual = HOST_OPTIONS[option]
             _address, port = address_of(f"host:{given.get((path, section, port_option))}", usual)
             found = [(component, value.strip(), port or usual, "http")]
         for peer in found:
@@ -86,15 +64,21 @@ def peers_of(option, value):
 
 def peers_at(match, encrypted=False):
     """What is at an address, if its port tells it."""
-    port = int(match["port"])
-    spoken = "tcp" if encrypted else SPOKEN_AT.get(port, "tcp")
-    return [(PORTS[port], match["place"].strip("[]"), port, spoken)] if port in PORTS else []
+    number = int(match["port"])
+    if number not in PORTS:
+        return []
+    component, port = PORTS[number]
+    return [(component, match["place"].strip("[]"), number, "tcp" if encrypted else port.speaks)]
 
 
 def peers_of_url(scheme, rest, option=None):
-    if scheme not in SCHEMES:
+    if scheme in URL_SCHEMES:
+        component, known = URL_SCHEMES[scheme]
+        usual, spoken = known.port, known.speaks
+    elif scheme in WEB_PORTS:
+        component, usual, spoken = None, WEB_PORTS[scheme], scheme
+    else:
         return []
-    component, usual, spoken = SCHEMES[scheme]
     authority, *path = re.split("[/?#]", rest)
     if component and "@" not in authority:
         # A password may have one of these marks in it.
@@ -103,9 +87,9 @@ def peers_of_url(scheme, rest, option=None):
     # The address of a queue may have several hosts, each with a user of its own.
     for part in authority.split(",") if component == "rabbitmq" else [authority]:
         place, port = address_of(part.rpartition("@")[2], usual)
-        named = component or ("keystone" if option in KEYSTONE else PATHS.get("".join(path[:1]))) or PORTS.get(port)
+        named = component or URL_OPTIONS.get(option) or URL_PATHS.get("".join(path[:1])) or component_at(port)
         if place and named:
-            peers.append((named, place, port, "tcp" if port in ENCRYPTED else spoken))
+            peers.append((named, place, port, "tcp" if is_encrypted(port) else spoken))
     return peers
 
 
@@ -197,7 +181,7 @@ def hanging(host):
     words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
     found = {waiting_in(line) for line in host.ask(None, *words).splitlines()} - {None}
     return [
-        {"program": program, "address": address, "port": port, "component": PORTS.get(port)}
+        {"program": program, "address": address, "port": port, "component": component_at(port)}
         for program, address, port in sorted(found)
     ]
 
