@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from pathlib import Path
+from typing import Any
 
 try:
     import yaml
@@ -17,6 +18,7 @@ try:
 except ImportError:
     HAS_YAML = False
 
+from .._components.catalogue import COMPONENTS
 from .._record.errors import StageError
 
 OURS = Path(__file__).resolve().parents[3] / "roles/evidence/vars/platforms"
@@ -61,7 +63,31 @@ def load(path, _changed):
             raise wrong(
                 path, f"its key {key} is not a {'mapping' if kind is dict else 'list'}, which every profile has"
             )
-    return profile
+    return completed(profile)
+
+
+def completed(profile: dict[str, Any]) -> dict[str, Any]:
+    """Return a profile with the units and logs of components that it does not name and the catalogue does."""
+    units, logs = profile.get("units") or [], profile.get("logs") or []
+    # A list of another form is refused by the module that reads the hosts.
+    if not (isinstance(units, list) and isinstance(logs, list)):
+        return profile
+    with_units, with_logs = names_in(units, "component"), names_in(logs, "service")
+    more_units = [
+        {"component": component.name, "units": list(component.units)}
+        for component in COMPONENTS
+        if component.units and component.name not in with_units
+    ]
+    more_logs = [
+        {"service": service, "files": list(component.log.files), "journals": list(component.log.journals)}
+        for component in COMPONENTS
+        if component.log and (service := component.log_name or component.name) not in with_logs
+    ]
+    return {**profile, "units": [*units, *more_units], "logs": [*logs, *more_logs]}
+
+
+def names_in(entries: list[Any], key: str) -> set[str]:
+    return {entry[key] for entry in entries if isinstance(entry, dict) and isinstance(entry.get(key), str)}
 
 
 def wrong(platform, why):
