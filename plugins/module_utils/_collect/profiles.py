@@ -73,16 +73,15 @@ def completed(profile: dict[str, Any]) -> dict[str, Any]:
     if not (isinstance(units, list) and isinstance(logs, list)):
         return profile
     with_units, with_logs = names_in(units, "component"), names_in(logs, "service")
-    more_units = [
-        {"component": component.name, "units": list(component.units)}
-        for component in COMPONENTS
-        if component.units and component.name not in with_units
-    ]
-    more_logs = [
-        {"service": service, "files": list(component.log.files), "journals": list(component.log.journals)}
-        for component in COMPONENTS
-        if component.log and (service := component.log_name or component.name) not in with_logs
-    ]
+    more_units: list[dict[str, Any]] = []
+    more_logs: list[dict[str, Any]] = []
+    for component in COMPONENTS:
+        service = component.log_name or component.name
+        if component.units and component.name not in with_units:
+            more_units.append({"component": component.name, "units": list(component.units)})
+        if component.log and service not in with_logs:
+            places = {"files": list(component.log.files), "journals": list(component.log.journals)}
+            more_logs.append({"service": service, **places})
     return {**profile, "units": [*units, *more_units], "logs": [*logs, *more_logs]}
 
 

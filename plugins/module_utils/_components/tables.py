@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .catalogue import COMPONENTS, PROJECTS
-from .component import Commands, Component, Port, UrlScheme, UsualError
+from .component import Commands, Component, Port, UrlScheme
 
 BY_NAME = {component.name: component for component in COMPONENTS}
 PROJECT_OF = {component.name: project.name for project in PROJECTS for component in project.components}
@@ -126,10 +126,6 @@ def share_of_healthy_runs(name: str, logger: str | None, exception: str | None) 
         if (error.logger, error.exception) == (logger, exception):
             return error.share
     return 0.0
-
-
-def usual_errors() -> list[tuple[str, UsualError]]:
-    return [(component.name, error) for component in COMPONENTS for error in component.usual_errors]
 
 
 def commands_of(name: str | None) -> Commands:
