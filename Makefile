@@ -235,8 +235,8 @@ lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	PATH="$(BIN):$$PATH" $(BIN)/ansible-lint --offline
 
 types: $(VENV)/ready ## Types of the code, where it has them
-	$(BIN)/mypy --package ansible_collections.stackproof.provision.plugins
-	$(BIN)/mypy tools/density.py tests/guard.py
+	$(BIN)/mypy --package ansible_collections.stackproof.provision.plugins --package ansible_collections.stackproof.lab.plugins
+	$(BIN)/mypy --scripts-are-modules tools/*.py tools/ansible-test tools/check-tarball tools/flow-pages tools/variables-page tests/guard.py
 
 docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .

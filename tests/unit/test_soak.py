@@ -102,7 +102,7 @@ def test_it_goes_on_where_it_was_broken_off(run, monkeypatch):
     def broken(name, *_more):
         if name == "b":
             raise KeyboardInterrupt
-        return {"name": name, "result": "passed", "minutes": 2, "commit": "abc1234", "at": "2026-11-24"}
+        return soak.Row(name, "passed", 2, "abc1234", "2026-11-24")
 
     with monkeypatch.context() as patch:
         patch.setattr(soak, "run", broken)

@@ -41,7 +41,7 @@ import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session, transport
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host
 from ansible_collections.stackproof.provision.plugins.module_utils._record import masking, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
@@ -568,7 +568,7 @@ def hurry(monkeypatch):
     pauses = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: time.sleep(seconds / 50)})
     for module in (session, stage_module):
         monkeypatch.setattr(module, "time", pauses)
-    monkeypatch.setattr(session, "LAST", 0.3)
+    monkeypatch.setattr(transport, "LAST", 0.3)
     monkeypatch.setattr(waiting, "GRACE", 0.3)
     monkeypatch.setattr(stage_module.Stage.wait, "__defaults__", (lambda _waited: waiting.PERIOD / 10,))
 

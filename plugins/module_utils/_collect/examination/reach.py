@@ -117,7 +117,7 @@ def probe(address, port, spoken):
     try:
         with socket.create_connection((address, port), SECONDS) as link:
             return first_word(link, address, spoken)
-    except socket.timeout:  # noqa: UP041  in Python 3.9 it is no TimeoutError
+    except socket.timeout:  # in Python 3.9 it is no TimeoutError
         return "silent"
     except ssl.SSLCertVerificationError as exc:
         # A certificate of an authority that only the services know is not wrong for that.
@@ -146,7 +146,7 @@ def first_word(link, address, spoken):
         # A balancer may choose the service by the name that it is asked for.
         link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
         return meaning(link.recv(1024), spoken)
-    except socket.timeout:  # noqa: UP041  as in probe; the connection stood, so the peer is told as mute
+    except socket.timeout:  # as in probe; the connection stood, so the peer is told as mute
         return "mute"
 
 
