@@ -2,13 +2,15 @@
 .PHONY: quick unit unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 importer browser alerts fuzz newcomers
 
 OLDEST := unit-2.19 sanity-2.19
+# More workers than this only take longer to begin.
+ON_ALL_CORES := --numprocesses=auto --maxprocesses=8 --dist=worksteal
 side-by-side = @$(MAKE) --jobs=3 --output-sync --keep-going
 
 quick: $(VENV)/ready ## The unit tests that your changes since origin/main touch, on all cores
-	$(BIN)/python tools/quick.py --numprocesses=auto --dist=worksteal
+	$(BIN)/python tools/quick.py $(ON_ALL_CORES)
 
 unit: $(VENV)/ready ## Unit tests with the newest ansible-core: K=expression selects by name (pytest -k), T=path a file or folder
-	$(BIN)/pytest $(or $(T),tests/unit) $(if $(K),-k '$(K)')
+	$(BIN)/pytest $(ON_ALL_CORES) $(or $(T),tests/unit) $(if $(K),-k '$(K)')
 
 # Of the unit tests those that meet Ansible itself; make matrix runs all of them.
 unit-2.19: $(OLD)/ready ## Unit tests of playbooks and plugins with the oldest ansible-core
