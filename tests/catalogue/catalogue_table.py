@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares the verdicts on a catalogue of faults with the truth, and prints what docs/measured.md shows of it.
+"""Compares the verdicts on a catalogue of faults with the truth, and prints a table for measurements/.
 
 The records are judged anew, so that a change of the judge is measured without a lab.
 """

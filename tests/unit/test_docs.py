@@ -33,7 +33,7 @@ PLATFORMS = {
     path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
     for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
 }
-PLACES = ("*.md", "docs/*.md", "roles/*/README.md")
+PLACES = ("*.md", "docs/*.md", "measurements/*.md", "roles/*/README.md")
 PAGES = sorted(page for top in (ROOT, LAB) for place in PLACES for page in top.glob(place))
 
 

@@ -15,7 +15,7 @@ GOOD, BAD = ["true"], ["false"]
 
 @pytest.fixture
 def page(tmp_path):
-    path = tmp_path / "measured.md"
+    path = tmp_path / "soak.md"
     path.write_text(f"Before.\n\n{soak.TABLE}\nAfter.\n")
     return path
 
@@ -79,10 +79,10 @@ def test_figures_are_no_change_of_what_is_measured(monkeypatch, tmp_path):
         soak.git("commit", "--quiet", "--message=A change")
 
     write("code.py", "1")
-    write("docs/measured.md", "1")
+    write("measurements/soak.md", "1")
     commit()
     first = soak.commit()
-    write("docs/measured.md", "2")
+    write("measurements/soak.md", "2")
     assert soak.commit() == first
     commit()
     assert soak.commit() == first
