@@ -209,13 +209,15 @@ class ActionModule(ActionBase):
     def refusal(self, module: str, task_vars: Mapping[str, Any]) -> str | None:
         """Return why a playbook does not begin: misspelt names, wrong values. Warn of a name that is only unknown."""
         # A target of many has the variables of its playbook, which has begun.
-        if task_vars.get("stackproof_target") or not _variables.is_first_task(self.path(), module.rpartition(".")[2]):
+        name = module.rpartition(".")[2]
+        if task_vars.get("stackproof_target") or not _variables.is_first_task(self.path(), name):
             return None
         given = names_of_variables(task_vars)
         unknown = _variables.unknown_variables(given, _variables.known_names(), _specs.variables())
         if unused := _variables.warning(unknown):
             warn(clean(unused))
-        refused = _variables.refusal([*_variables.misspelt(unknown), *self.problems(task_vars)])
+        wrong = self.problems(task_vars) if name in _specs.BEGIN_RUNS else ()
+        refused = _variables.refusal([*_variables.misspelt(unknown), *wrong])
         return clean(refused) if refused else None
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -84,7 +84,9 @@ def test_every_variable_that_is_used_is_on_the_page_or_is_set_on_the_way():
         variable
         for place in SPECS
         if "/" in place
-        for variable in _specs.options_of_task(str(ROOT / TASKS.format(*place.split("/"))), place.split("/")[0]).values()
+        for variable in _specs.options_of_task(
+            str(ROOT / TASKS.format(*place.split("/"))), place.split("/")[0]
+        ).values()
     }
     assert set(documented(PAGE)) - used - options - set(re.findall(r"\bstackproof_\w+\b", defaults)) == set()
 

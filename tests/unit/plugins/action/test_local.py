@@ -335,7 +335,10 @@ def test_misspelt_names_and_wrong_values_are_refused_together(act):
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (AnsibleUndefinedVariable("'big' is undefined"), "stackproof_volume_size has no value: 'big' is undefined. docs"),
+        (
+            AnsibleUndefinedVariable("'big' is undefined"),
+            "stackproof_volume_size has no value: 'big' is undefined. docs",
+        ),
         (AnsibleValueOmittedError(), None),
     ],
 )
@@ -343,6 +346,15 @@ def test_variable_without_a_value_is_refused_unless_it_is_omitted(act, error, me
     refused = act("run", {"changed": True}, variables={"stackproof_volume_size": error}, place=BEGIN)
     assert refused.get("msg", "").startswith(message or "")
     assert ("failed" in refused) == (message is not None)
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "refused"),
+    [("preflight", "playbooks/acceptance.yml", True), ("cleanup", "playbooks/cleanup.yml", False)],
+)
+def test_wrong_value_is_refused_only_where_runs_begin(act, module, place, refused):
+    answer = act(module, {}, variables={"stackproof_image_file": "/gone"}, place=str(ROOT / place))
+    assert answer.get("failed", False) == refused
 
 
 def test_task_of_a_role_takes_its_variables_and_what_it_writes_counts_more(act):

@@ -51,7 +51,9 @@ def cases(values: dict[str, list[Any]]) -> list[tuple[str, Any]]:
     return [(f"stackproof_{name}", value) for name, listed in values.items() for value in listed]
 
 
-@pytest.mark.parametrize(("name", "value"), [*cases(GOOD), ("stackproof_volume_size", None), ("stackproof_tcp_port", "")])
+@pytest.mark.parametrize(
+    ("name", "value"), [*cases(GOOD), ("stackproof_volume_size", None), ("stackproof_tcp_port", "")]
+)
 def test_value_within_its_limits_and_none_pass(name: str, value: Any) -> None:
     options.check({name: value})
 
