@@ -59,7 +59,8 @@ TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "list": (validation.check_type_list, "a list"),
 }
 
-# The modules that begin runs. No other playbook is refused for a value that it does not use: it may be there to clean up.
+# The modules that begin runs. No other playbook is refused for a value that it does not use: it may be there to clean
+# up.
 BEGIN_RUNS = frozenset({"preflight", "run"})
 
 # The definition of a variable, as Ansible has it

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A variable is added to a copy of the collection as CONTRIBUTING.md says: in a role's definitions and in its module."""
+"""A variable is added to a copy of the collection as CONTRIBUTING.md says: its definition, and its option."""
 
 from __future__ import annotations
 
