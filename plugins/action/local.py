@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run the modules that work where the playbook does.
+"""Run the modules that work where the playbook does, with the options that a role's variables give.
 
 Meanwhile it shows what a stage waits for; it prints the summary that a report returns.
 """
@@ -18,16 +18,16 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ansible.errors import AnsibleError
+from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.log_formats import REQUEST
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
-from ansible_collections.stackproof.provision.plugins.plugin_utils import _variables
+from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs, _variables
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF
 
@@ -179,30 +179,57 @@ class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
 
-    def arguments(self, module: str, task_vars: Mapping[str, Any] | None) -> dict[str, Any]:
+    def path(self) -> str:
+        """Return the file in which the task stands."""
+        return str(self._task.get_path()).rpartition(":")[0]  # without the number of the line
+
+    def arguments(self, module: str, task_vars: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the module, with those that no task writes."""
-        args = dict(self._task.args)
+        name = module.rpartition(".")[2]
+        given = _specs.options_given(self.path(), name, lambda variable: self.value(task_vars.get(variable)))
+        args = {**given, **self._task.args}
         if isinstance(args.get("cloud"), dict):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
         if isinstance(args.get("error"), str):
             # What a client has printed may hold one, too. Only the request that it names is needed.
             args["error"] = next(reversed(REQUEST.findall(args["error"])), "a text that names no request")
-        gather = READS_OF.get(module.rpartition(".")[2])
+        gather = READS_OF.get(name)
         if gather:
-            args["reads"] = gather(task_vars or {}, args.get("hosts") or [])
+            args["reads"] = gather(task_vars, args.get("hosts") or [])
         return args
 
-    def refusal(self, module: str, task_vars: Mapping[str, Any]) -> str | None:
-        """Return why a playbook does not begin: a misspelt variable. Warn of one that is only unknown."""
-        path = self._task.get_path().rpartition(":")[0]  # without the number of the line
-        # A target of many has the variables of its playbook, which has begun.
-        if task_vars.get("stackproof_target") or not _variables.is_first_task(path, module.rpartition(".")[2]):
+    def value(self, template: Any) -> Any:
+        """Return the value of a variable: None if there is none, or if it is to be left out."""
+        if template is None:
             return None
-        unknown = _variables.unknown_variables(names_of_variables(task_vars), _variables.known_names())
+        try:
+            return self._templar.template(template)
+        except AnsibleValueOmittedError:
+            return None
+
+    def problems(self, task_vars: Mapping[str, Any]) -> Iterator[str]:
+        """Find the variables that have no value, and those whose value no run can use."""
+        values = {}
+        for name in sorted(_specs.variables_of_run().keys() & task_vars.keys()):
+            try:
+                values[name] = self.value(task_vars[name])
+            except AnsibleTemplateError as exc:
+                yield f"{name} has no value: {exc}"
+        yield from _specs.problems(values)
+
+    def refusal(self, module: str, task_vars: Mapping[str, Any]) -> str | None:
+        """Return why a playbook does not begin: misspelt names, wrong values. Warn of a name that is only unknown."""
+        # A target of many has the variables of its playbook, which has begun.
+        name = module.rpartition(".")[2]
+        if task_vars.get("stackproof_target") or not _variables.is_first_task(self.path(), name):
+            return None
+        given = names_of_variables(task_vars)
+        unknown = _variables.unknown_variables(given, _variables.known_names(), _specs.variables())
         if unused := _variables.warning(unknown):
             warn(clean(unused))
-        refused = _variables.refusal(unknown)
+        wrong = self.problems(task_vars) if name in _specs.BEGIN_RUNS else ()
+        refused = _variables.refusal([*_variables.misspelt(unknown), *wrong])
         return clean(refused) if refused else None
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -211,7 +238,7 @@ class ActionModule(ActionBase):
         variables = task_vars or {}
         if refused := self.refusal(module, variables):
             return {"failed": True, "msg": refused}
-        args = self.arguments(module, task_vars)
+        args = self.arguments(module, variables)
         target = variables.get("stackproof_target")
         result = self.perform(module, args, variables, self.follower(target, args.get("run_dir")))
         if result.get("summary"):

@@ -14,9 +14,7 @@ from .wording import by_weight, is_of
 from .world import RESTART
 
 # Helps against slowness
-PATIENCE = (
-    "give the stage more time (-e stackproof_boot_timeout=, -e stackproof_metadata_timeout=), and look at the load"
-)
+PATIENCE = 'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), and look at the load'
 AGAIN = "run it again: it is over as soon as each service has made its connections anew"
 
 

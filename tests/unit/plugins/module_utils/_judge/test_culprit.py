@@ -199,7 +199,7 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
     assert (verdict["component"], verdict["host"]) == (None, None)
     assert verdict["headline"] == f"nobody is named: step {verdict['step']} is late, and may only be slow"
     assert verdict["owed"].endswith("0.0 s after another one: it may be slow")
-    assert "-e stackproof_boot_timeout=" in verdict["next"]
+    assert "stackproof_timeouts" in verdict["next"]
     assert verdict["alternatives"]
 
 
