@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from .._match.components import ANSWERS_CALLS, LEANS_ON, STANDS_FOR, is_beside, lacking_with, project_of, writer_of
-from .._normalise.places import back_end_of, host_of
+from .._match.places import back_end_of, host_of
 from .weights import ENDED, PASSED_ON
 
 # The kinds of hypotheses

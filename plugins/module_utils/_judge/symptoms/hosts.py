@@ -11,7 +11,7 @@ import re
 from ..._collect.examination.ground import STARTS
 from ..._collect.units import WELL
 from ..._match.components import LEANS_ON, PROGRAMS, project_of
-from ..._normalise.places import host_of
+from ..._match.places import host_of
 from ..._record.clock import iso_of, seconds_of
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom

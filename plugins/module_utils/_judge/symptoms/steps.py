@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from ..._match import order
 from ..._match.components import CARRIERS, WORKERS
 from ..._record.clock import seconds_between
 from ..._record.shapes import symptom
+from .. import dict_order as order
 from .guest import did_their_part
 
 
