@@ -39,12 +39,6 @@ options:
   template:
     description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
     type: path
-  flows:
-    description:
-      - Files of the flows. The record of a run of 0.1.0 does not say how the page tells its flows, so the files say it.
-    type: list
-    elements: path
-    default: []
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
@@ -133,7 +127,6 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
@@ -150,14 +143,6 @@ def check_finished(run):
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
 
 
-def with_telling(recorded, paths):
-    """The flows of the record. A record of 0.1.0 does not say how the page tells them; the files of the flows do."""
-    if any(entry["judged"] or entry["told_as"] for entry in recorded) or not flow.HAS_LIBRARIES:
-        return recorded
-    # A file that has gone since the run must not keep the run from its end.
-    return flow.with_telling(recorded, [flow.load(path) for path in paths if os.path.exists(path)])
-
-
 def sentence(why):
     return f"All stages worked, but not all was done after them. {why.rstrip('.')}." if why else None
 
@@ -168,7 +153,6 @@ def write(run, params):
         unfinished = run.record["finished"] is None
         if unfinished:
             finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
-        run.record["flows"] = with_telling(run.record["flows"], params["flows"])
         finish.render(run, params["template"], params["history"])
     return unfinished
 
@@ -216,7 +200,6 @@ def main():
             "end": {"type": "bool", "default": True},
             "broke_off": {"type": "str"},
             "template": {"type": "path"},
-            "flows": {"type": "list", "elements": "path", "default": []},
             "otlp_endpoint": {"type": "str"},
         },
         supports_check_mode=True,

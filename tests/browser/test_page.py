@@ -34,7 +34,6 @@ WIDER = """[...document.querySelectorAll("body *")].filter(one =>
 SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
   .filter(one => one.querySelector("td") && one.offsetHeight).length"""
 
-import recorded_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import page
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep
@@ -126,7 +125,7 @@ def pages(tmp_path_factory):
         '<svg xmlns="http://www.w3.org/2000/svg" width="2400" height="300"><rect width="2400" height="300"/></svg>'
     )
     for name, directory in RUNS.items():
-        text = page.render(recorded_runs.read(directory), TEMPLATE.read_text(), [("A drawing", diagram)] * 2, earlier)
+        text = page.render(run.read_record(directory), TEMPLATE.read_text(), [("A drawing", diagram)] * 2, earlier)
         (folder / f"{name}.html").write_text(text)
     (folder / "sweep.html").write_text(page_of_a_sweep())
     return {name: folder / f"{name}.html" for name in PAGES}
@@ -141,7 +140,7 @@ def page_of_a_sweep():
         [f"compute-{number:02d}.example.org" for number in range(40)], {}, "20261121-170000-a1b2c3"
     )
     record = sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
-    refused, passed = (recorded_runs.read(RUNS[name]) for name in ("refused", "followed"))
+    refused, passed = (run.read_record(RUNS[name]) for name in ("refused", "followed"))
     outcomes = {target["key"]: sweep.outcome(passed, f"../{target['run_id']}") for target in targets}
     outcomes[targets[7]["key"]] = sweep.outcome(refused, f"../{targets[7]['run_id']}")
     slow = outcomes[targets[9]["key"]]
@@ -170,7 +169,7 @@ def test_the_steps_are_filtered_by_a_style_alone(browser, pages):
     browser.value("document.querySelector('#filter-not-seen').focus(), 1")
     browser.ask("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
     browser.ask("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
-    steps = recorded_runs.read(RUNS["followed"])["flows"][0]["steps"]
+    steps = run.read_record(RUNS["followed"])["flows"][0]["steps"]
     assert browser.value(SHOWN) == sum(step["status"] != "seen" for step in steps)
     # The arrow key goes on to the first phase.
     for kind in ("rawKeyDown", "keyUp"):

@@ -18,7 +18,6 @@ FLOORS = [
     {"_record"},
     {"_cloud", "_report"},
     {"_act", "_collect", "_sweep", "_history"},
-    {"_normalise"},
     {"_match"},
     {"_judge"},
     {"_end", "_diagnose", "_load"},

@@ -6,15 +6,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 
-def words_of(event, hosts):
-    """hosts: the names of hosts by their addresses."""
-    if event["kind"] == "http":
-        client = hosts.get(event.get("client"), event.get("client"))
-        asked_by = f", asked by {client}" if client else ""
-        return f"{event.get('method') or 'request'} {event['path']}: {event.get('status') or 'begun'}{asked_by}"
-    if event["kind"] == "rpc":
-        return " ".join(str(part) for part in (event["action"], event.get("method"), event.get("topic")) if part)
-    if event["kind"] == "error":
-        return f"an error of {event['logger']}" + (f": {event['exception']}" if event["exception"] else "")
+from .._model.event import Event
+
+
+def words_of(event: Event, hosts: Mapping[str, str]) -> str:
+    """Return what an event was. hosts: the names of hosts by their addresses."""
+    if event.kind == "http":
+        return request_in_words(event, hosts)
+    if event.kind == "rpc":
+        parts = (event.get("action"), event.get("method"), event.get("topic"))
+        return " ".join(str(part) for part in parts if part)
+    if event.kind == "error":
+        exception = event.get("exception")
+        return f"an error of {event.get('logger')}" + (f": {exception}" if exception else "")
     return ""
+
+
+def request_in_words(event: Event, hosts: Mapping[str, str]) -> str:
+    client = hosts.get(event.get("client"), event.get("client"))
+    asked_by = f", asked by {client}" if client else ""
+    return f"{event.get('method') or 'request'} {event.get('path')}: {event.get('status') or 'begun'}{asked_by}"

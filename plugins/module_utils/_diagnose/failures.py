@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
 from .._judge import culprit, verdict
-from .._match.follow import errors_of
+from .._match.logged_errors import errors_of
 from .._record import shapes
 from .._record.clock import iso_of
 from .._record.errors import StageError
@@ -114,8 +114,8 @@ def events_of(request, events):
     return [
         event
         for event in events
-        if ids.intersection(event["keys"].get("request", ()))
-        or (not event["keys"] and event["kind"] == "error" and near[0] <= event["at"] <= near[1])
+        if ids.intersection(event.keys.get("request", ()))
+        or (not event.keys and event.kind == "error" and near[0] <= event.at <= near[1])
     ]
 
 

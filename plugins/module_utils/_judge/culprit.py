@@ -10,9 +10,9 @@ A cause is named if it is likely enough. Otherwise the likeliest are listed, and
 from __future__ import annotations
 
 from .._components.tables import carriers_of, depends_on, stands_for
-from .._match import order
 from .._record.masking import CUT
 from .._record.run import failed_stage
+from . import dict_order as order
 from . import leaning, model, symptoms
 from .advice import next_of
 from .wording import FRESH, HEADLINES, MOST, about, headline, is_of, owed, telling, why

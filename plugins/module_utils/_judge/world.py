@@ -18,7 +18,7 @@ from .._components.tables import (
     stands_for,
     writer_of,
 )
-from .._normalise.places import back_end_of, host_of
+from .._match.places import back_end_of, host_of
 from .weights import ENDED, PASSED_ON
 
 # The kinds of hypotheses

@@ -114,7 +114,7 @@ def stage_of(record: Record, name: str) -> Record:
     return next(stages, shapes.stage(name, "skipped"))
 
 
-def keys_in(text: str, keys: Keys) -> Keys:
+def keys_in(text: str, keys: Mapping[str, list[str]]) -> Keys:
     """Return the run's ids that a text of ours contains, such as a path."""
     words = set(SEPARATOR.split(text))
     contained = {kind: list(filter(words.__contains__, ids)) for kind, ids in keys.items()}

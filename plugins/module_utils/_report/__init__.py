@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""6. Report: a run's record as files and texts for its readers.
+"""5. Report: a run's record as files and texts for its readers.
 
 In: the record of a run. Out: terminal lines, JUnit, metrics, page, diagrams, spans.
 

@@ -40,7 +40,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.instance import look
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
+from ansible_collections.stackproof.provision.plugins.module_utils._match.places import is_on
 
 AT_ONCE = 16
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ..._components.tables import entry_of, project_of
-from ..._normalise.places import host_of
+from ..._match.places import host_of
 from ..._record.shapes import symptom
 
 # A cloud has the one or the other, and what it does not have is no suspect.

@@ -11,7 +11,7 @@ import re
 from ..._collect.units import WELL
 from ..._components.catalogue import COMPONENTS
 from ..._components.tables import PROGRAMS, depends_on, entry_of, project_of
-from ..._normalise.places import host_of
+from ..._match.places import host_of
 from ..._record.clock import iso_of, seconds_of
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from ..._components.tables import carriers_of, workers_of
-from ..._match import order
 from ..._record.clock import seconds_between
 from ..._record.shapes import symptom
+from .. import dict_order as order
 from .guest import did_their_part
 
 

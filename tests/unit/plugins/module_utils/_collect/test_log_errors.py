@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import time
 
-import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, log_formats
-from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
 OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
@@ -42,9 +42,10 @@ def scan(*lines, service="nova-compute", **wanted):
 def filed(*lines, **wanted):
     """The text that these lines put into the record and into the file of events, and the errors."""
     logs = {"compute1": {"events": scan(*lines, **wanted), "addresses": [], "sources": []}}
-    events = events_of.logs({"hosts": []}, logs)
-    errors = follow.errors_of(events)
-    return json.dumps([logs, errors, list(follow.lines(events))]), errors
+    run = events.context_of({"hosts": [], "stages": []}, {"log": logs})
+    logged = events.of_source("log", run, logs)
+    errors = errors_of(logged)
+    return json.dumps([logs, errors, list(follow.lines(logged))]), errors
 
 
 def classes(*lines):
@@ -257,4 +258,4 @@ def test_an_error_of_the_run_is_kept_in_any_flood():
 
 
 def test_without_errors_there_are_none():
-    assert follow.errors_of([]) == []
+    assert errors_of([]) == []

@@ -27,6 +27,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module as host_modules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import journal, log_files, log_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._match import wanted as wanted_module
 from tree import FLOWS, RECORDED
 
 FOLLOWED = RECORDED / "followed"
@@ -652,7 +653,7 @@ def recorded(tmp_path, platform):
 
 WANTED = {
     **json.loads((FOLLOWED / "wanted.json").read_text()),
-    **flow.wanted([flow.load(str(FLOWS / f"{name}.yml")) for name in ("modern", "http_trace")]),
+    **wanted_module.wanted([flow.load(str(FLOWS / f"{name}.yml")) for name in ("modern", "http_trace")]),
 }
 HOSTS = {
     "controller1": {"nova-api", "nova-conductor", "nova-scheduler", "neutron-server", "cinder-api", "cinder-volume",

@@ -35,13 +35,13 @@ def problems(verdict):
 
 
 def step_of(step, status, at=None, host=None):
-    meaning = MODERN["phases"].get(step.get("phase")) or {}
     return shapes.step(
-        *(step[name] for name in ("id", "source", "target", "message", "kind")),
-        phase=step.get("phase"),
-        **meaning,
-        owed_by=step.get("owed_by", step["source"]),
-        follows=[str(name) for name in step.get("follows") or ()],
+        *(step.id, step.source, step.target, step.message, step.kind),
+        phase=step.phase,
+        stage=MODERN.stage_of(step).value,
+        repeats=MODERN.repeats(step),
+        owed_by=step.responsible,
+        follows=list(step.follows),
         status=status,
         at=at,
         host=host,
@@ -51,7 +51,7 @@ def step_of(step, status, at=None, host=None):
 def run_of(name):
     """The record of a run that failed, as far as it is judged."""
     recorded = copy.deepcopy(FAILED[name])
-    steps = [step_of(step, *recorded["steps"].get(str(step["id"]), NOTHING)) for step in MODERN["steps"]]
+    steps = [step_of(step, *recorded["steps"].get(step.id, NOTHING)) for step in MODERN.steps]
     return {**recorded["record"], "flows": [{"name": "modern", "judged": True, "steps": steps}]}
 
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_types, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import ROOT
 
@@ -116,10 +117,10 @@ def replaced(flow: dict[str, Any], path: tuple[str | int, ...], value: Any) -> d
     return flow
 
 
-def loaded_or_refused(path: Path) -> dict[str, Any] | StageError:
+def loaded_or_refused(path: Path) -> Flow | StageError:
     try:
         # Each file has the same name here, and those that are loaded by their name are kept.
-        loaded: dict[str, Any] = flow_module.load_file.__wrapped__(str(path), ())
+        loaded: Flow = flow_module.flow_of(flow_module.data_of.__wrapped__(str(path), ()))
     except StageError as refusal:
         return refusal
     return loaded
@@ -138,7 +139,6 @@ def refused_or_followed(tmp_path, followed):
             assert loaded.record["kind"] in ("config", "invalid")
             assert str(loaded).startswith(f"the flow {path}: ")
             return str(loaded)
-        flow_module.with_telling([{"name": loaded["name"]}], [loaded])
         follow.wanted(followed.record, [loaded])
         follow.follow(followed.record, [loaded], {"log": followed.logs})
         return None

@@ -18,7 +18,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import recorded_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import iso_of, seconds_of
@@ -42,12 +41,12 @@ def rendered(record, **more):
 
 @pytest.fixture
 def followed():
-    return recorded_runs.read(RECORDED / "pages" / FOLLOWED)
+    return run_module.read_record(RECORDED / "pages" / FOLLOWED)
 
 
 @pytest.fixture
 def refused():
-    return recorded_runs.read(RECORDED / "runs" / REFUSED)
+    return run_module.read_record(RECORDED / "runs" / REFUSED)
 
 
 @pytest.fixture

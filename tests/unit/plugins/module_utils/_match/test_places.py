@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import places
+from ansible_collections.stackproof.provision.plugins.module_utils._match import places
 
 
 @pytest.mark.parametrize(

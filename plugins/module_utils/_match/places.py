@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable
+from typing import Any
+
+# A record, or a part of one
+Json = dict[str, Any]
 
 
-def is_on(server, names):
-    """Whether a host with one of these names is the host of the server.
+def is_on(server: Json, names: Iterable[str]) -> bool:
+    """Return whether a host with one of these names is the host of the server.
 
     Everybody sees a hash of project and host; only administrators see the host itself. Before Nova has chosen a host
     there is neither.
@@ -23,21 +28,23 @@ def is_on(server, names):
     )
 
 
-def host_of(record):
-    """The inventory's name of the host of the instance, which may still be on its way there; None if unknown."""
+def host_of(record: Json) -> str | None:
+    """Return the inventory's name of the host of the instance, which may still be on its way there; None if unknown."""
     if record.get("diagnosis"):
-        return record["diagnosis"]["host"]
+        diagnosed: str | None = record["diagnosis"]["host"]
+        return diagnosed
     instance = record.get("instance") or {}
     server, claimed_on = instance.get("server"), set(instance.get("claimed_on") or [])
     for host in record["hosts"]:
         names = {host["host"], *(host["facts"].get("names") or [])}
         if host["facts"].get("domain") or claimed_on & names or (server and is_on(server, names)):
-            return host["host"]
+            name: str = host["host"]
+            return name
     return None
 
 
-def serves_dhcp(network, names):
-    """Whether a host with one of these names has a DHCP port on the network, by the id that its agent gives the port.
+def serves_dhcp(network: Json, names: Iterable[str]) -> bool | None:
+    """Return whether a host with one of these names has a DHCP port on the network, by the id that its agent gives it.
 
     None if no port can be seen.
     """
@@ -47,8 +54,8 @@ def serves_dhcp(network, names):
     return any(port in ids for port in network["dhcp_ports"])
 
 
-def back_end_of(record):
-    """The back end of Neutron, ovn or agents; None if it is not known.
+def back_end_of(record: Json) -> str | None:
+    """Return the back end of Neutron, ovn or agents; None if it is not known.
 
     OVN has a port of its own in each network. A boot that failed has no networks any more; then it is known by the
     agents that report to the cloud, and by the services on the hosts. OVN may have DHCP agents, too, for bare metal.

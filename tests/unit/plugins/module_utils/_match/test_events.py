@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import host as host_source
-from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import events as events_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
 
 BOOT, SERVER = "req-a2cf2953-1cad-448f-8990-3fb911eca0ab", "5ad4aca3-f346-4e25-8d7d-c6a37e159215"
@@ -130,7 +130,7 @@ def test_without_an_offset_nothing_is_moved(followed, offset):
 
 
 def test_a_clock_is_corrected_only_once(followed):
-    _flows, events = follow.follow(followed.record, [], {"log": followed.logs})
+    _flows, events = events_of.followed(followed.record, [], {"log": followed.logs})
     offset = of(followed.record, "network1")["clock_offset_s"]
     logged = sorted(event["at"] for event in followed.logs["network1"]["events"] if event["service"] == "dnsmasq")
     times = [event["at"] for event in events if event["service"] == "dnsmasq" and event["source"] == "log"]
@@ -181,15 +181,15 @@ def test_an_emulator_that_ended_before_its_start_was_read_was_there_all_the_same
 def test_monitors_are_known_by_their_addresses_however_these_are_written(monitor, peer, what):
     disk = {"target": "vda", "protocol": "rbd", "type": "network", "source": "vms/a", "monitors": [monitor]}
     domain = {"process": {"started": 1.0, "connections": [peer]}, "disks": [disk]}
-    about = {"host": "compute1", "source": "host"}
-    assert host_source.from_domain(domain, {}, 2.0, about)[-1]["fact"] == what
+    reading = host_source.Reading("compute1", {}, asked=2.0, took=0.0, zone_s=0)
+    assert list(host_source.from_domain(domain, reading))[-1].get("fact") == what
 
 
 @pytest.mark.parametrize("host", ["compute2", "controller1", "network1", "storage1"])
 def test_a_host_that_is_90_seconds_off_falls_into_place(followed, host):
-    _flows, right = follow.follow(followed.record, [], {"log": followed.logs})
+    _flows, right = events_of.followed(followed.record, [], {"log": followed.logs})
     later = ahead(followed, host, 90)
-    _flows, wrong = follow.follow(later.record, [], {"log": later.logs})
+    _flows, wrong = events_of.followed(later.record, [], {"log": later.logs})
 
     def order(event):
         return event["service"], event["text"], event["at"]
@@ -332,11 +332,15 @@ def test_what_a_line_names_does_not_replace_what_is_known_of_it(followed):
 
 def rpc(action, message, keys=(), at=0.0, **more):
     keys = {kind: ["x"] for kind in keys}
-    return shapes.event(at, "s", "rpc", "", action=action, message=message, keys=keys, source="log", **more)
+    return Event(at, "s", "rpc", keys=keys, source="log", fields={"action": action, "message": message, **more})
+
+
+def joined(events):
+    return [events_of.plain(event) for event in events_module.joined(events)]
 
 
 def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
-    events = events_module.joined(
+    events = joined(
         [
             rpc("received", "m1", at=2.0),
             rpc("cast", "m1", ["request"], at=1.0, method="build", topic="compute"),
@@ -364,8 +368,9 @@ def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
     assert (events[0]["text"], events[1]["text"]) == ("cast build compute", "received build")
 
 
-def test_messages_of_others_are_not_ours_in_the_recorded_run(sources):
-    events = events_module.joined(sources["logs"])
+def test_messages_of_others_are_not_ours_in_the_recorded_run(followed):
+    run = events_module.context_of(followed.record, {"log": followed.logs})
+    events = joined(events_module.of_source("log", run, followed.logs))
     ours = {event["message"] for event in events if "message" in event["keys"]}
     others = {event["message"] for event in events if event["kind"] == "rpc" and event.get("message")} - ours
     assert len(ours) > 50 < len(others)
