@@ -110,8 +110,9 @@ def is_given(value: object) -> bool:
 
 def problems(values: Mapping[str, Any], collection: str = COLLECTION) -> Iterator[str]:
     """Find the values that no run can use; each yields its variable, the value, and what is allowed instead."""
-    for name, spec in variables_of_run(collection).items():
-        value = values.get(name)
+    definitions = variables_of_run(collection)
+    for name in sorted(definitions.keys() & values.keys()):
+        spec, value = definitions[name], values[name]
         if not is_given(value):
             continue
         why = why_not(spec, value) or options.beyond_limits(name, value)
