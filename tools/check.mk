@@ -2,9 +2,11 @@
 .PHONY: quick unit unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 importer browser alerts fuzz newcomers
 
 OLDEST := unit-2.19 sanity-2.19
-# More workers than this only take longer to begin.
-ON_ALL_CORES := --numprocesses=auto --maxprocesses=8 --dist=worksteal
-side-by-side = @$(MAKE) --jobs=3 --output-sync --keep-going
+# More workers than eight only take longer to begin.
+WORKERS ?= auto
+ON_ALL_CORES := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal
+# The parts fill the cores by themselves, and tests with deadlines of a second need what is left.
+side-by-side = @$(MAKE) --jobs=3 --output-sync --keep-going WORKERS=0
 
 quick: $(VENV)/ready ## The unit tests that your changes since origin/main touch, on all cores
 	$(BIN)/python tools/quick.py $(ON_ALL_CORES)
