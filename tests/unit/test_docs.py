@@ -140,27 +140,32 @@ LOG = {"source": "log", "service": "nova-api"}
     ],
 )
 def test_the_least_access_that_shows_a_step(rules, least):
-    assert flow_pages.least_access({"observe": rules}) == least
+    assert flow_pages.least_access(step_of(observe=rules)) == least
 
 
-def test_a_log_proves_by_its_silence_and_anything_else_by_what_it_says():
-    flow = {"name": "mine"}
-    assert "read whole" in flow_pages.rule_line(flow, LOG, "absent")
-    assert "read whole" not in flow_pages.rule_line(flow, LOG, "observe")
-    assert "read whole" not in flow_pages.rule_line(flow, {"source": "api", "service": "token"}, "absent")
+def step_of(**more):
+    return flow_module.step_of({"id": "1", "source": "a", "target": "b", "message": "m", "kind": "k", **more})
+
+
+def test_log_proves_absence_by_its_silence_and_other_sources_by_events():
+    flow = flow_module.flow_of({"name": "mine", "title": "t", "lifelines": ["a", "b"], "steps": []})
+    log, api = flow_module.rule_of(LOG), flow_module.rule_of({"source": "api", "service": "token"})
+    assert "read whole" in flow_pages.rule_line(flow, log, "absent")
+    assert "read whole" not in flow_pages.rule_line(flow, log, "observe")
+    assert "read whole" not in flow_pages.rule_line(flow, api, "absent")
 
 
 @pytest.mark.parametrize(
     ("step", "who"),
     [
-        ({"source": "a"}, "`a`"),
-        ({"source": "a", "owed_by": "b"}, "`b`"),
-        ({"source": "a", "cached": [LOG]}, "nobody, as it may be left out"),
-        ({"source": "a", "absent": [LOG]}, "nobody, as it may be left out"),
+        ({}, "`a`"),
+        ({"owed_by": "b"}, "`b`"),
+        ({"cached": [LOG]}, "nobody, as it may be left out"),
+        ({"absent": [LOG]}, "nobody, as it may be left out"),
     ],
 )
-def test_who_owes_a_step(step, who):
-    assert flow_pages.owed_by(step) == who
+def test_component_responsible_for_a_step_is_named(step, who):
+    assert flow_pages.responsible_for(step_of(**step)) == who
 
 
 def test_every_source_of_the_schema_has_words():

@@ -11,7 +11,7 @@ import time
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, log_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import MOST_ERRORS, errors_of
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
 OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
@@ -247,12 +247,12 @@ def test_the_same_error_is_told_once_with_its_number():
 
 
 def test_a_flood_of_errors_is_cut():
-    lines = [error("x", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
-    assert len(filed(*lines)[1]) == follow.MOST_ERRORS
+    lines = [error("x", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
+    assert len(filed(*lines)[1]) == MOST_ERRORS
 
 
 def test_an_error_of_the_run_is_kept_in_any_flood():
-    lines = [error("x", "-", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
+    lines = [error("x", "-", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
     kept = filed(*lines, error("nova.exception.NotFound: x", f"instance: {SERVER}"))[1]
     assert [entry["exception"] for entry in kept if entry["keyed"]] == ["nova.exception.NotFound"]
 

@@ -142,7 +142,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.exam
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import failures as requests
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import cloud, hosts, logs, steps
-from ansible_collections.stackproof.provision.plugins.module_utils._match import matcher
+from ansible_collections.stackproof.provision.plugins.module_utils._match import visibility
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 
 RUNS = {"component": "octavia-api", "unit": "octavia-api.service", "state": "running"}
@@ -174,7 +174,7 @@ def command(record):
 failed = shapes.symptom("state", "octavia-api", "has failed", host="ctl", how="failed")
 profile = profiles.profile_of("kolla")
 print(json.dumps({
-    "matched": "octavia-api" in matcher.ALSO_ASK,
+    "matched": "octavia-api" in visibility.ALSO_ASK,
     "behind a failure": sorted(cause["component"] for cause in model.causes(EMPTY, [failed])),
     "of an answer": [one["component"] for one in cloud.answers(EMPTY, {"calls": [BAD], "error": None})],
     "works for": "octavia-api" in [one["component"] for one in steps.owed(EMPTY, {"stage": "network"}, [])],

@@ -229,7 +229,8 @@ def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
 
 
 def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
-    steps = [step_of({"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}, "missing")]
+    pay = {"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}
+    steps = [step_of(flow.step_of(pay), "missing")]
     verdict = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
     assert verdict["step"] == "1"
     assert verdict["component"] in (None, "billing")
