@@ -2,27 +2,42 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The places in a sequence diagram: columns, rows, and how much room a text takes."""
+"""The places in a sequence diagram: a list of the steps on the left, their arrows between lifelines on the right.
+
+No text lies between the lifelines, so that nothing covers it, and they need little room: a flow of some twenty-five
+components is no wider than a page.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 from unicodedata import combining, east_asian_width
 
-from .._record.clock import seconds_of
-from . import sequence
+from ..._model.flow import Step
+from .rows import Diagram, Row, outcome, plain
 
-WIDTH, NARROWEST = 2000, 1240
-# Left of the first lifeline stand the phase and the time of a row.
-LEFT, RIGHT = 286, 52
-GAP = (75, 260)
-ROW, BAND, BOX, STRIP = 44, 6, 66, 46
-# The names are repeated at the first phase that begins FAR rows below them, or TOO_FAR rows below them within a phase,
-# but not above the last FEW rows.
-FAR, TOO_FAR, FEW = 14, 20, 6
+WIDTH = 1170
+MARGIN = 16
+# The list: the right end of times, the middle of ids, and the left end of messages
+TIME, ID, MESSAGE = 104, 134, 164
+# The first lifeline, and the least and the greatest gap to the next one
+FIRST = 496
+MESSAGE_ROOM = FIRST - MARGIN - MESSAGE
+GAP = (24, 110)
+# Names of lifelines are slanted: each part of their width takes so much to the right and to the top.
+SLANT = math.sqrt(0.5)
+NAME_SIZE = 12.5
+# A flow may be anybody's: a longer name is shortened.
+LONGEST_NAME = 230
+MESSAGE_SIZE, WAY_SIZE = 13.5, 12
+# Heights: of a line of a message, of the line below it, between rows, and of the name of a phase
+LINE, WAY, SPACE, PHASE = 17, 15, 9, 26
+MOST_LINES = 3
 # The reader's font is not known: these are the widths of a wide one, in parts of its size.
 LETTERS = {
     0.30: "ijl|'`",
@@ -34,7 +49,7 @@ LETTERS = {
 WIDTHS = {letter: part for part, letters in LETTERS.items() for letter in letters}
 
 
-def letter_width(letter):
+def letter_width(letter: str) -> float:
     if letter in WIDTHS:
         return WIDTHS[letter]
     if combining(letter):
@@ -44,39 +59,57 @@ def letter_width(letter):
     return 0.7 if letter.isupper() else 0.63
 
 
-def text_width(text, size):
+def text_width(text: str, size: float) -> float:
     return sum(map(letter_width, text)) * size
 
 
-def shorten(text, room, size):
-    """A text that fits into the room; one that is cut ends with an ellipsis."""
+def shorten(text: str, room: float, size: float) -> str:
+    """Return a text that fits into the room; one that is cut ends with an ellipsis."""
     if text_width(text, size) <= room:
         return text
-    ends = list(accumulate((letter_width(letter) * size for letter in text), initial=letter_width("…") * size))
+    widths = (letter_width(letter) * size for letter in text)
+    ends = list(accumulate(widths, initial=letter_width("…") * size))
     return text[: max(0, bisect_right(ends, room) - 1)].rstrip() + "…"
 
 
-def wrap(name, room, size, lines=3):
-    """A name in lines that end where its own parts do."""
-    wrapped = []
-    for part in re.findall(r"[^-_./ ]*[-_./ ]|[^-_./ ]+", name):
+def wrap(text: str, room: float, size: float, most: int = MOST_LINES) -> list[str]:
+    """Return a text in lines that end where its own parts do; the last one is shortened if there are too many."""
+    wrapped: list[str] = []
+    for part in re.findall(r"[^-_./ ]*[-_./ ]|[^-_./ ]+", text):
         if wrapped and text_width(wrapped[-1] + part.rstrip(), size) <= room:
             wrapped[-1] += part
         else:
             wrapped.append(part)
-    if len(wrapped) > lines:
-        wrapped[lines - 1 :] = ["".join(wrapped[lines - 1 :])]
+    if len(wrapped) > most:
+        wrapped[most - 1 :] = ["".join(wrapped[most - 1 :])]
     return [shorten(line.strip(), room, size) for line in wrapped]
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A row. y: the height of its arrow, and of the middle of its first line.
+
+    lines: its message. ends: its two lifelines, in lines of which the last one has room for its outcome.
+    """
+
+    row: Row
+    y: float
+    lines: list[str]
+    ends: list[str]
+
+    @property
+    def bottom(self) -> float:
+        return self.y + LINE * (len(self.lines) - 0.5) + WAY * len(self.ends) + SPACE
+
+
+@dataclass(frozen=True)
 class Band:
-    """A phase's rows that follow each other: each with the height of its arrow."""
+    """A phase's rows that follow each other."""
 
     phase: str | None
     top: float
     bottom: float
-    placed: list
+    placed: list[Placed]
 
 
 @dataclass(frozen=True)
@@ -91,67 +124,85 @@ class Bar:
 
 @dataclass(frozen=True)
 class Layout:
-    x: dict
-    gap: float
+    """The places of all shapes. names: of the lifelines, as they are shown. top, bottom: the ends of the lifelines."""
+
+    x: dict[str, float]
+    names: dict[str, str]
     width: float
     top: float
     bottom: float
     height: float
-    bands: list
-    strips: list
-    bars: list
+    bands: list[Band]
+    bars: list[Bar]
 
 
-def columns(names):
-    """The lifelines' places, and the gap between two."""
-    gap = min(GAP[1], max(GAP[0], (WIDTH - LEFT - RIGHT) / max(1, len(names) - 1)))
-    return {name: LEFT + gap * number for number, name in enumerate(names)}, gap
+def layout(diagram: Diagram, top: float) -> Layout:
+    """Return the places of all shapes, below a heading that ends at top."""
+    names = {name: shorten(plain(name), LONGEST_NAME, NAME_SIZE) for name in diagram.lifelines}
+    widths = [text_width(name, NAME_SIZE) * SLANT for name in names.values()]
+    gap = gap_of(widths)
+    x = {name: FIRST + gap * number for number, name in enumerate(names)}
+    ends = (place + width for place, width in zip(x.values(), widths))
+    width = max([WIDTH, *(end + MARGIN for end in ends)])
+    high = max(widths, default=0) + MARGIN
+    begin = top + high
+    bands, end = place(diagram.bands, begin + 6)
+    return Layout(
+        x=x,
+        names=names,
+        width=width,
+        top=begin,
+        bottom=end + 6,
+        height=end + 6 + high,
+        bands=bands,
+        bars=bars(bands),
+    )
 
 
-def width_of(names):
-    x, gap = columns(names)
-    # A single lifeline needs room at its side, too.
-    return max(NARROWEST, LEFT + gap * max(0, len(x) - 1) + RIGHT)
+def gap_of(widths: list[float]) -> float:
+    """Return the gap between lifelines with which the names of all of them end within the picture."""
+    room = WIDTH - MARGIN - FIRST
+    fitting = ((room - width) / number for number, width in enumerate(widths) if number)
+    least, greatest = GAP
+    return max(least, min([greatest, *fitting]))
 
 
-def layout(lifelines, rows, top):
-    """The places of all shapes, below a heading that ends at top."""
-    x, gap = columns(lifelines)
-    placed, strips, end = place(sequence.bands(rows), top + BOX + 12)
-    width, bottom = width_of(x), end + 12
-    return Layout(x, gap, width, top, bottom, bottom + BOX + 24, placed, strips, bars(placed))
-
-
-def place(bands, y):
-    """Bands from a height on, the heights at which the names are repeated, and the height of the end."""
-    made, strips, since = [], [], 0
-    left = sum(len(rows) for _phase, rows in bands)
-    for phase, rows in bands:
-        if since >= FAR and left > FEW:
-            strips.append(y)
-            y, since = y + STRIP, 0
-        top, arrows = y, []
-        y += BAND
-        for row in rows:
-            if since >= TOO_FAR and left > FEW:
-                strips.append(y)
-                y, since = y + STRIP + BAND, 0
-            arrows.append((row, y + ROW - 14))
-            y, since, left = y + ROW, since + 1, left - 1
-        made.append(Band(phase, top, y, arrows))
-    return made, strips, y
-
-
-def bars(bands):
-    """A bar for each request, to the last row that is not after its end."""
-    placed = [pair for band in bands for pair in band.placed]
+def place(bands: Iterable[tuple[str | None, list[Row]]], y: float) -> tuple[list[Band], float]:
+    """Return bands from a height on, and the height of their end."""
     made = []
-    for number, (row, y) in enumerate(placed):
-        if row.at is None or not row.step["until"]:
+    for phase, rows in bands:
+        top = y
+        y += PHASE if phase else SPACE
+        placed = []
+        for row in rows:
+            lines = wrap(plain(row.step.message), MESSAGE_ROOM, MESSAGE_SIZE) or [""]
+            placed.append(Placed(row, y + LINE / 2, lines, ends_of(row.step)))
+            y = placed[-1].bottom
+        made.append(Band(phase, top, y, placed))
+    return made, y
+
+
+def ends_of(step: Step) -> list[str]:
+    lines = wrap(plain(f"{step.source} → {step.target}"), MESSAGE_ROOM, WAY_SIZE)
+    width = text_width(f"{lines[-1]}  {outcome(step)}", WAY_SIZE)
+    return lines if width <= MESSAGE_ROOM else [*lines, ""]
+
+
+def bars(bands: list[Band]) -> list[Bar]:
+    """Return a bar for each request, to the last row that is not after its end."""
+    placed = [one for band in bands for one in band.placed]
+    made: list[Bar] = []
+    for number, one in enumerate(placed):
+        until = one.row.step.until
+        if one.row.at is None or until is None:
             continue
-        end = seconds_of(row.step["until"])
-        inside = [height for later, height in placed[number:] if later.at is not None and later.at <= end]
-        lifeline = row.step["target"]
-        depth = sum(request.lifeline == lifeline and request.bottom > y for request in made)
-        made.append(Bar(lifeline, y, max([*inside[-1:], y]) + 10, depth))
+        bottom = bottom_of(placed[number:], until, one.y)
+        lifeline = one.row.step.target
+        depth = sum(bar.lifeline == lifeline and bar.bottom > one.y for bar in made)
+        made.append(Bar(lifeline, one.y, bottom, depth))
     return made
+
+
+def bottom_of(placed: list[Placed], until: float, least: float) -> float:
+    inside = [one.y for one in placed if one.row.at is not None and one.row.at <= until]
+    return max([least, *inside[-1:]]) + 10
