@@ -131,8 +131,10 @@ def failed_at(verdict: Verdict) -> list[Sample]:
 
 
 def checks_by_status(record: Record) -> list[Sample]:
-    counts = Counter((host.host, check.status.value) for host in record.hosts for check in host.checks)
-    return [Sample({"host": host, "status": status}, count) for (host, status), count in sorted(counts.items())]
+    counts: Counter[tuple[str, str]] = Counter()
+    for host in record.hosts:
+        counts.update((host.host, check.status.value) for check in host.checks)
+    return [Sample({"host": name, "status": status}, count) for (name, status), count in sorted(counts.items())]
 
 
 def stage_passed(stage: Stage) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from itertools import product
 
 from .._model.flow import Step
 from .text import MINUS, grouped
@@ -77,6 +78,6 @@ def ticks(whole: float, most: int = MOST_TICKS) -> list[tuple[float, str]]:
     """Return (percent, label) of round marks on an axis of so many seconds."""
     if not whole:
         return []
-    sizes = (size * 10**power for power in range(-3, 12) for size in (1, 2, 5))
+    sizes = (size * 10**power for power, size in product(range(-3, 12), (1, 2, 5)))
     step = next(size for size in sizes if whole / size <= most)
     return [(share(number * step, whole), f"{number * step:g}") for number in range(int(whole / step) + 1)]

@@ -81,8 +81,9 @@ def comparison(record: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) 
         return None
     earlier = sorted(history, key=lambda run: str(run["started"]))
     runs = [timed_run(run) for run in (*earlier, record)]
-    panels = [panel(name, [run.points[name] for run in runs]) for name in COLUMNS]
-    return Comparison(panels=panels, columns=COLUMNS, rows=[row(run) for run in runs], runs=len(earlier))
+    panels = [panel(name, runs) for name in COLUMNS]
+    rows = [row(run) for run in runs]
+    return Comparison(panels=panels, columns=COLUMNS, rows=rows, runs=len(earlier))
 
 
 def timed_run(record: Mapping[str, Any]) -> TimedRun:
@@ -109,7 +110,8 @@ def short(seconds: float | None) -> str:
     return f"{seconds:.2f}" if seconds < 10 else f"{seconds:.1f}"
 
 
-def panel(name: str, points: list[Point]) -> Panel:
+def panel(name: str, runs: list[TimedRun]) -> Panel:
+    points = [run.points[name] for run in runs]
     worked = [point.seconds for point in points[:-1] if point.worked and point.seconds is not None]
     median = statistics.median(worked) if worked else None
     seconds = points[-1].seconds

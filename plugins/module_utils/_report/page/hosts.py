@@ -41,16 +41,18 @@ class HostCard:
 
 
 def card(host: Host) -> HostCard:
-    counts = Counter(check.status for check in host.checks)
+    numbers = Counter(check.status for check in host.checks)
+    counts = [(status.value, words(status), numbers[status]) for status in CheckStatus if numbers[status]]
+    checks = [check_row(check) for check in host.checks]
     return HostCard(
         name=host.host,
         parts=", ".join(host.parts) or "none",
         status=host.status,
         reason=host.reason,
         clock=clock(host.clock_offset_s, host.clock_error_s),
-        counts=[(status.value, words(status), counts[status]) for status in CheckStatus if counts[status]],
-        wrong=[check_row(check) for check in host.checks if check.status in NOT_OK],
-        checks=[check_row(check) for check in host.checks],
+        counts=counts,
+        wrong=[check for check in checks if check.status in NOT_OK],
+        checks=checks,
         unread=host.unread,
     )
 

@@ -57,6 +57,10 @@ def render(
 def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, Any]] = ()) -> Page:
     guide = shown_as(record, Place.GUIDE)
     story = shown_as(record, Place.STORY)
+    tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
+    cards = [hosts.card(host) for host in record.hosts]
+    counts = [requests.of_stage(stage) for stage in record.stages_and_removal]
+    unseen = [steps.unseen(flow) for flow in record.flows]
     return Page(
         run_id=record.run_id,
         cloud=record.cloud,
@@ -64,13 +68,13 @@ def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, A
         waterfall=stages.waterfall(record),
         flow=None if guide is None else steps.guide(guide),
         story=None if story is None else steps.story(story),
-        coverage=[coverage.table(flow) for flow in record.flows if flow.coverage],
-        hosts=[hosts.card(host) for host in record.hosts],
+        coverage=tables,
+        hosts=cards,
         slowest=requests.slowest(record),
-        requests=[requests.of_stage(stage) for stage in record.stages_and_removal],
+        requests=counts,
         boot=None if guide is None else boot.timeline(guide),
         plots=earlier.comparison(plain, history),
-        unseen=[steps.unseen(flow) for flow in record.flows],
+        unseen=unseen,
     )
 
 

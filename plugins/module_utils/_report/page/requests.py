@@ -59,10 +59,12 @@ def is_refused(call: Call) -> bool:
 
 
 def slowest(record: Record) -> list[SlowCall]:
-    calls = [(stage.stage, call) for stage in record.stages_and_removal for call in stage.calls]
+    calls: list[tuple[str, Call]] = []
+    for stage in record.stages_and_removal:
+        calls += [(stage.stage, call) for call in stage.calls]
     calls.sort(key=lambda pair: -pair[1].seconds)
     longest = calls[0][1].seconds if calls else 0.0
-    return [slow_call(stage, call, longest) for stage, call in calls[:SLOWEST]]
+    return [slow_call(name, call, longest) for name, call in calls[:SLOWEST]]
 
 
 def slow_call(stage: str, call: Call, longest: float) -> SlowCall:

@@ -112,15 +112,17 @@ def guide(flow: FollowedFlow) -> Guide:
     zero = first_time(flow.steps)
     runs = [(name or "other", list(steps)) for name, steps in groupby(flow.steps, key=lambda step: step.phase)]
     phases = list(dict.fromkeys(name for name, _steps in runs))
-    counts = Counter(step.status for step in flow.steps)
+    groups = [phase(name, phases.index(name), steps, zero) for name, steps in runs]
+    numbers = Counter(step.status for step in flow.steps)
+    counts = [(look.status.value, numbers[look.status]) for look in LOOKS if numbers[look.status]]
     return Guide(
         title=flow.title,
-        groups=[phase(name, phases.index(name), steps, zero) for name, steps in runs],
+        groups=groups,
         phases=phases,
         of=len(flow.steps),
         counted=sum(is_counted(step) for step in flow.steps),
-        not_seen=len(flow.steps) - counts[StepStatus.SEEN],
-        counts=[(look.status.value, counts[look.status]) for look in LOOKS if counts[look.status]],
+        not_seen=len(flow.steps) - numbers[StepStatus.SEEN],
+        counts=counts,
         rivals=flow.rivals,
         zero=moment(zero, 6),
     )

@@ -69,8 +69,9 @@ class Card:
 def card(record: Record, plain: dict[str, Any]) -> Card:
     """Return the card of a record. plain: the same record as JSON, for those who make its sentences."""
     verdict = record.verdict
-    diagnosis = record.diagnosis or {}
     found = [(name, text) for name, text in finding.parts(plain) if name not in LISTED]
+    limits = [(limit.ok, limit.text) for limit in record.thresholds]
+    left = [(words(thing.kind), thing.name, thing.reason) for thing in record.leftovers]
     return Card(
         result=verdict.result,
         word=RESULTS[verdict.result],
@@ -85,12 +86,18 @@ def card(record: Record, plain: dict[str, Any]) -> Card:
         evidence=verdict.evidence,
         unexplained=verdict.unexplained,
         alternatives=alternatives(plain["verdict"]),
-        doubts=list(diagnosis.get("doubts") or ()),
-        failures=[failed_requests(failure) for failure in diagnosis.get("failures") or ()],
-        limits=[(limit.ok, limit.text) for limit in record.thresholds],
+        doubts=diagnosed(record, "doubts"),
+        failures=[failed_requests(failure) for failure in diagnosed(record, "failures")],
+        limits=limits,
         account=account(record),
-        left=[(words(thing.kind), thing.name, thing.reason) for thing in record.leftovers],
+        left=left,
     )
+
+
+def diagnosed(record: Record, name: str) -> list[Any]:
+    """Return what a diagnosis of logs found; a run has none."""
+    found = record.diagnosis.get(name) if record.diagnosis else None
+    return list(found or ())
 
 
 def place(verdict: Verdict) -> Pairs:

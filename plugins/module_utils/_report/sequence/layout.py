@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from unicodedata import combining, east_asian_width
 
 from ..._model.flow import Step
@@ -46,7 +46,9 @@ LETTERS = {
     0.56: "ckszvxy_",
     0.84: "w+=<>~#mMW@%\u2026\u2192",
 }
-WIDTHS = {letter: part for part, letters in LETTERS.items() for letter in letters}
+WIDTHS: dict[str, float] = {}
+for part, letters in LETTERS.items():
+    WIDTHS.update(dict.fromkeys(letters, part))
 
 
 def letter_width(letter: str) -> float:
@@ -190,7 +192,7 @@ def ends_of(step: Step) -> list[str]:
 
 def bars(bands: list[Band]) -> list[Bar]:
     """Return a bar for each request, to the last row that is not after its end."""
-    placed = [one for band in bands for one in band.placed]
+    placed = list(chain.from_iterable(band.placed for band in bands))
     made: list[Bar] = []
     for number, one in enumerate(placed):
         until = one.row.step.until

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 from ..._model.flow import FollowedFlow, Step
 from ..._model.record import Record
@@ -162,7 +162,7 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
         has_begun = has_begun or step.at is not None
         groups[-1].append(step)
     groups.sort(key=time_of)
-    return [step for group in groups for step in group]
+    return list(chain.from_iterable(groups))
 
 
 def time_of(group: list[Step]) -> float:

@@ -161,6 +161,30 @@ def test_a_failure_says_where_and_what(refused):
     assert page.all("input") == []
 
 
+def test_the_card_of_a_failure_names_each_thing_once():
+    record = run_module.read_record(RECORDED / "removed")
+    record["verdict"]["stage"] = "removal"
+    card = view_of(record).verdict
+    assert card.headline.startswith("cinder-volume on controller1")
+    names = [name for name, _text in card.finding]
+    assert {"owed", "next"} <= set(names)
+    # The headline names component and host, the finding the step that is missing and what to do next.
+    assert card.place == [("stage", "removal")]
+    assert [name for name, _text in card.error] == ["error"]
+    assert not {"because", "evidence"} & set(names)
+    assert card.evidence == ("cinder-volume on controller1 has been stopped for 3 s (cinder-volume.service)",)
+
+
+def test_a_failure_without_a_finding_has_its_hint_once(refused):
+    hint = "Raise the project's quota"
+    assert check_sound(rendered(refused)).text.count(hint) == 1
+    refused["verdict"]["reason"] = "boot: it failed"
+    card = view_of(refused).verdict
+    assert dict(card.error)["next"].startswith(hint)
+    refused["verdict"]["next"] = "openstack quota show"
+    assert "next" not in dict(view_of(refused).verdict.error)
+
+
 def test_what_is_left_and_beyond_a_limit_is_said(followed):
     followed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "group-x", "why": "it is in use"}]
     limit = {"name": "boot", "query": "duration_s", "min": None, "max": 1, "value": 16}
