@@ -227,6 +227,14 @@ def test_a_diagram_is_as_wide_as_its_page_on_a_desk_and_on_paper(browser, pages)
     assert browser.value(fits) == [True]
 
 
+def test_the_legend_keeps_its_size_on_paper(browser, pages):
+    browser.show(pages["followed"], 700)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert (
+        browser.value("Math.max(...[...document.querySelectorAll('.legend svg')].map(one => one.clientHeight))") == 20
+    )
+
+
 def test_a_history_is_green_only_where_every_run_passed(browser, pages):
     browser.show(pages["history"], 1300)
     assert browser.value("document.querySelector('h1').innerText") == "lab: 50.0 % passed"

@@ -104,7 +104,7 @@ def judged_steps(record: Record) -> Iterator[tuple[str, Step]]:
 
 
 def judged(flows: tuple[FollowedFlow, ...]) -> list[FollowedFlow]:
-    """Return the flows by which the stages are judged; the first of a record of 0.1.0, which does not mark them."""
+    """Return the flows by which the stages are judged; the first one of a run whose flows judge nothing."""
     return [flow for flow in flows if flow.judged] or list(flows[:1])
 
 

@@ -61,6 +61,8 @@ LOOKS = (
     Look(StepStatus.MISSING, "bad", "diamond", "it should be there", "bad", "none", True, "-x", "-[#C01C28]>x"),
 )  # fmt: skip
 LOOK_OF = {look.status: look for look in LOOKS}
+# A step with such a number is one of the operations guide.
+IN_GUIDE = "table"
 # What only the time and the place of an event show is counted beside the statuses, after what is seen.
 WINDOW = "window"
 COUNTED = (StepStatus.SEEN.value, WINDOW, *(look.status.value for look in LOOKS[1:]))

@@ -12,11 +12,9 @@ from itertools import groupby
 
 from ..._model.flow import Evidence, FollowedFlow, Step
 from ..._model.words import Since, StepStatus
-from ..statuses import LOOKS
+from ..statuses import IN_GUIDE, LOOKS
 from ..units import doubt, duration, first_time, milliseconds_since, moment
 
-# A step with such a number is one of the operations guide.
-IN_GUIDE = "table"
 NOT_SHOWN = (StepStatus.UNSEEN, StepStatus.MISSING, StepStatus.SKIPPED)
 
 

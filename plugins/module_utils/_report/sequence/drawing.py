@@ -173,5 +173,5 @@ def sample(meaning: Meaning) -> str:
     wide = meaning.width + 2
     group = node("g", *meaning.shapes, class_=meaning.style)
     box = f"0 -10 {number(wide)} 20"
-    root = node("svg", group, class_="flow-svg", viewBox=box, width=wide, height=20, aria_hidden="true")
+    root = node("svg", group, class_="flow-svg flow-sample", viewBox=box, width=wide, height=20, aria_hidden="true")
     return ElementTree.tostring(root, encoding="unicode")

@@ -15,7 +15,7 @@ from itertools import chain, groupby
 from ..._model.flow import FollowedFlow, Step
 from ..._model.record import Record
 from ..._model.words import Place, StepStatus
-from ..statuses import COUNTED, LOOKS, UNUSED, WINDOW
+from ..statuses import COUNTED, IN_GUIDE, LOOKS, UNUSED, WINDOW
 from ..text import THIN, clean, grouped
 
 # In characters: the longest part of a file's name that comes from a flow
@@ -207,7 +207,18 @@ def counts(flow: FollowedFlow) -> str:
     if not by_logs:
         return counts_in_words(len(flow.steps), Counter(step.status.value for step in flow.steps))
     coverage = by_logs[-1]
-    return counts_in_words(coverage.of, {name: getattr(coverage, name) for name in COUNTED})
+    numbers = {name: getattr(coverage, name) for name in COUNTED}
+    # To the table of coverage, what must have happened is unseen like all that no evidence shows.
+    missing = sum(step.status == StepStatus.MISSING for step in counted_steps(flow, coverage.of))
+    numbers[StepStatus.UNSEEN] -= missing
+    numbers[StepStatus.MISSING] += missing
+    return counts_in_words(coverage.of, numbers)
+
+
+def counted_steps(flow: FollowedFlow, number: int) -> list[Step]:
+    """Return the steps that the table of coverage counts: those of the operations guide, or all."""
+    in_guide = [step for step in flow.steps if IN_GUIDE in step.numbers]
+    return in_guide if len(in_guide) == number else list(flow.steps)
 
 
 def counts_in_words(whole: int, numbers: Mapping[str, int]) -> str:

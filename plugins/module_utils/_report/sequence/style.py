@@ -50,7 +50,7 @@ STYLE = """
 .flow-pass { fill: $good; }
 .flow-fail { fill: $bad; }
 .flow-verdict { fill: $paper; font-size: 14px; font-weight: 700; text-anchor: middle; }
-@media print { .flow-svg { width: 100%; height: auto; } }
+@media print { .flow-svg:not(.flow-sample) { width: 100%; height: auto; } }
 """
 
 

@@ -235,6 +235,12 @@ def test_what_time_and_place_alone_show_counts_as_seen_as_in_the_table():
     assert rows.counts(flow) == "74 of 78 steps seen (5 by time and place alone), 4 absent"
 
 
+def test_missing_steps_are_counted_as_the_picture_shows_them():
+    coverage = Coverage(tier=2, level=None, of=3, seen=1, unseen=2)
+    steps = step("1", 1), step("2", status=StepStatus.MISSING), step("3", status=StepStatus.UNSEEN)
+    assert rows.counts(flow_of(*steps, coverage=(coverage,))) == "1 of 3 steps seen, 1 unseen, 1 missing"
+
+
 def test_phases_are_bands_in_the_order_of_time():
     steps = [step("1", 1, phase="x"), step("2", 3, phase="x"), step("3", 2, phase="y"), step("4", 4, phase=None)]
     bands = [(phase, len(band)) for phase, band in rows.diagram(flow_of(*steps)).bands]
