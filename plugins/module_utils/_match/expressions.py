@@ -15,8 +15,10 @@ try:
     import jmespath
     from jmespath.exceptions import JMESPathError, JMESPathTypeError
     from jmespath.functions import Functions
+
+    HAS_JMESPATH = True
 except ImportError:  # the modules report it
-    pass
+    HAS_JMESPATH = False
 
 from . import flow_limits
 

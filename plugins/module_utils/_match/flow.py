@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 try:
-    import jmespath  # noqa: F401
     import yaml
 
-    HAS_LIBRARIES = True
+    HAS_YAML = True
 except ImportError:
-    HAS_LIBRARIES = False
+    HAS_YAML = False
 
 from .._collect.phrases import Pattern
 from .._model.flow import Part
@@ -27,6 +26,7 @@ from .._record.errors import MALFORMED, StageError
 from . import expressions, flow_limits, flow_types
 from .flow_types import PARTS
 
+HAS_LIBRARIES = HAS_YAML and expressions.HAS_JMESPATH
 SCHEMA = "stackproof.flow/1"
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}

@@ -12,7 +12,8 @@ from enum import Enum
 class Word(str, Enum):
     """A word of a record. It equals its text, and prints as it."""
 
-    __str__ = str.__str__
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 class Result(Word):
