@@ -67,7 +67,7 @@ Command = list[str]
 Link = dict[str, Any]
 Links = dict[str, Link]
 # Returns the interfaces of a namespace, or those of the machine
-LinksOf = Callable[[str | None], Links]
+LinksOf = Callable[["str | None"], Links]
 NETWORKS = ("mgmt", "data")
 
 
