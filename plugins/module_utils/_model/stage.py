@@ -16,16 +16,19 @@ from .words import StageName, StageStatus
 
 @dataclass(frozen=True)
 class Call:
-    """A request to the cloud. status: None where no answer came. error: why, if so."""
+    """A request to the cloud. status: None where no answer came. error: why, if so.
+
+    host: where it was sent; None where only logs of the cloud have it.
+    """
 
     method: str
     service: Optional[str]
-    host: str
     path: str
     status: Optional[int]
     started: Time
     seconds: Seconds
     request_id: Optional[str]
+    host: Optional[str] = omitted()
     error: Optional[str] = omitted()
 
 

@@ -40,7 +40,7 @@ Message = dict[str, Any]
 class Span:
     """A piece of work. key: what its id is made of. error: why it failed.
 
-    Without an end, as for a message that was seen to be sent, it ends at once.
+    Without an end, as for a message that was seen to be sent, it ends when it begins.
     """
 
     key: str
@@ -144,7 +144,7 @@ def error_of_stage(stage: Stage) -> str | None:
 
 def call_span(parent: str, number: int, call: Call) -> Span:
     path, _mark, query = call.path.partition("?")
-    address, _colon, port = call.host.rpartition(":")
+    address, _colon, port = (call.host or "").rpartition(":")
     template = OWN.sub("{id}", path)
     error = error_of_call(call)
     about = {

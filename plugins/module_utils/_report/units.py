@@ -13,7 +13,7 @@ from itertools import product
 from .._model.flow import Step
 from .text import MINUS, grouped
 
-# An axis has at most so many steps between its marks.
+# The greatest number of steps between the marks of an axis
 MOST_TICKS = 6
 # In seconds: a smaller doubt would be shown as 0 ms.
 LEAST_DOUBT = 0.0005
@@ -75,7 +75,7 @@ def first_time(steps: Iterable[Step]) -> float | None:
 
 
 def ticks(whole: float, most: int = MOST_TICKS) -> list[tuple[float, str]]:
-    """Return (percent, label) of round marks on an axis of so many seconds."""
+    """Return (percent, label) of round marks on an axis; whole: its length in seconds."""
     if not whole:
         return []
     sizes = (size * 10**power for power, size in product(range(-3, 12), (1, 2, 5)))

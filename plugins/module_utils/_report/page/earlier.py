@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 240, 96
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 16
 WHOLE = "whole run"
 COLUMNS = (WHOLE, *STAGES)
-# A run that took longer than so many medians would press all others to the ground: its mark is cut off there.
+# In medians: a run that took longer would press all others to the ground, so its mark is cut off there.
 CUT = 4
 # Room above the highest mark, as a factor
 HEADROOM = 1.08

@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Guide:
-    """Each step of the boot. zero: the time from which milliseconds count. rivals: other boots at the same time."""
+    """Each step of the boot. zero: the time from which milliseconds count. rivals: other boots in parallel."""
 
     title: str
     groups: list[Phase]

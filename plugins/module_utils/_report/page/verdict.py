@@ -28,7 +28,7 @@ from ..units import duration, utc, words
 Pairs = list[tuple[str, str]]
 # The parts of a finding that the card has as a list of its own
 LISTED = frozenset({"because", "evidence"})
-# The finding names so many other suspects, with their confidence. Only a longer list is repeated in full.
+# The number of other suspects that the finding names with their confidence. Only a longer list is repeated in full.
 SUSPECTS_IN_FINDING = 3
 
 
