@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from .._judge import verdict
-from .._judge.history import earlier_records, summarize
 from .._judge.thresholds import apply_limits
 from .._record.masking import bounded
 from .._record.run import write_whole
@@ -17,6 +16,7 @@ from .._report import page, sequence, sequence_svg, sequence_text
 from .._report.metrics import FILE as METRICS
 from .._report.metrics import metrics
 from .._report.text import PAGE, junit
+from .._runs.earlier import earlier_records, summarize
 from . import accounts
 
 
