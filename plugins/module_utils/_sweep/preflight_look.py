@@ -23,6 +23,7 @@ from . import preflight
 from .preflight import Answer, Demand, EndpointAnswer, Quotas
 from .targets import Values
 
+EXPECTED: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED, StageError)
 # A service that refuses to answer this user may be healthy.
 REFUSED = ("forbidden", "unauthorized", "not_found")
 ENDPOINT_SECONDS = 10
@@ -84,7 +85,7 @@ class Look:
     def attempt(self, subject: str, component: str, look: Callable[[], list[PreflightCheck]]) -> None:
         try:
             self.checks += look()
-        except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
+        except EXPECTED as exc:
             error = explain(exc, f"asking for {subject}")
             status = PreflightStatus.UNREADABLE if error["kind"] in REFUSED else PreflightStatus.FAILED
             self.checks.append(preflight.api_check(subject, component, status, error["message"]))
