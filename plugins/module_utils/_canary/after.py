@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 from .._history import files as history
 from .._model import codec
@@ -45,8 +46,8 @@ def conclude(settings: Settings) -> None:
     text = metrics_of_slices(runs, current) if settings.slices else metrics_of_last(runs, found)
     if text:
         publish(text, settings.metrics)
-    spared = {target.run_id for sweep in current for target in sweep.targets}
-    remove_old_runs(settings, found or [], spared)
+    spared = chain.from_iterable(sweep.targets for sweep in current)
+    remove_old_runs(settings, found or [], {target.run_id for target in spared})
     remove_old_sweeps(runs, sweeps, spared=current)
     if found:
         history.write_of(found[-digests.MOST :], runs, settings.templates)
@@ -99,7 +100,7 @@ def metrics_of_slices(runs: str, sweeps: Iterable[Sweep]) -> str | None:
     """Return the metrics of the last sweep of each slice: so a host keeps its metrics until its next turn."""
     found = [(sweep, list(runs_of(runs, sweep))) for sweep in sweeps]
     # Where the cloud has got a host more, the others move on to other slices: the last run of a host counts.
-    latest = latest_runs(pair for _sweep, pairs in found for pair in pairs)
+    latest = latest_runs(chain.from_iterable(pairs for _sweep, pairs in found))
     current = []
     for sweep, pairs in found:
         current.append((codec.to_json(sweep), [pair for pair in pairs if latest[pair[0]] is pair[1]]))

@@ -139,8 +139,11 @@ def drawing(size: tuple[int, int], kind: str, title: str) -> Svg:
 
 def success(periods: Sequence[Period]) -> str:
     """Return a bar for each period: how many runs passed, failed, and did not reach their end."""
-    counted = [f"{sum(getattr(period, name) for period in periods)} {name}" for name in RESULTS]
-    svg = drawing((WIDTH, HEIGHT), "success", f"Runs over time: {', '.join(counted)}")
+    passed = sum(period.passed for period in periods)
+    failed = sum(period.failed for period in periods)
+    incomplete = sum(period.incomplete for period in periods)
+    title = f"Runs over time: {passed} passed, {failed} failed, {incomplete} incomplete"
+    svg = drawing((WIDTH, HEIGHT), "success", title)
     most = max(period.runs for period in periods)
     wide = (WIDTH - LEFT - RIGHT) / len(periods)
     for number, period in enumerate(periods):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from .._model.history import (
     SCHEMA,
@@ -39,9 +40,10 @@ MOST_RUNS, MOST_CHANGES, MOST_CAUSES = 50, 50, 50
 
 def history_of(digests: Runs, labels: Labels, made: float) -> History:
     """Return the history of runs, oldest first: each cloud by itself, that of the last run first."""
-    clouds = dict.fromkeys(digest.cloud for digest in reversed(digests))
-    parts = [[digest for digest in digests if digest.cloud == cloud] for cloud in clouds]
-    return History(schema=SCHEMA, made=made, clouds=tuple(cloud_of(part, labels) for part in parts))
+    clouds: dict[str | None, list[RunDigest]] = {digest.cloud: [] for digest in reversed(digests)}
+    for digest in digests:
+        clouds[digest.cloud].append(digest)
+    return History(schema=SCHEMA, made=made, clouds=tuple(cloud_of(runs, labels) for runs in clouds.values()))
 
 
 def cloud_of(runs: Runs, labels: Labels) -> CloudHistory:
@@ -94,10 +96,18 @@ def stages_of(periods: Sequence[Runs]) -> list[StageTrend]:
     """Return how long each stage took, in the order of a run."""
     trends = []
     for name in TIMED:
-        trend = trend_of([[run.stages[name] for run in runs if name in run.stages] for runs in periods])
+        trend = trend_of([stage_seconds(runs, name) for runs in periods])
         if trend:
             trends.append(StageTrend(stage=name, trend=trend))
     return trends
+
+
+def stage_seconds(runs: Runs, name: str) -> list[float]:
+    return [run.stages[name] for run in runs if name in run.stages]
+
+
+def step_seconds(runs: Runs, name: str) -> list[float]:
+    return [run.steps[name] for run in runs if name in run.steps]
 
 
 def steps_of(periods: Sequence[Runs], labels: Labels) -> list[StepTrend]:
@@ -107,7 +117,7 @@ def steps_of(periods: Sequence[Runs], labels: Labels) -> list[StepTrend]:
         names.update(*(run.steps for run in runs))
     trends = []
     for name in sorted(names):
-        trend = trend_of([[run.steps[name] for run in runs if name in run.steps] for runs in periods])
+        trend = trend_of([step_seconds(runs, name) for runs in periods])
         if trend:
             trends.append(step_trend(name, trend, labels))
     return sorted(trends, key=lambda step: -step.trend.median_s)
@@ -123,7 +133,7 @@ def step_trend(name: str, trend: Trend, labels: Labels) -> StepTrend:
 
 def trend_of(periods: Sequence[Sequence[float]]) -> Trend | None:
     """Return how a duration developed, or None if it was never measured. periods: the durations of each."""
-    seconds = [second for period in periods for second in period]
+    seconds = list(chain.from_iterable(periods))
     overall = figures_of(seconds)
     if overall is None:
         return None

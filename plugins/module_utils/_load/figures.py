@@ -66,6 +66,14 @@ class Level:
     def passed(self) -> list[Outcome]:
         return [outcome for outcome in self.outcomes if outcome.passed]
 
+    def stage(self, name: str) -> Spread | None:
+        """Return how long a stage took; None where no run that passed has it."""
+        return spread_of(outcome.stages.get(name) for outcome in self.passed)
+
+    def step(self, name: str) -> Spread | None:
+        """Return how long a step took; None where no run that passed has it."""
+        return spread_of(outcome.steps.get(name) for outcome in self.passed)
+
 
 def in_levels(outcomes: Iterable[Outcome]) -> list[Level]:
     """Return the levels with their instances that were begun, the lowest first."""
@@ -110,14 +118,18 @@ def means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each name over all rows; a row without the name counts as 0."""
     names: set[str] = set()
     names.update(*rows)
-    return {name: rounded(statistics.fmean(row.get(name, 0.0) for row in rows)) for name in sorted(names)}
+    found = {}
+    for name in sorted(names):
+        values = [row.get(name, 0.0) for row in rows]
+        found[name] = rounded(statistics.fmean(values))
+    return found
 
 
 def stages_of(levels: Sequence[Level]) -> list[StageLevels]:
     """Return how long each stage took at each level, in the order of a run."""
     found = []
     for name in TIMED:
-        spreads = tuple(spread_of(outcome.stages.get(name) for outcome in level.passed) for level in levels)
+        spreads = tuple(level.stage(name) for level in levels)
         if any(spreads):
             found.append(StageLevels(stage=name, levels=spreads, growth=growth_of(spreads)))
     return found
@@ -130,7 +142,7 @@ def steps_of(levels: Sequence[Level], labels: Labels) -> list[StepLevels]:
         names.update(*(outcome.steps for outcome in level.outcomes))
     found = []
     for name in sorted(names):
-        spreads = tuple(spread_of(outcome.steps.get(name) for outcome in level.passed) for level in levels)
+        spreads = tuple(level.step(name) for level in levels)
         if any(spreads):
             found.append(step_levels(name, spreads, labels))
     return sorted(found, key=lambda step: last_spread(step.levels).p50_s, reverse=True)

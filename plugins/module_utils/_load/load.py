@@ -12,7 +12,7 @@ from typing import Any
 
 from .._judge.thresholds import apply_limits
 from .._model import codec
-from .._model.load import SCHEMA, LoadPlan, LoadRun, LoadTest, LoadVerdict, Overhead
+from .._model.load import SCHEMA, LoadCause, LoadPlan, LoadRun, LoadTest, LoadVerdict, Overhead
 from .._model.record import Record, Threshold
 from .._model.sweep import PreflightCheck
 from .._model.words import Result, StageStatus
@@ -143,22 +143,36 @@ def judge(test: LoadTest, stopped: Sequence[str]) -> LoadVerdict:
     """Return the verdict on a load test: whether all passed, what did not, and where it slowed down."""
     begun = [run for run in test.runs if run.started is not None]
     passed = [run for run in begun if run.result is Result.PASS]
-    over = [threshold.text for threshold in test.thresholds if not threshold.ok]
-    skipped = len(test.runs) - len(begun)
     sentences = [
         f"{len(passed)} of {len(begun)} instances passed.",
-        *(f"{count(cause.runs)}: {(cause.headline or '').rstrip('.')}." for cause in test.causes[:MOST_LISTED]),
-        *([f"Limits exceeded: {'; '.join(over)}."] if over else []),
-        *about_skipped(skipped, len(test.runs), stopped),
+        *map(about_cause, test.causes[:MOST_LISTED]),
+        *about_limits(test),
+        *about_skipped(len(test.runs) - len(begun), len(test.runs), stopped),
         *about_bottleneck(test),
         *about_saturation(test),
     ]
-    result = Result.PASS
-    if over or any(run.result is Result.FAIL for run in begun):
-        result = Result.FAIL
-    elif skipped or len(passed) < len(begun):
-        result = Result.INCOMPLETE
-    return LoadVerdict(result, " ".join(sentences))
+    return LoadVerdict(result_of(test), " ".join(sentences))
+
+
+def result_of(test: LoadTest) -> Result:
+    """Return the worst result. An instance that was not begun is incomplete."""
+    results = {run.result for run in test.runs}
+    if exceeded(test) or Result.FAIL in results:
+        return Result.FAIL
+    return Result.INCOMPLETE if Result.INCOMPLETE in results else Result.PASS
+
+
+def exceeded(test: LoadTest) -> list[str]:
+    return [threshold.text for threshold in test.thresholds if not threshold.ok]
+
+
+def about_cause(cause: LoadCause) -> str:
+    return f"{count(cause.runs)}: {(cause.headline or '').rstrip('.')}."
+
+
+def about_limits(test: LoadTest) -> list[str]:
+    texts = exceeded(test)
+    return [f"Limits exceeded: {'; '.join(texts)}."] if texts else []
 
 
 def count(keys: Sequence[str]) -> str:

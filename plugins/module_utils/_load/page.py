@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from .._model import codec
 from .._model.load import Breakdown, LoadCause, LoadLevel, LoadPlan, LoadTest, Spread, StageLevels, StepLevels
-from .._model.sweep import PreflightStatus
+from .._model.sweep import PreflightCheck, PreflightStatus
 from .._report import text
 from .._report.page import duration, inlined
 from .._report.svg import add
@@ -42,22 +42,21 @@ def view(test: LoadTest) -> dict[str, Any]:
     stacked = [level for level in test.levels if level.components]
     names = largest(stacked)
     links = {run.key: report_of(run.directory) for run in test.runs}
-    checks = [check for check in test.preflight if check.status is not PreflightStatus.OK]
     return {
         **frame.header(test.verdict.result, test.verdict.reason, test.started, test.duration_s),
         "load_id": test.load_id,
         "cloud": test.cloud or "no cloud",
         "plan": in_words(test.plan),
         "saturation_point": codec.to_json(test.saturation_point),
-        "levels": [level_view(level) for level in test.levels],
+        "levels": list(map(level_view, test.levels)),
         "chart": inlined(chart(stacked, names)) if stacked else None,
         "legend": names,
-        "stages": [{**timed_view(stage), "name": stage.stage} for stage in test.stages],
-        "steps": [step_view(step) for step in steps[:MOST_STEPS]],
+        "stages": list(map(stage_view, test.stages)),
+        "steps": list(map(step_view, steps[:MOST_STEPS])),
         "more_steps": max(0, len(steps) - MOST_STEPS),
         "causes": [cause_view(cause, links) for cause in test.causes],
         "thresholds": codec.to_json(test.thresholds),
-        "checks": codec.to_json(tuple(checks)),
+        "checks": codec.to_json(not_passed(test.preflight)),
         "overhead": codec.to_json(test.overhead),
     }
 
@@ -114,6 +113,14 @@ def takes_time(step: StepLevels) -> bool:
 
 def timed_view(timed: StageLevels | StepLevels) -> dict[str, Any]:
     return {"cells": [three(spread) for spread in timed.levels], "growth": timed.growth}
+
+
+def stage_view(stage: StageLevels) -> dict[str, Any]:
+    return {**timed_view(stage), "name": stage.stage}
+
+
+def not_passed(checks: Sequence[PreflightCheck]) -> list[PreflightCheck]:
+    return [check for check in checks if check.status is not PreflightStatus.OK]
 
 
 def step_view(step: StepLevels) -> dict[str, Any]:

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 
 from .._model.flow import FollowedFlow, Step
 from .._model.load import Breakdown
@@ -31,6 +32,8 @@ TAKEN = "AMQP subscribe"
 CLIENT = "client"
 # Between two steps with unseen ones in between
 UNSEEN = "unseen"
+# Begin and end, in seconds since the epoch
+Span = tuple[float, float]
 # Of such steps it is not known whether they happened.
 UNKNOWN = (StepStatus.UNSEEN, StepStatus.MISSING)
 
@@ -130,19 +133,19 @@ def parts_of(record: Record) -> Iterator[Part]:
 
     What the run does in one flow is no time of its own in the others.
     """
-    paths = [Path(flow).parts() for flow in record.flows if flow.judged]
-    paths = [path for path in paths if path]
+    paths = list(filter(None, (Path(flow).parts() for flow in record.flows if flow.judged)))
     spans = [(path[0].began, path[-1].ended) for path in paths]
     for path, own in zip(paths, spans):
         others = [span for span in spans if span != own]
         for part in path:
-            inside = sum(shared(part, other) for other in others) if part.component == CLIENT else 0.0
-            yield dataclasses.replace(part, began=min(part.began + inside, part.ended))
+            yield without(part, others) if part.component == CLIENT else part
 
 
-def shared(part: Part, span: tuple[float, float]) -> float:
-    """Return the seconds of a part that are within a span of time."""
-    return max(0.0, min(span[1], part.ended) - max(span[0], part.began))
+def without(part: Part, spans: Sequence[Span]) -> Part:
+    """Return a part without the seconds that are within some spans of time."""
+    shared = [min(ended, part.ended) - max(began, part.began) for began, ended in spans]
+    inside = sum(seconds for seconds in shared if seconds > 0)
+    return dataclasses.replace(part, began=min(part.began + inside, part.ended))
 
 
 def breakdown_of(record: Record) -> Breakdown | None:
@@ -150,7 +153,7 @@ def breakdown_of(record: Record) -> Breakdown | None:
     parts = list(parts_of(record))
     if not parts:
         return None
-    waits = [wait for stage in stages_of(record) for wait in stage.waits]
+    waits = chain.from_iterable(stage.waits for stage in stages_of(record))
     polling = sum(wait.resolution_s or 0.0 for wait in waits)
     queued = sum(part.seconds for part in parts if part.kind is Kind.QUEUE)
     whole = sum(part.seconds for part in parts)

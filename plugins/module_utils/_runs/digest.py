@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .._model.flow import FollowedFlow, Step
 from .._model.history import RunDigest
@@ -75,12 +76,27 @@ def durations(steps: Sequence[Step]) -> Iterator[tuple[Step, float]]:
 
 def facts_of(record: Record) -> dict[str, str]:
     """Return what the cloud consists of, as far as the run could see it: image, flavor, host, versions of the APIs."""
+    chosen = chosen_resources(record)
+    facts: dict[str, Any] = {"image": chosen.get("image"), "flavor": chosen.get("flavor")}
+    if record.instance:
+        facts["host"] = record.instance.server.get("host")
+    facts.update(versions_of_apis(record))
+    return {name: str(fact)[:LONGEST_FACT] for name, fact in facts.items() if fact}
+
+
+def chosen_resources(record: Record) -> dict[str, str | None]:
+    """Return the names of the resources that a run chose from what was there, by their kinds."""
     chosen = {}
     for stage in record.stages:
         chosen.update({resource.kind: resource.name for resource in stage.resources if not resource.created})
-    facts = {name: chosen.get(name) for name in ("image", "flavor")}
-    facts["host"] = record.instance.server.get("host") if record.instance else None
+    return chosen
+
+
+def versions_of_apis(record: Record) -> dict[str, Any]:
     auth = record.stage(StageName.AUTH)
-    for service in (auth.details.get("services") if auth else None) or ():
-        facts[f"API of {service['service']}"] = service.get("max_microversion") or service.get("version")
-    return {name: str(fact)[:LONGEST_FACT] for name, fact in facts.items() if fact}
+    if auth is None:
+        return {}
+    versions = {}
+    for service in auth.details.get("services") or ():
+        versions[f"API of {service['service']}"] = service.get("max_microversion") or service.get("version")
+    return versions

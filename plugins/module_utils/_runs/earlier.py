@@ -81,11 +81,11 @@ def kinds_of(errors: Iterable[Any]) -> set[ErrorKind]:
 
 def summarize(records: Iterable[Record]) -> dict[str, Record]:
     """Return for each stage in how many runs it worked, and how long it took."""
-    stages = [stage for record in records for stage in record["stages"] if stage["status"] == "ok"]
-    summary = {}
-    for name in STAGES:
-        seconds = [stage.get("duration_s") for stage in stages if stage["stage"] == name]
-        usual = usual_of(second for second in seconds if second is not None)
-        if usual:
-            summary[name] = codec.to_json(usual)
-    return summary
+    seconds: dict[str, list[float]] = {name: [] for name in STAGES}
+    for record in records:
+        for stage in record["stages"]:
+            taken = stage.get("duration_s")
+            if stage["status"] == "ok" and taken is not None and stage["stage"] in seconds:
+                seconds[stage["stage"]].append(taken)
+    usual = {name: usual_of(taken) for name, taken in seconds.items()}
+    return {name: codec.to_json(found) for name, found in usual.items() if found}

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from .._model.sweep import ExcludedHost, PreflightCheck, PreflightStatus, Sweep, SweepPart, Target
 from .._record.errors import StageError
@@ -30,22 +31,27 @@ def combine(placed: Sequence[Placed], sweep_id: str, directory: str, limits: Lim
     usual = spreads(targets)
     slow = outliers(targets, usual, limits)
     started = min(sweep.started for sweep in sweeps)
-    finished = max(sweep.finished or sweep.started for sweep in sweeps)
-    preflight = worst_of(check for sweep in sweeps for check in sweep.preflight)
+    finished = max(map(end_of, sweeps))
+    preflight = worst_of(chain.from_iterable(sweep.preflight for sweep in sweeps))
+    clouds = dict.fromkeys(sweep.cloud for sweep in sweeps)
     return dataclasses.replace(
-        new_sweep(sweep_id, ", ".join(dict.fromkeys(sweep.cloud for sweep in sweeps)), []),
+        new_sweep(sweep_id, ", ".join(clouds), []),
         started=started,
         finished=finished,
         duration_s=round(finished - started, 6),
         parallel=sum(sweep.parallel or 0 for sweep in sweeps),
         verdict=verdict.judge(targets, preflight, slow, missing=missing(sweeps)),
         preflight=tuple(preflight),
-        excluded=once(host for sweep in sweeps for host in sweep.excluded),
+        excluded=once(chain.from_iterable(sweep.excluded for sweep in sweeps)),
         targets=tuple(targets),
         stages=tuple(usual),
         outliers=tuple(slow),
-        combined=tuple(part for sweep in sweeps for part in parts_of(sweep)),
+        combined=tuple(chain.from_iterable(map(parts_of, sweeps))),
     )
+
+
+def end_of(sweep: Sweep) -> float:
+    return sweep.started if sweep.finished is None else sweep.finished
 
 
 def targets_of(placed: Sequence[Placed], directory: str) -> list[Target]:
@@ -101,8 +107,8 @@ def parts_of(sweep: Sweep) -> Sequence[SweepPart]:
 
 def missing(sweeps: Sequence[Sweep]) -> list[str]:
     """Return the slices that are not among the sweeps, as texts such as 4/10."""
-    slices = [part.slice for sweep in sweeps for part in parts_of(sweep) if part.slice]
-    there = {(part.number, part.of) for part in slices}
+    parts = chain.from_iterable(map(parts_of, sweeps))
+    there = {(part.slice.number, part.slice.of) for part in parts if part.slice}
     absent = []
     for count in sorted({count for _number, count in there}):
         absent += [f"{number}/{count}" for number in range(1, count + 1) if (number, count) not in there]

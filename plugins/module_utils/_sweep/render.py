@@ -126,7 +126,9 @@ def not_passed(checks: Iterable[PreflightCheck]) -> list[PreflightCheck]:
 
 def junit(sweep: Sweep) -> str:
     """Return a case for each stage of each target, one for its run as a whole, and one for each preflight check."""
-    cases = [case for target in sweep.targets for case in target_cases(target)]
+    cases = []
+    for target in sweep.targets:
+        cases += target_cases(target)
     cases += [in_class(check_case(check), "preflight") for check in sweep.preflight]
     about = {"duration_s": sweep.duration_s, "started": codec.iso_of(sweep.started)}
     suite: str = text.suite_of(f"stackproof sweep {sweep.cloud}", about, cases)

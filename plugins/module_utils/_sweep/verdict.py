@@ -27,23 +27,27 @@ def judge(
 ) -> SweepVerdict:
     """Return the verdict on the whole. part: the slice that the targets are; missing: other slices."""
     checks = [*preflight]
-    bad = [check for check in checks if check.status is PreflightStatus.FAILED]
-    unread = [check.reason for check in checks if check.status is PreflightStatus.UNREADABLE]
+    bad = of_status(checks, PreflightStatus.FAILED)
+    unread = of_status(checks, PreflightStatus.UNREADABLE)
     # A slice is allowed to be empty if there are fewer targets than slices.
-    is_empty_slice = bool(part and part.targets and not targets)
+    is_empty_slice = part is not None and part.targets > 0 and not targets
+    has_failed = bool(bad) or not (targets or is_empty_slice)
     sentences = [
-        *(["No target is left for this slice."] if is_empty_slice else about_targets(targets)),
+        *about_targets(targets, is_empty_slice),
         *about("Missing slices", missing),
         *about("Preflight", [check.reason for check in bad]),
-        *about("Unknown", unread),
+        *about("Unknown", [check.reason for check in unread]),
         *about("Slow", [outlier.reason for outlier in slow]),
     ]
-    has_targets = bool(targets) or is_empty_slice
     return SweepVerdict(
-        result=result_of(targets, has_failed=bool(bad) or not has_targets, is_partial=bool(missing)),
+        result=result_of(targets, has_failed, is_partial=bool(missing)),
         reason=" ".join(sentences),
         hosts=failed_hosts(targets, bad),
     )
+
+
+def of_status(checks: Iterable[PreflightCheck], status: PreflightStatus) -> list[PreflightCheck]:
+    return [check for check in checks if check.status is status]
 
 
 def result_of(targets: Iterable[Target], has_failed: bool, is_partial: bool) -> Result:
@@ -71,8 +75,10 @@ def about(subject: str, texts: Sequence[str]) -> list[str]:
     return [f"{subject}: {listed(texts, MOST_LISTED)}."] if texts else []
 
 
-def about_targets(targets: Sequence[Target]) -> list[str]:
+def about_targets(targets: Sequence[Target], is_empty_slice: bool) -> list[str]:
     failures = wrong(targets)
+    if is_empty_slice:
+        return ["No target is left for this slice."]
     if not targets:
         return ["There was no host to provision on."]
     if failures:
