@@ -93,7 +93,7 @@ def p95(ordered):
 def test_more_at_once_than_ansible_has_processes_is_refused(runs):
     status, output = play("load", "--forks", "4", runs=runs, **CLOUD, at_once=AT_ONCE)
     assert status == 2
-    assert f"{AT_ONCE} instances at once need as many processes of Ansible" in output
+    assert f"{AT_ONCE} instances in parallel need as many processes of Ansible" in output
     assert f"Add --forks {AT_ONCE} to the command" in output
     assert not list(runs.iterdir())
 
