@@ -11,7 +11,7 @@ from typing import Annotated, Optional
 
 from .codec import Exactly, Time
 from .record import Threshold
-from .sweep import PreflightCheck
+from .sweep import Count, Name, PreflightCheck, RunId
 from .words import Result
 
 SCHEMA = "stackproof.load/2"
@@ -46,9 +46,9 @@ class LoadRun:
     headline: what was wrong. component, how, stage, step, host: the same in fields, as far as it is known.
     """
 
-    key: str
-    run_id: str
-    parallel: int
+    key: Name
+    run_id: RunId
+    parallel: Count
     result: Result = Result.INCOMPLETE
     headline: Optional[str] = None
     component: Optional[str] = None

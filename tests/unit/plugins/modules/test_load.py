@@ -184,3 +184,24 @@ def test_malformed_checks_are_refused_before_anything_is_written(load, tmp_path)
     message = load("begun", checks=[{"name": "x"}])["msg"]
     assert "the options do not make a load test: checks[0]: must be an object with kind, not" in message
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("run_id", "../../elsewhere"),
+        ("run_id", None),
+        ("parallel", float("nan")),
+        ("parallel", 10**400),
+        ("started", "yesterday"),
+        ("result", "fine"),
+        ("headline", ["a"]),
+    ],
+)
+def test_malformed_run_is_refused_with_its_path(load, done, name, value):
+    record = json.loads((done / "load.json").read_text())
+    record["runs"][0][name] = value
+    (done / "load.json").write_text(json.dumps(record))
+    message = load("finished", load_id="night")["msg"]
+    assert f"{done}/load.json cannot be read: runs[0].{name}" in message
+    assert "defect" not in message
