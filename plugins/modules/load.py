@@ -152,7 +152,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.load import LoadTest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 
 
 def result_of(test: LoadTest, directory: str) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
-    if params["templates"] and not page.HAS_JINJA2:
+    if params["templates"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     with failing(module, f"writing the record of the load test in {params['runs']}"):
         STATES[params["state"]](module)

@@ -127,9 +127,11 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame, otlp, text
 
 HINT = (
     "Render the record as this version wrote it. If nobody has changed it, please report this, with the output of "
@@ -162,7 +164,7 @@ def reading(run):
     """Say of a record that cannot be rendered which part of it is not understood: anybody may have changed it."""
     try:
         yield
-    except (*MALFORMED, *page.UNDEFINED) as exc:
+    except (*MALFORMED, *frame.UNDEFINED) as exc:
         message = f"{run.path('run.json')} has a part of an unknown form: {type(exc).__name__}: {exc}"
         raise StageError("malformed", message, hint=HINT) from exc
 
@@ -182,8 +184,9 @@ def send(module, record, endpoint):
     from ansible.module_utils.urls import open_url  # noqa: PLC0415
 
     headers = {"Content-Type": "application/json"}
+    spans = json.dumps(otlp.spans(from_json(Record, record)))
     try:
-        open_url(endpoint, data=json.dumps(otlp.spans(record)), headers=headers, method="POST", timeout=10).close()
+        open_url(endpoint, data=spans, headers=headers, method="POST", timeout=10).close()
     except Exception as exc:  # whatever is wrong there, or with the address, the run has its verdict
         module.warn(
             f"{without_credentials(endpoint)} did not take the spans of the run: {without_credentials(str(exc))}"
@@ -207,7 +210,7 @@ def main():
     params = module.params
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
-    if params["template"] and not page.HAS_JINJA2:
+    if params["template"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])

@@ -29,7 +29,7 @@ from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
 ROLES = Path(__file__).parents[2] / "roles"
@@ -47,8 +47,8 @@ def load_what_is_shared() -> None:
         importlib.import_module(f"{COLLECTION}.modules.{name}")
     if flow.HAS_LIBRARIES:
         load_flows()
-    if page.HAS_JINJA2:
-        page.template((ROLES / "report/templates/report.html.j2").read_text(encoding="utf-8"))
+    if frame.HAS_JINJA2:
+        frame.load(ROLES / "report/templates/report.html.j2")
 
 
 def load_flows() -> None:

@@ -13,6 +13,7 @@ from itertools import chain
 from .._history import files as history
 from .._model import codec
 from .._model.history import RunDigest
+from .._model.record import Record as RunRecord
 from .._model.sweep import Sweep
 from .._record import ledger
 from .._record import run as run_module
@@ -124,7 +125,8 @@ def runs_of(runs: str, sweep: Sweep) -> Iterator[TargetRun]:
             continue
         with leaving_alone(f"The run {directory}"):
             record = run_module.read_record(directory)
-            metrics(record)  # A record without what they are made of would take those of all other targets with it.
+            # A record without what they are made of would take those of all other targets with it.
+            metrics(codec.from_json(RunRecord, record))
             yield target.name, record
 
 

@@ -25,8 +25,9 @@ from .._model.history import (
     Trend,
 )
 from .._report import text
-from .._report.page import duration, inlined
+from .._report.frame import inlined
 from .._report.svg import add
+from .._report.units import duration
 from .._runs import frame
 from .._runs.frame import minute
 
@@ -164,7 +165,7 @@ def add_bar(svg: Svg, period: Period, most: int, place: dict[str, float]) -> Non
         high = (HEIGHT - TOP - BOTTOM) * getattr(period, name) / most
         if high:
             low -= high
-            add(svg, "rect", y=round(low, 1), height=round(high, 1), **place, **{"class": name})
+            add(svg, "rect", None, y=round(low, 1), height=round(high, 1), **place, **{"class": name})
 
 
 def axis(svg: Svg) -> None:

@@ -13,8 +13,9 @@ from .._model import codec
 from .._model.load import Breakdown, LoadCause, LoadLevel, LoadPlan, LoadTest, Spread, StageLevels, StepLevels
 from .._model.sweep import PreflightCheck, PreflightStatus
 from .._report import text
-from .._report.page import duration, inlined
+from .._report.frame import inlined
 from .._report.svg import add
+from .._report.units import duration
 from .._runs import frame
 
 PAGE = "load.html"
@@ -89,7 +90,7 @@ def level_view(level: LoadLevel) -> dict[str, Any]:
     }
 
 
-def breakdown_view(breakdown: Breakdown | None) -> dict[str, str] | None:
+def breakdown_view(breakdown: Breakdown | None) -> dict[str, str | None] | None:
     if breakdown is None:
         return None
     return {
@@ -99,7 +100,7 @@ def breakdown_view(breakdown: Breakdown | None) -> dict[str, str] | None:
     }
 
 
-def three(spread: Spread | None) -> list[str] | None:
+def three(spread: Spread | None) -> list[str | None] | None:
     """Return median and percentiles in words; None if there are none."""
     if spread is None:
         return None
@@ -174,5 +175,5 @@ def add_bar(svg: Svg, parts: Sequence[tuple[str, float]], place: tuple[float, fl
             continue
         low -= high
         size = {"x": round(x + 3, 1), "width": round(wide - 6, 1), "y": round(low, 1), "height": round(high, 1)}
-        shape = add(svg, "rect", **size, **{"class": f"c{colour}"})
+        shape = add(svg, "rect", None, **size, **{"class": f"c{colour}"})
         add(shape, "title", text=text.clean(f"{name}: {duration(seconds)}"))

@@ -103,6 +103,5 @@ class Messages:
             keys["message"] = [message]
         if message in self.ours and message in self.requests:
             keys["request"] = self.requests[message]
-        method = event.get("method") or self.methods.get(message)
-        complete = dataclasses.replace(event.having(method=method), keys=keys)
-        return dataclasses.replace(complete, text=words_of(complete, {}))
+        fields = {**event.fields, "method": event.get("method") or self.methods.get(message)}
+        return dataclasses.replace(event, keys=keys, fields=fields, text=words_of(event.kind, fields))

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,10 +64,6 @@ class Event:
     def get(self, name: str) -> Any:
         """Return a field that only some events have, or None."""
         return self.fields.get(name)
-
-    def having(self, **fields: Any) -> Event:
-        """Return the event with more fields of its own kind."""
-        return dataclasses.replace(self, fields={**self.fields, **fields})
 
     @cached_property
     def own_keys(self) -> frozenset[str]:

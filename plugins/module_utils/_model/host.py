@@ -16,12 +16,16 @@ from .words import CheckStatus, HostStatus
 
 @dataclass(frozen=True)
 class Unread:
-    """Something that could not be read on a host. kind: refused, missing, failed, hung or strange."""
+    """Something that could not be read on a host.
+
+    kind: refused, missing, failed, hung or strange. command: what was tried.
+    """
 
     kind: str
     what: str
     reason: Annotated[str, Key("why")]
     service: Optional[str] = omitted()
+    command: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,10 @@ class Level(Word):
 
     @property
     def rank(self) -> int:
-        return tuple(Level).index(self)
+        return RANKS[self]
+
+
+RANKS = {level: rank for rank, level in enumerate(Level)}
 
 
 class Grade(Word):

@@ -6,5 +6,8 @@
 
 In: the record of a run. Out: terminal lines, JUnit, metrics, page, diagrams, spans.
 
+page/ makes the page of a run and sequence/ the diagrams of its flows; frame.py is the frame of all pages, and
+statuses.py has the look of a step's status, for pages and diagrams alike.
+
 PRIVATE to the collection: no promise is made to other users of this package.
 """

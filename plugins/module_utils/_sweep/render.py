@@ -17,7 +17,7 @@ from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
 from .._record.words import listed
 from .._report import text
-from .._report.page import duration, share
+from .._report.units import duration, share
 from .._runs import frame
 from .verdict import alike
 

@@ -702,6 +702,12 @@ def instance_in_ovn():
     return json.loads((OVN / "run.json").read_text())["instance"]
 
 
+@pytest.fixture(scope="session")
+def recorded_run():
+    """The same as followed, once for all tests that change nothing of it."""
+    return followed_in(FOLLOWED)
+
+
 @pytest.fixture
 def followed():
     """The record of a real run, and what was read in the logs of its hosts; most of its polls were taken out."""

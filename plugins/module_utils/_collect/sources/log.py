@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,25 +31,32 @@ def events(run: Context, reads: JsonObject) -> list[Event]:
 
 
 def from_line(logged: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:
-    line = Event.from_host(logged, host=host, source="log", clock=host, until=None, error_s=0.0)
-    line = dataclasses.replace(line, text=words_of(line, hosts))
-    if line.kind == "http":
-        client = line.get("client")
-        request = line.having(caller=hosts.get(client, client))
-        return request if line.get("seconds") is None else timed_request(request)
-    seconds = line.get("seconds")
-    if not seconds:
-        return line
-    # A line with a duration is written at the end of it.
-    return dataclasses.replace(line, at=line.at - float(seconds), until=line.at)
+    kind = logged["kind"]
+    caller = hosts.get(logged.get("client", ""), logged.get("client"))
+    at, until = times_of(logged)
+    more = {"caller": caller} if kind == "http" else {}
+    return Event.from_host(
+        {**logged, **more},
+        at=at,
+        until=until,
+        error_s=0.0,
+        host=host,
+        source="log",
+        clock=host,
+        text=words_of(kind, logged, caller),
+    )
 
 
-def timed_request(request: Event) -> Event:
-    """Return a request from begin to end. A line has the time of its end; uwsgi and Apache write that of its begin."""
-    seconds = request.get("seconds")
-    if request.get("began"):
-        return dataclasses.replace(request, until=request.at + seconds)
-    return dataclasses.replace(request, at=request.at - seconds, until=request.at)
+def times_of(logged: JsonObject) -> tuple[float, float | None]:
+    """Return the begin and the end of what a line reports.
+
+    A line with a duration is written at the end, but uwsgi and Apache write the time at which a request began.
+    """
+    at: float = logged["at"]
+    seconds = logged.get("seconds")
+    if logged["kind"] == "http" and seconds is not None:
+        return (at, at + seconds) if logged.get("began") else (at - seconds, at)
+    return (at - float(seconds), at) if seconds else (at, None)
 
 
 def to_see(rule: Rule, levels: Mapping[str, Level], services: Iterable[str]) -> str | None:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 from ansible_collections.stackproof.provision.plugins.modules import report as module
 from tree import RECORDED, ROLES
 
@@ -187,7 +187,7 @@ def test_a_template_that_is_not_there_is_said(call, unfinished):
 
 
 def test_without_jinja2_only_the_page_is_refused(call, unfinished, monkeypatch):
-    monkeypatch.setattr(page, "HAS_JINJA2", False)
+    monkeypatch.setattr(frame, "HAS_JINJA2", False)
     run = unfinished(PASSED)
     assert "jinja2" in call(module, run_dir=run.directory, template=str(TEMPLATE))["msg"]
     assert call(module, run_dir=run.directory)["verdict"]["result"] == "pass"

@@ -15,6 +15,9 @@ import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_types, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.events import of_run
+from ansible_collections.stackproof.provision.plugins.module_utils._match.matcher import Matcher
+from ansible_collections.stackproof.provision.plugins.module_utils._match.wanted import looks_back, wanted
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import ROOT
@@ -126,8 +129,16 @@ def loaded_or_refused(path: Path) -> Flow | StageError:
     return loaded
 
 
+@pytest.fixture(scope="module")
+def matcher(recorded_run):
+    """The events of the recorded run, which do not depend on a flow."""
+    reads = {"log": recorded_run.logs}
+    events = of_run(recorded_run.record, reads)
+    return Matcher(events, follow.scope_of(recorded_run.record, events, reads))
+
+
 @pytest.fixture
-def refused_or_followed(tmp_path, followed):
+def refused_or_followed(tmp_path, matcher):
     """Return a function that loads a flow and follows the recorded run by it; it returns the refusal, or None."""
     (tmp_path / "base.yml").write_text(yaml.safe_dump(FLOW))
     path = tmp_path / "own.yml"
@@ -139,8 +150,9 @@ def refused_or_followed(tmp_path, followed):
             assert loaded.record["kind"] in ("config", "invalid")
             assert str(loaded).startswith(f"the flow {path}: ")
             return str(loaded)
-        follow.wanted(followed.record, [loaded])
-        follow.follow(followed.record, [loaded], {"log": followed.logs})
+        wanted([loaded])
+        looks_back([loaded])
+        follow.followed([loaded], matcher)
         return None
 
     return act
