@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wait for a turn in a load: not more at once than the level allows, no level before the one below it has ended."""
+"""Wait for a turn in a load test: within the limit of the level, and after the level below it has ended."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ansible_collections.stackproof.provision.plugins.module_utils._load import 
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _turns
 
-# Below the directory of the load: the targets that have ended
+# Below the directory of the load test: the targets that have ended
 ENDED = "ended"
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "target": {"type": "str", "required": True},
-    "at_once": {"type": "int", "required": True},
+    "parallel": {"type": "int", "required": True},
     "before": {"type": "int", "default": 0},
     "after_s": {"type": "float", "default": 0},
     **thresholds.OPTIONS,
@@ -36,7 +36,7 @@ class Turn:
 
     directory: str
     target: str
-    at_once: int
+    parallel: int
     before: int
     after_s: float
     thresholds: list[dict[str, Any]]
@@ -99,7 +99,7 @@ def take(turn: Turn) -> bool | None:
         if turn.target in taken:
             return True
         is_early = time.monotonic() < level.began + turn.after_s
-        if is_early or len(taken) >= turn.at_once:
+        if is_early or len(taken) >= turn.parallel:
             return None
         _turns.mark(folder, turn.target)
         return True

@@ -14,7 +14,7 @@ from ansible_collections.stackproof.provision.plugins.plugin_utils._turns import
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "target": {"type": "str", "required": True},
-    "at_once": {"type": "int", "default": 4},
+    "parallel": {"type": "int", "default": 4},
     "state": {"type": "str", "choices": ["taken", "returned"], "default": "taken"},
 }
 
@@ -29,11 +29,11 @@ class ActionModule(ActionBase):
         waited_s = 0.0 if self._task.check_mode else self.perform(**args)
         return {"changed": False, "waited_s": waited_s}
 
-    def perform(self, directory: str, target: str, at_once: int, state: str) -> float:
+    def perform(self, directory: str, target: str, parallel: int, state: str) -> float:
         """Take a turn or return it. Returns the seconds that the target has waited for it."""
         if state == "returned":
             give_back(directory, target)
             return 0.0
-        turns = max(1, at_once)
+        turns = max(1, parallel)
         _taken, waited_s = until(lambda: take(directory, target, turns) or None)
         return waited_s

@@ -59,11 +59,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import REFUSALS, SUDO_ADVICE
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import history
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_records
 
 
 def status_of(read: dict[str, Any] | None) -> tuple[str, str | None]:
@@ -115,7 +115,7 @@ EARLIER = 20
 
 def last_pass(run):
     """When the last run of this cloud that passed had ended, or None."""
-    earlier = history.earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
+    earlier = earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
     ended = [record["finished"] for record in earlier if (record["verdict"] or {}).get("result") == "pass"]
     return seconds_of(max(ended)) if ended else None
 

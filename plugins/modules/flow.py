@@ -56,7 +56,7 @@ coverage:
 
 import os
 
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, history
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
@@ -67,6 +67,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
     of_removal,
     write_whole,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_records, usual_errors
 
 # The errors of so many earlier runs are compared with those of this one.
 EARLIER = 20
@@ -114,8 +115,8 @@ def follow_run(run, flows, module):
             run.record["flows"] = to_json(results)
             run.record["errors"] = errors = errors_of(events)
             if failed_stage(run.record["stages"]):
-                earlier = history.earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
-                usual = history.usual_errors(earlier)
+                earlier = earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
+                usual = usual_errors(earlier)
                 for error in errors:
                     error["usual"] = usual.get((error["service"], error["logger"], error["exception"]))
             run.record.update(follow.accounts(reads))

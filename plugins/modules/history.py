@@ -10,7 +10,7 @@ module: history
 short_description: All runs of a folder over time, on one page
 version_added: 0.2.0
 description:
-  - Writes C(history.json), and C(history.html) for a browser, into the folder of the runs. They tell how many runs
+  - Writes C(history.json), and C(history.html) for a browser, into the folder of the runs. They show how many runs
     passed over time, how long each stage and each step took, what changed when, and why runs failed.
   - A line for each run is kept in C(history.jsonl). So only new runs are read, and a run still counts when its
     directory is removed.
@@ -22,7 +22,7 @@ options:
     type: path
     required: true
   most:
-    description: How many runs are told at most. The last ones count.
+    description: How many runs the history has at most. The last ones count.
     type: int
     default: 4000
   templates:
@@ -38,7 +38,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Tell how the cloud did over time
+- name: Show how the cloud did over time
   stackproof.provision.history:
     runs: ./runs
 """
@@ -64,20 +64,28 @@ summary:
 """
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._history import digests, files
+from ansible_collections.stackproof.provision.plugins.module_utils._history import files
+from ansible_collections.stackproof.provision.plugins.module_utils._model.history import CloudHistory
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._report.frame import HAS_JINJA2
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import digests
 
 
-def summary(clouds, paths):
-    lines = [f"  {cloud['cloud']}: {cloud['passed']} of {cloud['runs']} runs passed" for cloud in clouds]
+def in_short(cloud: CloudHistory) -> dict[str, Any]:
+    return {"cloud": cloud.cloud, "runs": cloud.runs, "passed": cloud.passed}
+
+
+def summary(clouds: Sequence[CloudHistory], paths: Sequence[str]) -> list[str]:
+    lines = [f"  {cloud.cloud}: {cloud.passed} of {cloud.runs} runs passed" for cloud in clouds]
     return [clean(line) for line in ["", *lines, *(f"  {path}" for path in paths), ""]]
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "runs": {"type": "path", "required": True},
@@ -92,8 +100,12 @@ def main():
     runs = os.path.abspath(params["runs"])
     with failing(module, f"writing the history of {runs}"):
         history, paths = files.write(runs, params["most"], params["templates"], check=module.check_mode)
-    clouds = [{name: cloud[name] for name in ("cloud", "runs", "passed")} for cloud in history["clouds"]]
-    module.exit_json(changed=not module.check_mode, files=paths, clouds=clouds, summary=summary(clouds, paths))
+    module.exit_json(
+        changed=not module.check_mode,
+        files=paths,
+        clouds=list(map(in_short, history.clouds)),
+        summary=summary(history.clouds, paths),
+    )
 
 
 if __name__ == "__main__":

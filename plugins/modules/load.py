@@ -7,20 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: load
-short_description: 'Many instances at the same time: begins a load, or ends it with a verdict on the whole'
+short_description: 'Many instances in parallel: begins a load test, or ends it with a verdict on the whole'
 version_added: 0.3.0
 description:
-  - A load is many runs, so many of them at the same time. The module does not do the runs.
+  - A load test is many runs, a given number of them in parallel. The module does not do the runs.
   - At the begin it makes the directory C(load-<id>) with the record C(load.json), and returns the runs to be done. It
-    refuses a load for which O(checks) say that a quota leaves no room.
-  - At the end it reads the records of the runs, tells how long each stage and each step took and how that grew with
-    the number at once, judges the whole, and writes C(load.html).
+    refuses a load test for which O(checks) show that a quota leaves no room.
+  - At the end it reads the records of the runs, computes how long each stage and each step took and how that grew with
+    the number in parallel, judges the whole, and writes C(load.html).
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
 options:
   state:
-    description: Whether the load is begun or ended.
+    description: Whether the load test is begun or ended.
     type: str
     choices: [begun, finished]
     required: true
@@ -29,18 +29,19 @@ options:
     type: path
     required: true
   load_id:
-    description: Name of the load, 3 to 34 small letters, digits and hyphens. By default one out of time and chance.
+    description: >-
+      Name of the load test, 3 to 34 lower-case letters, digits and hyphens. By default the time and a random part.
     type: str
   instances:
     description: How many instances there are, at each level of a ramp.
     type: int
     default: 10
-  at_once:
-    description: How many of them may be there at the same time.
+  parallel:
+    description: How many of them may be there in parallel.
     type: int
     default: 4
   ramp:
-    description: Several values of O(at_once), one after the other, such as V([1, 2, 4, 8]).
+    description: Several values of O(parallel), one after the other, such as V([1, 2, 4, 8]).
     type: list
     elements: int
     default: []
@@ -53,7 +54,7 @@ options:
     elements: dict
     default: []
   thresholds:
-    description: Limits on the record of the load, as O(stackproof.provision.report#module:thresholds) has for a run.
+    description: Limits on the record C(load.json), as O(stackproof.provision.report#module:thresholds) has for a run.
     type: list
     elements: dict
     default: []
@@ -83,19 +84,19 @@ notes:
   - The playbook C(stackproof.provision.load) does the runs between begin and end.
 seealso:
   - module: stackproof.provision.preflight
-    description: Looks at the cloud before a load.
+    description: Checks the cloud before a load test.
   - module: stackproof.provision.load_turn
-    description: Says when an instance may begin.
+    description: Decides when an instance may begin.
 """
 
 EXAMPLES = r"""
-- name: Begin a load of 30 instances, 10 at once
+- name: Begin a load test of 30 instances, 10 in parallel
   stackproof.provision.load:
     state: begun
     cloud: mycloud
     runs: ./runs
     instances: 30
-    at_once: 10
+    parallel: 10
   register: load
 
 - name: End it
@@ -107,28 +108,28 @@ EXAMPLES = r"""
 
 RETURN = r"""
 load_id:
-  description: Name of the load.
+  description: Name of the load test.
   returned: success
   type: str
   sample: 20261125-195326-49a722
 directory:
-  description: Directory of the load.
+  description: Directory of the load test.
   returned: success
   type: str
   sample: /home/operator/runs/load-20261125-195326-49a722
 levels:
-  description: How many instances may be there at once, level after level.
+  description: How many instances may be there in parallel, level after level.
   returned: success
   type: list
   elements: int
   sample: [10]
 targets:
-  description: Each instance with its C(key), C(run_id), C(at_once), C(before) and C(after_s).
+  description: Each instance with its C(key), C(run_id), C(parallel), C(before) and C(after_s).
   returned: success
   type: list
   elements: dict
   sample:
-    - {key: '01', run_id: 20261125-195326-49a722-01, at_once: 10, before: 0, after_s: 0.0}
+    - {key: '01', run_id: 20261125-195326-49a722-01, parallel: 10, before: 0, after_s: 0.0}
 verdict:
   description: The C(result) and the C(reason).
   returned: when O(state=finished)
@@ -140,36 +141,44 @@ summary:
   elements: str
 """
 
+import dataclasses
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._load import files, text
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.load import LoadTest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 
 
-def begin(module):
-    record, directory, targets = files.begin(module.params, module.check_mode)
-    about = {"load_id": record["load_id"], "directory": directory, "levels": record["plan"]["levels"]}
-    module.exit_json(changed=True, targets=targets, **about)
+def result_of(test: LoadTest, directory: str) -> dict[str, Any]:
+    return {"load_id": test.load_id, "directory": directory, "levels": [*test.plan.levels]}
 
 
-def end(module):
+def begin(module: AnsibleModule) -> None:
+    test, directory, targets = files.begin(module.params, module.check_mode)
+    module.exit_json(changed=True, targets=list(map(dataclasses.asdict, targets)), **result_of(test, directory))
+
+
+def end(module: AnsibleModule) -> None:
     if module.check_mode:
         module.exit_json(changed=False, verdict={}, summary=[])
-    record, directory, changed = files.end(module.params)
-    verdict = record["verdict"]
-    about = {"load_id": record["load_id"], "directory": directory, "levels": record["plan"]["levels"]}
-    result = {"changed": changed, **about, "verdict": verdict, "summary": text.summary(record, directory)}
-    if module.params["enforce"] and verdict["result"] != "pass":
-        module.fail_json(msg=verdict["reason"], **result)
+    test, directory, changed = files.end(module.params)
+    result = {"changed": changed, **result_of(test, directory)}
+    result.update(verdict=codec.to_json(test.verdict), summary=text.summary(test, directory))
+    if module.params["enforce"] and test.verdict.result is not Result.PASS:
+        module.fail_json(msg=test.verdict.reason, **result)
     module.exit_json(**result)
 
 
 STATES = {"begun": begin, "finished": end}
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
@@ -178,7 +187,7 @@ def main():
             "runs": {"type": "path", "required": True},
             "load_id": {"type": "str"},
             "instances": {"type": "int", "default": 10},
-            "at_once": {"type": "int", "default": 4},
+            "parallel": {"type": "int", "default": 4},
             "ramp": {"type": "list", "elements": "int", "default": []},
             "rate": {"type": "float"},
             "checks": {"type": "list", "elements": "dict", "default": []},
@@ -196,7 +205,7 @@ def main():
         module.fail_json(msg=missing_required_lib("jmespath"))
     if params["templates"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
-    with failing(module, f"writing the record of the load in {params['runs']}"):
+    with failing(module, f"writing the record of the load test in {params['runs']}"):
         STATES[params["state"]](module)
 
 

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: load_turn
-short_description: 'Used by load: says when an instance may begin'
+short_description: 'Used by load: decides when an instance may begin'
 version_added: 0.3.0
 description:
-  - With O(state=taken) it waits until the instance may begin, and says whether it still may. With O(state=returned) its
-    turn is free again.
-  - Not more than O(at_once) instances have a turn at the same time. An instance waits for O(before) others to end, and
+  - With O(state=taken) it waits until the instance may begin, and returns whether it still may. With O(state=returned)
+    its turn is free again.
+  - Not more than O(parallel) instances have a turn at a time. An instance waits for O(before) others to end, and
     for O(after_s) seconds after its level began.
 options:
   directory:
-    description: Directory of the load.
+    description: Directory of the load test.
     type: path
     required: true
   target:
     description: Key of the instance.
     type: str
     required: true
-  at_once:
+  parallel:
     description: How many turns there are.
     type: int
     required: true
@@ -32,11 +32,11 @@ options:
     type: int
     default: 0
   after_s:
-    description: So many seconds after the first instance of its level it may begin.
+    description: How many seconds after the first instance of its level it may begin.
     type: float
     default: 0
   thresholds:
-    description: Limits on the load as it is until now. If one is broken, no further level is begun.
+    description: Limits on the load test as it is until now. If one is broken, no further level is begun.
     type: list
     elements: dict
     default: []
@@ -52,7 +52,7 @@ attributes:
     support: full
 seealso:
   - module: stackproof.provision.load
-    description: Says which instances there are.
+    description: Returns which instances there are.
 """
 
 EXAMPLES = r"""
@@ -60,7 +60,7 @@ EXAMPLES = r"""
   stackproof.provision.load_turn:
     directory: "{{ load.directory }}"
     target: "07"
-    at_once: 4
+    parallel: 4
 """
 
 RETURN = r"""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: 'Before many runs: looks whether the cloud is well, and on which hosts it provisions'
+short_description: 'Before many runs: checks whether the cloud is healthy, and on which hosts it provisions'
 version_added: 0.1.0
 description:
-  - Services of nova and cinder and agents of neutron must be alive, every endpoint of the catalogue must answer, and
-    quotas must leave room for what will be made at the same time. Nothing is changed.
-  - A part that is not well makes a check fail, and not the module.
+  - Services of nova and cinder and agents of neutron must be alive, every endpoint of the catalog must answer, and
+    quotas must leave room for what will be made in parallel. Nothing is changed.
+  - An unhealthy part makes a check fail, and not the module.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.reads
@@ -20,8 +20,8 @@ options:
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, if those of O(cloud) are not enough.
     type: str
-  at_once:
-    description: The largest number of instances at the same time.
+  parallel:
+    description: The largest number of instances in parallel.
     type: int
     default: 4
   instances:
@@ -30,7 +30,7 @@ options:
     version_added: 0.3.0
   slice:
     description: >-
-      The slice of a sweep, such as V(3/10). All slices may be done at the same time, so quotas must leave room for all.
+      The slice of a sweep, such as V(3/10). All slices may be done in parallel, so quotas must leave room for all.
     type: str
     version_added: 0.2.0
   hosts:
@@ -63,7 +63,7 @@ options:
   heartbeat:
     description:
       - How old the last report of a service or agent may be, in seconds.
-      - Without it the cloud's own word counts, as each cloud has its own time between two reports.
+      - Without it the state that the cloud reports counts, as each cloud has its own time between two reports.
     type: float
   timeout:
     description: How long all of it may take, in seconds.
@@ -77,35 +77,39 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the cloud before a sweep
+- name: Check the cloud before a sweep
   stackproof.provision.preflight:
     cloud: mycloud-admin
-    at_once: 4
+    parallel: 4
   register: before
 """
 
 RETURN = r"""
 checks:
   description:
-    - Each check with C(name), C(status), C(reason), C(host) and C(component).
+    - Each check with C(kind), C(name), C(status), C(reason), C(host) and C(component).
+    - The kind is C(service), C(hypervisor), C(quota), C(endpoint) or C(api).
     - The status is C(ok), C(failed) or C(unreadable).
   returned: success
   type: list
   elements: dict
   sample:
-    - name: nova-scheduler on controller1 is alive
+    - kind: service
+      name: nova-scheduler on controller1 is alive
       status: ok
-      reason: nova-scheduler on controller1 was last heard of 10 s ago
+      reason: nova-scheduler on controller1 last reported 10 s ago
       host: controller1
       component: nova
-    - name: neutron-dhcp-agent on network1 is alive
+    - kind: service
+      name: neutron-dhcp-agent on network1 is alive
       status: ok
-      reason: neutron-dhcp-agent on network1 was last heard of 21 s ago
+      reason: neutron-dhcp-agent on network1 last reported 21 s ago
       host: network1
       component: neutron
-    - name: the quota of ram is enough
+    - kind: quota
+      name: the quota of ram is enough
       status: ok
-      reason: 'ram: 256 needed at the same time, 51200 of 51200 left'
+      reason: 'ram: 256 needed in parallel, 51200 of 51200 left'
       host: null
       component: nova
 hosts:
@@ -114,53 +118,60 @@ hosts:
   type: list
   elements: str
   sample: [compute1, compute2]
-left_out:
+excluded:
   description: The other compute hosts, each with its C(host) and the C(reason).
   returned: success
   type: list
   elements: dict
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import failing
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, sweep
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep.slices import slice_of
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, targets
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look, Wanted
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "admin_cloud": {"type": "str"},
+    "parallel": {"type": "int", "default": 4},
+    "instances": {"type": "int"},
+    "slice": {"type": "str"},
+    "hosts": {"type": "list", "elements": "str"},
+    "values": {"type": "dict", "default": {}},
+    "flavor": {"type": "str"},
+    "network": {"type": "str"},
+    "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
+    "volume_size": {"type": "int", "default": 1},
+    "floating_ip": {"type": "bool", "default": False},
+    "heartbeat": {"type": "float"},
+    "timeout": {"type": "float", "default": 180},
+}
 
 
-def main():
-    module = AnsibleModule(
-        argument_spec={
-            **connection.CLOUD_OPTIONS,
-            "admin_cloud": {"type": "str"},
-            "at_once": {"type": "int", "default": 4},
-            "instances": {"type": "int"},
-            "slice": {"type": "str"},
-            "hosts": {"type": "list", "elements": "str"},
-            "values": {"type": "dict", "default": {}},
-            "flavor": {"type": "str"},
-            "network": {"type": "str"},
-            "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
-            "volume_size": {"type": "int", "default": 1},
-            "floating_ip": {"type": "bool", "default": False},
-            "heartbeat": {"type": "float"},
-            "timeout": {"type": "float", "default": 180},
-        },
-        supports_check_mode=True,
-    )
+def wanted_by(params: Mapping[str, Any]) -> Wanted:
+    """Return what the runs need. All slices may be done in parallel, so there must be room for all."""
+    _number, slices = targets.slice_of(params["slice"]) if params["slice"] else (1, 1)
+    options = {name: params[name] for name in OPTIONS if name not in ("slice", "parallel")}
+    return Wanted(parallel=params["parallel"] * slices, **options)
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec={**connection.CLOUD_OPTIONS, **OPTIONS}, supports_check_mode=True)
     connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
-    with failing(module, "looking before the sweep"):
-        params = module.params
-        sweep.check_values(params["values"])
-        _number, slices = slice_of(params["slice"]) if params["slice"] else (1, 1)
-        look = Look({**params, "at_once": params["at_once"] * slices})
-        checks = look.all()
-        hosts, left_out = preflight.compute_hosts(look.services)
-    module.exit_json(changed=False, **bounded({"checks": checks, "hosts": hosts, "left_out": left_out}))
+    with failing(module, "checking the cloud before the runs"):
+        targets.check_values(module.params["values"])
+        look = Look(module.params, wanted_by(module.params))
+        checks = codec.to_json(look.all())
+        hosts, excluded = preflight.compute_hosts(look.services)
+    found = {"checks": checks, "hosts": hosts, "excluded": codec.to_json(excluded)}
+    module.exit_json(changed=False, **bounded(found))
 
 
 if __name__ == "__main__":

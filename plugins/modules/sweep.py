@@ -7,22 +7,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep
-short_description: 'Many runs: begins a sweep, ends it with a verdict on the whole, or merges several'
+short_description: 'Many runs: begins a sweep, ends it with a verdict on the whole, or combines several'
 version_added: 0.1.0
 description:
   - A sweep is a run on every compute host, with every value of an option, or both. The module does not do the runs.
   - At the begin it makes the directory C(sweep-<id>) with the record C(sweep.json) and returns the runs to be done.
   - At the end it reads the records of the runs, finds slow stages, judges the whole, and writes C(junit.xml) and
     C(sweep.html).
-  - A sweep may be done in slices, by several control nodes at the same time. Their records are merged into one.
+  - A sweep may be done in slices, by several control nodes in parallel. Their records are combined into one.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
 options:
   state:
-    description: Whether the sweep is begun or ended, or several are merged into one.
+    description: Whether the sweep is begun or ended, or several are combined into one.
     type: str
-    choices: [begun, finished, merged]
+    choices: [begun, finished, combined]
     required: true
   runs:
     description: Folder of all runs.
@@ -30,7 +30,7 @@ options:
     required: true
   sweep_id:
     description:
-      - Name of the sweep, 3 to 31 small letters, digits and hyphens. By default one out of time and chance.
+      - Name of the sweep, 3 to 31 small letters, digits and hyphens. By default the time and a random part.
       - A slice has its own part in its name, such as C(nightly-3of10).
     type: str
   slice:
@@ -38,7 +38,7 @@ options:
     type: str
     version_added: 0.2.0
   directories:
-    description: The sweeps to merge. Each is the directory of a sweep, or a folder of runs with sweeps in it.
+    description: The sweeps to combine. Each is the directory of a sweep, or a folder of runs with sweeps in it.
     type: list
     elements: path
     version_added: 0.2.0
@@ -56,21 +56,21 @@ options:
     type: list
     elements: dict
     default: []
-  left_out:
-    description: The compute hosts that are left out, and why.
+  excluded:
+    description: The compute hosts that are excluded, each with its C(host) and the C(reason).
     type: list
     elements: dict
     default: []
-  at_once:
-    description: The largest number of runs at the same time.
+  parallel:
+    description: The largest number of runs in parallel.
     type: int
     default: 4
   slow_times:
-    description: A stage is slow if it took more than so many times the median over all targets.
+    description: A stage is slow if it took more than this many times the median over all targets.
     type: float
     default: 3
   slow_seconds:
-    description: A stage is slow only if it took at least so many seconds more than the median.
+    description: A stage is slow only if it took at least this many seconds more than the median.
     type: float
     default: 5
   templates:
@@ -86,7 +86,7 @@ seealso:
   - module: stackproof.provision.preflight
     description: Looks at the cloud before a sweep.
   - module: stackproof.provision.sweep_turn
-    description: Bounds how many targets go on at the same time.
+    description: Bounds how many targets go on in parallel.
 """
 
 EXAMPLES = r"""
@@ -104,9 +104,9 @@ EXAMPLES = r"""
     runs: ./runs
     sweep_id: "{{ sweep.sweep_id }}"
 
-- name: Merge the slices of several control nodes
+- name: Combine the slices of several control nodes
   stackproof.provision.sweep:
-    state: merged
+    state: combined
     runs: ./runs
     directories: [./from-node1/runs, ./from-node2/runs]
 """
@@ -131,8 +131,8 @@ targets:
     - {name: c1, key: c1, run_id: 20261122-195326-49a722-c1, host: c1, network: null, volume_type: null, zone: null}
     - {name: c2, key: c2, run_id: 20261122-195326-49a722-c2, host: c2, network: null, volume_type: null, zone: null}
 verdict:
-  description: The C(result), the C(reason), and the C(hosts) that are not well.
-  returned: when O(state=finished) or O(state=merged)
+  description: The C(result), the C(reason), and the C(hosts) with a failure.
+  returned: when O(state=finished) or O(state=combined)
   type: dict
   sample:
     result: fail
@@ -144,59 +144,63 @@ verdict:
     hosts: [c2]
 summary:
   description: Lines for a reader.
-  returned: when O(state=finished) or O(state=merged)
+  returned: when O(state=finished) or O(state=combined)
   type: list
   elements: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, targets
 
-TARGET_KEYS = ("name", "key", "run_id", "host", *sweep.DIMENSIONS)
+TARGET_KEYS = ("name", "key", "run_id", "host", *targets.DIMENSIONS)
 
 
-def result_of(record, directory, changed):
+def result_of(sweep: Sweep, directory: str, changed: bool) -> dict[str, Any]:
     return {
         "changed": changed,
-        "sweep_id": record["sweep_id"],
+        "sweep_id": sweep.sweep_id,
         "directory": directory,
-        "targets": [{name: target[name] for name in TARGET_KEYS} for target in record["targets"]],
+        "targets": [{name: getattr(target, name) for name in TARGET_KEYS} for target in sweep.targets],
     }
 
 
-def begin(module):
-    record, directory = files.begin(module.params, module.check_mode)
-    module.exit_json(**result_of(record, directory, True))
+def begin(module: AnsibleModule) -> None:
+    sweep, directory = files.begin(module.params, module.check_mode)
+    module.exit_json(**result_of(sweep, directory, True))
 
 
-def end(module):
+def end(module: AnsibleModule) -> None:
     if module.check_mode:
         module.exit_json(changed=False, verdict={}, summary=[])
-    say(module, *files.end(module.params))
+    report(module, *files.end(module.params))
 
 
-def merge(module):
+def combine(module: AnsibleModule) -> None:
     if module.check_mode:
         module.exit_json(changed=False, verdict={}, summary=[])
-    say(module, *files.merge(module.params), True)
+    report(module, *files.combined(module.params), True)
 
 
-def say(module, record, directory, changed):
-    verdict = record["verdict"]
-    result = result_of(record, directory, changed)
-    result.update(verdict=verdict, summary=render.summary(record, directory))
-    if module.params["enforce"] and verdict["result"] != "pass":
-        module.fail_json(msg=verdict["reason"], **result)
+def report(module: AnsibleModule, sweep: Sweep, directory: str, changed: bool) -> None:
+    result = result_of(sweep, directory, changed)
+    result.update(verdict=codec.to_json(sweep.verdict), summary=render.summary(sweep, directory))
+    if module.params["enforce"] and sweep.verdict.result is not Result.PASS:
+        module.fail_json(msg=sweep.verdict.reason, **result)
     module.exit_json(**result)
 
 
-STATES = {"begun": begin, "finished": end, "merged": merge}
+STATES = {"begun": begin, "finished": end, "combined": combine}
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
@@ -208,14 +212,14 @@ def main():
             "hosts": {"type": "list", "elements": "str", "default": []},
             "values": {"type": "dict", "default": {}},
             "checks": {"type": "list", "elements": "dict", "default": []},
-            "left_out": {"type": "list", "elements": "dict", "default": []},
-            "at_once": {"type": "int", "default": 4},
+            "excluded": {"type": "list", "elements": "dict", "default": []},
+            "parallel": {"type": "int", "default": 4},
             "slow_times": {"type": "float", "default": 3},
             "slow_seconds": {"type": "float", "default": 5},
             "templates": {"type": "path"},
             "enforce": {"type": "bool", "default": True},
         },
-        required_if=[("state", "finished", ["sweep_id"]), ("state", "merged", ["directories"])],
+        required_if=[("state", "finished", ["sweep_id"]), ("state", "combined", ["directories"])],
         supports_check_mode=True,
     )
     params = module.params

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep_turn
-short_description: 'Used by acceptance: lets no more than so many targets go on at the same time'
+short_description: 'Used by acceptance: bounds how many targets go on in parallel'
 version_added: 0.1.0
 description:
   - With O(state=taken) it waits until one of the turns is free, and takes it. With O(state=returned) the turn is free
@@ -23,7 +23,7 @@ options:
     description: Key of the target.
     type: str
     required: true
-  at_once:
+  parallel:
     description: How many turns there are.
     type: int
     default: 4
@@ -39,7 +39,7 @@ attributes:
     support: full
 seealso:
   - module: stackproof.provision.sweep
-    description: Says which targets there are.
+    description: Returns which targets there are.
 """
 
 EXAMPLES = r"""

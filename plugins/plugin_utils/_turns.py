@@ -49,11 +49,11 @@ def unmark(folder: str, name: str) -> None:
         os.unlink(os.path.join(folder, name))
 
 
-def take(directory: str, target: str, at_once: int) -> bool:
+def take(directory: str, target: str, parallel: int) -> bool:
     """Take a turn if there is a free one. Returns whether the target has a turn now."""
     with alone(directory) as folder:
         taken = os.listdir(folder)
-        if target not in taken and len(taken) >= at_once:
+        if target not in taken and len(taken) >= parallel:
             return False
         mark(folder, target)
         return True

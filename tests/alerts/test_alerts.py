@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._canary import after
+from ansible_collections.stackproof.provision.plugins.module_utils._canary.service import Settings
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
@@ -51,14 +52,16 @@ class Runs:
     def __init__(self, top):
         self.folder, self.count = top / "runs", 0
         self.folder.mkdir()
-        self.settings = {
-            "runs": str(self.folder),
-            "metrics": str(top / "metrics/stackproof-canary.prom"),
-            "slices": 0,
-            "keep_passed": 500,
-            "keep_failed": 2000,
-            "templates": None,
-        }
+        self.settings = Settings(
+            runs=str(self.folder),
+            metrics=str(top / "metrics/stackproof-canary.prom"),
+            turn=str(self.folder / "turn.json"),
+            templates=None,
+            slices=0,
+            keep_passed=500,
+            keep_failed=2000,
+            cleanup=(),
+        )
 
     def ended(self, recorded):
         """A recorded run, as if it had ended now."""

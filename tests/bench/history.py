@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the history of many runs costs: history.py RUN.JSON [RUNS], by default 2000.
+"""Measure what the history of many runs costs: history.py RUN.JSON [RUNS], by default 2000.
 
 The lines of all runs but the last are made of that of one real run: its times vary by a seed, every fiftieth run fails,
 and the image changes now and then. As after each run, one new record is read, and all files are written.
@@ -22,7 +22,9 @@ import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ansible_collections.stackproof.provision.plugins.module_utils._history.digest import digest_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.digest import digest_of
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
 from tree import ROOT
 
 LIMIT_S, LIMIT_BYTES = 2, 2 << 20
@@ -31,7 +33,7 @@ EVERY = timedelta(minutes=5)
 
 def lines(record, number, chance):
     """The lines of so many runs, five minutes apart, up to the real one."""
-    digest = digest_of(record, record["run_id"])
+    digest = codec.to_json(digest_of(in_short(record), record["run_id"]))
     last = datetime.fromisoformat(digest["started"])
     for back in range(number, 0, -1):
         name, began = f"{back:06d}-before", last - back * EVERY
@@ -42,7 +44,9 @@ def lines(record, number, chance):
             "run_id": name,
             "started": f"{began:%Y-%m-%dT%H:%M:%S.%f}+00:00",
             "result": "fail" if failed else "pass",
-            "cause": f"service {chance.randrange(12)} is silent" if failed else None,
+            "headline": f"the service is silent for {chance.randrange(60)} s" if failed else None,
+            "component": f"service-{chance.randrange(12)}" if failed else None,
+            "how": "silent" if failed else None,
             "stages": {stage: varied(seconds, chance) for stage, seconds in digest["stages"].items()},
             "steps": {step: varied(seconds, chance) for step, seconds in digest["steps"].items()},
             "facts": {**digest["facts"], "image": f"image-{back // 400}", "host": f"compute{chance.randrange(40):02d}"},
@@ -64,7 +68,7 @@ def main():
         shutil.copy(path, runs / record["run_id"] / "run.json")
         with (runs / "history.jsonl").open("w") as stream:
             stream.writelines(json.dumps(line) + "\n" for line in lines(record, number - 1, random.Random(1)))
-        arguments = {"runs": str(runs), "templates": str(ROOT / "roles/report/templates")}
+        arguments = {"runs": str(runs), "most": number, "templates": str(ROOT / "roles/report/templates")}
         command = [sys.executable, "-m", "ansible_collections.stackproof.provision.plugins.modules.history"]
         given = json.dumps({"ANSIBLE_MODULE_ARGS": arguments})
         begun = time.monotonic()

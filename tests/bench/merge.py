@@ -16,9 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, slices, sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, sweep, targets
 from tree import ROOT
 
 LIMIT_S = 5
@@ -26,29 +29,35 @@ LIMIT_S = 5
 
 def slice_of(runs, part, hosts, run, chance):
     """Write the directory of a slice that has ended."""
-    whole = sweep.targets_of(hosts, {}, "bench")
-    sweep_id, chosen = slices.id_of("bench", part), slices.sliced(whole, part)
-    record = sweep.new_record(sweep_id, "bench", chosen, at_once=4, part=slices.slice_record(part, whole))
-    outcomes = {target["key"]: outcome(run, target, chance) for target in record["targets"]}
-    sweep.finish(record, outcomes, 3, 5)
+    whole = targets.targets_of(hosts, {}, "bench")
+    sweep_id, chosen = targets.id_of("bench", part), targets.sliced(whole, part)
+    record = sweep.new_sweep(sweep_id, "bench", chosen, parallel=4, part=targets.slice_record(part, whole))
+    outcomes = [outcome(run, target, chance) for target in record.targets]
     directory = runs / f"sweep-{sweep_id}"
     directory.mkdir()
-    files.save(record, directory)
+    files.save(sweep.finish(record, outcomes, sweep.Limits(times=3, seconds=5)), directory)
 
 
 def outcome(run, target, chance):
-    made = sweep.outcome(run, f"../{target['run_id']}")
+    made = sweep.with_run(target, run, f"../{target.run_id}")
     failed = chance.random() < 0.02
-    for stage in made["stages"]:
-        stage["seconds"] = round((stage["seconds"] or 0) * chance.lognormvariate(0, 0.2), 3)
-    if failed:
-        made.update(result="fail", reason=f"service {chance.randrange(5)} of {target['name']} is silent", stage="boot")
-    return made
+    stages = [replace(stage, seconds=varied(stage.seconds or 0, chance)) for stage in made.stages]
+    made = replace(made, stages=tuple(stages))
+    if not failed:
+        return made
+    component = f"service-{chance.randrange(5)}"
+    return replace(
+        made, result=Result.FAIL, reason=f"{component} ({target.name}): silent", stage="boot", component=component
+    )
+
+
+def varied(seconds, chance):
+    return round(seconds * chance.lognormvariate(0, 0.2), 3)
 
 
 def main():
     path, targets, count = Path(sys.argv[1]), *map(int, [*sys.argv[2:], 1000, 10][:2])
-    run, chance = json.loads(path.read_text()), random.Random(1)
+    run, chance = in_short(json.loads(path.read_text())), random.Random(1)
     hosts = [f"compute{number:04d}" for number in range(targets)]
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder)
@@ -56,7 +65,7 @@ def main():
             slice_of(runs, (number, count), hosts, run, chance)
         templates = str(ROOT / "roles/report/templates")
         options = {
-            "state": "merged",
+            "state": "combined",
             "directories": [folder],
             "runs": folder,
             "sweep_id": "whole",

@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 
 import pytest
 from tree import RECORDED, ROOT
@@ -62,10 +63,17 @@ from ansible_collections.stackproof.provision.plugins.module_utils._history impo
 from ansible_collections.stackproof.provision.plugins.module_utils._load import files as load
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import (
+    ExcludedHost,
+    PreflightCheck,
+    PreflightKind,
+    PreflightStatus,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page
 from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import drawing, rows
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep, targets
 
 
 class Browser:
@@ -174,31 +182,31 @@ def page_of_a_history(folder):
 
 def page_of_a_load(folder):
     """Two levels of three instances, of which one was refused."""
-    options = {"cloud": "lab", "runs": str(folder), "load_id": "night", "instances": 3, "at_once": 2, "ramp": [1, 2]}
+    options = {"cloud": "lab", "runs": str(folder), "load_id": "night", "instances": 3, "parallel": 2, "ramp": [1, 2]}
     options |= {"rate": None, "thresholds": [], "checks": [], "templates": str(TEMPLATES)}
     _record, directory, targets = load.begin(options, check=False)
     for number, target in enumerate(targets):
-        shutil.copytree(RUNS["refused" if number == 4 else "followed"], folder / target["run_id"])
+        shutil.copytree(RUNS["refused" if number == 4 else "followed"], folder / target.run_id)
     load.end(options)
     return (folder / os.path.basename(directory) / "load.html").read_text()
 
 
 def page_of_a_sweep():
-    """Forty targets, of which one was refused and one slow, and a service that is down."""
-    down = {"name": "nova-compute on a is alive", "status": "failed", "host": "a", "component": "nova"}
-    checks = [{**down, "reason": "nova-compute on a is down"}, {**down, "status": "unreadable", "reason": "not told"}]
-    left_out = [{"host": "b", "reason": "disabled: repair"}]
-    targets = sweep.targets_of(
-        [f"compute-{number:02d}.example.org" for number in range(40)], {}, "20261121-170000-a1b2c3"
+    """Forty targets: one was refused, one was slow, and a service is down."""
+    down = PreflightCheck(
+        PreflightKind.SERVICE, "nova-compute on a is alive", PreflightStatus.FAILED, "it is down", "a", "nova"
     )
-    record = sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
-    refused, passed = (run.read_record(RUNS[name]) for name in ("refused", "followed"))
-    outcomes = {target["key"]: sweep.outcome(passed, f"../{target['run_id']}") for target in targets}
-    outcomes[targets[7]["key"]] = sweep.outcome(refused, f"../{targets[7]['run_id']}")
-    slow = outcomes[targets[9]["key"]]
-    slow["stages"] = [{**stage, "seconds": stage["seconds"] * 9} for stage in slow["stages"]]
-    record = sweep.finish(record, outcomes, 3, 5)
-    return render.page(record, TEMPLATES / "sweep.html.j2")
+    checks = [down, replace(down, status=PreflightStatus.UNREADABLE, reason="nova does not answer")]
+    hosts = [f"compute-{number:02d}.example.org" for number in range(40)]
+    whole = targets.targets_of(hosts, {}, "20261121-170000-a1b2c3")
+    record = sweep.new_sweep("20261121-170000-a1b2c3", "lab", whole, checks, [ExcludedHost("b", "disabled: repair")], 4)
+    refused, passed = (in_short(run.read_record(RUNS[name])) for name in ("refused", "followed"))
+    outcomes = [sweep.with_run(target, passed, f"../{target.run_id}") for target in whole]
+    outcomes[7] = sweep.with_run(whole[7], refused, f"../{whole[7].run_id}")
+    slow = [replace(stage, seconds=stage.seconds * 9) for stage in outcomes[9].stages]
+    outcomes[9] = replace(outcomes[9], stages=tuple(slow))
+    record = sweep.finish(record, outcomes, sweep.Limits(times=3, seconds=5))
+    return render.page(record, str(TEMPLATES))
 
 
 @pytest.mark.parametrize("name", PAGES)

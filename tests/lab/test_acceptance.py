@@ -124,13 +124,13 @@ def test_a_broken_host_is_named_and_does_not_keep_the_others_from_passing(runs, 
     verdict, targets = done.record["verdict"], {target["host"]: target for target in done.record["targets"]}
     assert (verdict["result"], verdict["hosts"]) == ("fail", [bad])
     assert verdict["reason"].startswith(f"1 of 2 targets did not pass. {bad}: boot")
-    assert f"Before the sweep: nova-compute on {bad} is down, it was last heard of " in verdict["reason"]
+    assert f"Preflight: nova-compute on {bad} is down; it last reported " in verdict["reason"]
     assert (targets[good]["result"], targets[bad]["result"], targets[bad]["stage"]) == ("pass", "fail", "boot")
     assert "No valid host was found" in targets[bad]["reason"]
     ends = cases(done.directory)
     assert (ends[f"stackproof.{bad}", "boot"], ends[f"stackproof.{bad}", "metadata"]) == ("failed", "skipped")
     assert (ends[f"stackproof.{good}", "boot"], ends[f"stackproof.{good}", "metadata"]) == ("ok", "ok")
-    assert ends["stackproof.before", f"nova-compute on {bad} is alive"] == "failed"
+    assert ends["stackproof.preflight", f"nova-compute on {bad} is alive"] == "failed"
 
 
 @pytest.mark.soak
@@ -309,7 +309,7 @@ def test_the_time_for_each_host_does_not_grow_with_their_number(runs, many_hosts
 
 
 @pytest.mark.soak
-def test_four_slices_at_once_share_a_sweep_and_are_merged_into_one_verdict(runs, many_hosts, bare_network):
+def test_four_slices_in_parallel_share_a_sweep_and_are_combined_into_one_verdict(runs, many_hosts, bare_network):
     """As four control nodes would: each with its own folder of runs. They share their cores with all of the cloud."""
     number, folders, begun = len(many_hosts), [Path(runs) / f"node{part}" for part in range(1, 5)], time.monotonic()
     options = {**ON_MANY, "cloud": "lab-admin", "network": bare_network, "targets": many_hosts, "at_once": 1}
@@ -328,7 +328,7 @@ def test_four_slices_at_once_share_a_sweep_and_are_merged_into_one_verdict(runs,
     took, merging = time.monotonic() - begun, time.monotonic()
     status, output = play("merge", runs=runs, sweeps=folders, sweep_id="shared")
     assert status == 0, output
-    print(f"{number} hosts in four slices: {took:.1f} s; merged in {time.monotonic() - merging:.1f} s")
+    print(f"{number} hosts in four slices: {took:.1f} s; combined in {time.monotonic() - merging:.1f} s")
     record = json.loads((Path(runs) / "sweep-shared/sweep.json").read_text())
     jsonschema.validate(record, SCHEMA)
     assert sorted(target["host"] for target in record["targets"]) == many_hosts

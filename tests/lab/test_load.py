@@ -93,7 +93,7 @@ def p95(ordered):
 def test_more_at_once_than_ansible_has_processes_is_refused(runs):
     status, output = play("load", "--forks", "4", runs=runs, **CLOUD, at_once=AT_ONCE)
     assert status == 2
-    assert f"{AT_ONCE} instances at once need as many processes of Ansible" in output
+    assert f"{AT_ONCE} instances in parallel need as many processes of Ansible" in output
     assert f"Add --forks {AT_ONCE} to the command" in output
     assert not list(runs.iterdir())
 
@@ -107,7 +107,7 @@ def test_a_load_that_would_fill_a_quota_is_refused_before_anything_is_made(runs,
     finally:
         admin.set_compute_quotas(project, instances=before)
     assert status == 2
-    assert "the project has no room for this load: instances: 4 are needed at the same time" in output
+    assert "the project has no room for this load test: instances: 4 needed in parallel" in output
     assert not list(runs.iterdir())
 
 
@@ -129,7 +129,7 @@ def test_thirty_instances_ten_at_a_time(runs, lab_hosts, admin):
     assert done.status == 0, done.output
     (level,) = record["levels"]
     assert (level["runs"], level["passed"]) == (INSTANCES, INSTANCES)
-    assert set(level["kinds"]) == {"queue", "work", "polling"}
+    assert set(level["breakdown"]) == {"queue", "work", "polling"}
     assert record["overhead"]["processor_s_per_instance"] > 0
     told = {(step["flow"], step["step"]) for step in record["steps"]}
     # The first step of a flow follows nothing, and so it has a time, but no seconds.
@@ -144,13 +144,13 @@ def test_a_ramp_ends_where_a_limit_breaks(runs):
     limit = {"name": "boot p95", "query": "stages[?stage=='boot'] | [0].levels[-1].p95_s", "max": 0.1}
     done = load(runs, "--forks", "2", instances=2, ramp=[1, 2], load_thresholds=[limit])
     assert done.status == 2, done.output
-    assert [(level["at_once"], level["runs"]) for level in done.record["levels"]] == [(1, 2)]
-    assert "2 of 4 were not begun, because of boot p95: " in done.record["verdict"]["reason"]
-    assert "Over a limit: boot p95: " in done.record["verdict"]["reason"]
+    assert [(level["parallel"], level["runs"]) for level in done.record["levels"]] == [(1, 2)]
+    assert "2 of 4 were not begun: boot p95: " in done.record["verdict"]["reason"]
+    assert "Limits exceeded: boot p95: " in done.record["verdict"]["reason"]
 
 
 @pytest.mark.soak
-def test_what_fails_under_load_is_grouped_by_its_cause(runs, lab_hosts):
+def test_failures_under_load_are_grouped_by_their_cause(runs, lab_hosts):
     lab = Lab(lab_hosts)
     try:
         with FAULTS["scheduler-stopped"].make(lab):

@@ -25,8 +25,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.sour
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep, targets
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from tree import LAB, RECORDED, ROOT
 
@@ -248,9 +250,11 @@ def test_every_key_of_a_run_is_explained():
     assert {key for key, row in table.items() if row[3]} == is_open
 
 
-def test_every_key_of_a_sweep_is_explained():
-    schema = schema_of("sweep")
-    assert {named(row)[0] for row in rows(section(read("record"), "sweep.json"))} == set(schema["properties"])
+@pytest.mark.parametrize("name", ["sweep", "load", "history"])
+def test_every_key_of_a_record_is_explained(name):
+    schema = schema_of(name)
+    explained = schema if name != "history" else schema["$defs"]["cloud_history"]
+    assert {named(row)[0] for row in rows(section(read("record"), f"{name}.json"))} == set(explained["properties"])
     assert set(schema["required"]) == set(schema["properties"])
     assert not any(openings(field, schema["$defs"]) for field in schema["properties"].values())
 
@@ -289,10 +293,10 @@ def sweeps(records):
     whole = [candidate for candidate in records if "verdict" in candidate]
     passed = next(candidate for candidate in whole if candidate["verdict"]["result"] == "pass")
     failed = next(candidate for candidate in whole if candidate["verdict"]["result"] == "fail")
-    targets = sweep.targets_of(["c1", "c2"], {}, "sweep-1")
-    record = sweep.new_record("sweep-1", "lab", targets, [], [], 2)
-    came = [sweep.outcome(passed, "../a"), sweep.outcome(failed, "../b")]
-    return [sweep.finish(record, {target["key"]: outcome for target, outcome in zip(targets, came)}, 3, 5)]
+    first, second = targets.targets_of(["c1", "c2"], {}, "sweep-1")
+    record = sweep.new_sweep("sweep-1", "lab", [first, second], parallel=2)
+    outcomes = [sweep.with_run(first, in_short(passed), "../a"), sweep.with_run(second, in_short(failed), "../b")]
+    return [codec.to_json(sweep.finish(record, outcomes, sweep.Limits(times=3, seconds=5)))]
 
 
 def finds(expression, record):

@@ -32,7 +32,7 @@ HOST_TRUTHS = (
 )
 ENDS = ("run", "cleanup", "report", "preflight", "sweep", "host_checks", "diagnosis", "instance")
 # A compute host that is left out, the lines of a sweep's end, and the errors of two stages were not recorded.
-WITHOUT_SAMPLE = {("preflight", "left_out"), ("sweep", "summary"), ("image", "error"), ("network", "error")}
+WITHOUT_SAMPLE = {("preflight", "excluded"), ("sweep", "summary"), ("image", "error"), ("network", "error")}
 
 
 def assert_valid(value, definition):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from .._judge import verdict
-from .._judge.history import earlier_records, summarize
 from .._judge.thresholds import apply_limits
 from .._model.codec import from_json
 from .._model.record import Record
@@ -20,6 +19,7 @@ from .._report.metrics import metrics
 from .._report.page import render as page
 from .._report.sequence import drawing, rows, text
 from .._report.text import PAGE, junit
+from .._runs.earlier import earlier_records, summarize
 from . import accounts
 
 

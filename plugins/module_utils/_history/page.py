@@ -2,17 +2,36 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A history as one page for a browser: numbers, words and drawings are made here, the template lays them out."""
+"""A history as one page for a browser: numbers, words and drawings are made here, and the template arranges them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import Any
 from xml.etree import ElementTree
 
-from .._record.clock import parse
-from .._report import frame, text
-from .._report.frame import inlined, scrubbed
+from .._model import codec
+from .._model.history import (
+    Band,
+    Change,
+    CloudHistory,
+    History,
+    HistoryCause,
+    HostRuns,
+    Period,
+    RecentRun,
+    StageTrend,
+    StepTrend,
+    Trend,
+)
+from .._report import text
+from .._report.frame import inlined
 from .._report.svg import add
 from .._report.units import duration
+from .._runs import frame
+from .._runs.frame import minute
+
+Svg = ElementTree.Element
 
 PAGE = "history.html"
 WIDTH, HEIGHT = 640, 96
@@ -20,140 +39,184 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 6, 8, 16
 SMALL = (120, 22)
 # More steps are in the JSON; a page of all would be long to read and to load.
 MOST_STEPS = 200
-# A stage or a step is slower, or faster, if its time has changed by this share, and by so many seconds.
+# A stage or a step is slower, or faster, if its time has changed by this factor, and by this many seconds.
 SLOWER, LEAST_S = 1.3, 0.2
+# Fewer points are drawn as dots, as they make no line.
+LEAST_POINTS = 3
+# Fields of a period, in the order in which a bar has them from below
 RESULTS = ("passed", "failed", "incomplete")
 
 
-def render(history, template, links):
+def render(history: History, templates: str, links: Collection[str]) -> str:
     """Return the whole page. links: the directories of runs that are still there."""
-    history = scrubbed(history)
-    clouds = [cloud_view(cloud, links) for cloud in history["clouds"]]
-    return frame.render(template, {"clouds": clouds, "made": minute(history["made"])})
+    clouds = [cloud_view(cloud, links) for cloud in history.clouds]
+    return frame.render(templates, "history.html.j2", {"clouds": clouds, "made": minute(history.made)})
 
 
-def cloud_view(cloud, links):
+def cloud_view(cloud: CloudHistory, links: Collection[str]) -> dict[str, Any]:
     return {
-        **{name: cloud[name] for name in ("runs", *RESULTS)},
-        "cloud": cloud["cloud"] or "no cloud",
-        "share": f"{100 * cloud['passed'] / cloud['runs']:.1f} %",
-        "first": minute(cloud["first"]),
-        "last": minute(cloud["last"]),
-        "success": inlined(success(cloud["pieces"])),
-        "stages": [timed_view(stage, stage["stage"], band) for stage in cloud["stages"]],
-        "steps": [timed_view(step, step_name(step), line) for step in cloud["steps"][:MOST_STEPS]],
-        "more_steps": max(0, len(cloud["steps"]) - MOST_STEPS),
-        "hosts": [{**host, "boot": duration(host["boot_s"]), "last": minute(host["last"])} for host in cloud["hosts"]],
-        "changes": [{**change, "at": minute(change["at"])} for change in reversed(cloud["changes"])],
-        "causes": [linked(cause, links, "first", "last") for cause in cloud["causes"]],
-        "newest": [{**linked(run, links, "started"), "took": duration(run["duration_s"])} for run in cloud["newest"]],
+        "runs": cloud.runs,
+        "passed": cloud.passed,
+        "failed": cloud.failed,
+        "incomplete": cloud.incomplete,
+        "cloud": cloud.cloud or "no cloud",
+        "share": f"{100 * cloud.passed / cloud.runs:.1f} %",
+        "first": minute(cloud.first),
+        "last": minute(cloud.last),
+        "success": inlined(success(cloud.periods)),
+        "stages": [stage_view(stage) for stage in cloud.stages],
+        "steps": [step_view(step) for step in cloud.steps[:MOST_STEPS]],
+        "more_steps": max(0, len(cloud.steps) - MOST_STEPS),
+        "hosts": [host_view(host) for host in cloud.hosts],
+        "changes": [change_view(change) for change in reversed(cloud.changes)],
+        "causes": [cause_view(cause, links) for cause in cloud.causes],
+        "recent": [run_view(run, links) for run in cloud.recent],
     }
 
 
-def minute(at):
-    return f"{parse(at):%Y-%m-%d %H:%M}"
+def stage_view(stage: StageTrend) -> dict[str, Any]:
+    svg = band(stage.trend, text.clean(stage.stage))
+    return {"name": stage.stage, "where": None, "flow": None, **trend_view(stage.trend, svg)}
 
 
-def linked(entry, links, *times):
-    """What is said of a run, with the way to its report if that is still there."""
-    href = f"{entry['directory']}/{text.PAGE}" if entry["directory"] in links else None
-    return {**entry, **{name: minute(entry[name]) for name in times}, "href": href}
+def step_view(step: StepTrend) -> dict[str, Any]:
+    name = f"{step.step} {step.message or ''}".strip()
+    svg = line(step.trend, text.clean(name))
+    return {"name": name, "where": step.component, "flow": step.flow, **trend_view(step.trend, svg)}
 
 
-def step_name(step):
-    return f"{step['step']} {step['message'] or ''}".strip()
-
-
-def timed_view(timed, name, draw):
+def trend_view(trend: Trend, svg: str) -> dict[str, Any]:
     return {
-        "name": name,
-        "where": timed.get("component"),
-        "flow": timed.get("flow"),
-        "runs": timed["runs"],
-        "median": duration(timed["median_s"]),
-        "p95": duration(timed["p95_s"]),
-        "trend": trend(timed),
-        "svg": inlined(draw(timed, name)),
+        "runs": trend.runs,
+        "median": duration(trend.median_s),
+        "p95": duration(trend.p95_s),
+        "change": change_of(trend),
+        "svg": inlined(svg),
     }
 
 
-def trend(timed):
-    """How the last tenth of the runs compares with those before; None if it is much the same."""
-    before, lately = timed["before_s"], timed["lately_s"]
-    if before is None or abs(lately - before) < LEAST_S or 1 / SLOWER < lately / (before or 0.001) < SLOWER:
+def change_of(trend: Trend) -> dict[str, str] | None:
+    """Return how the recent runs compare with those before; None if they are much the same."""
+    before, recent = trend.before_s, trend.recent_s
+    is_same = abs(recent - before) < LEAST_S or 1 / SLOWER < recent / (before or 0.001) < SLOWER
+    if is_same:
         return None
-    word = "slower" if lately > before else "faster"
-    return {"word": word, "says": f"lately {duration(lately)}, before {duration(before)}"}
+    word = "slower" if recent > before else "faster"
+    return {"word": word, "text": f"recently {duration(recent)}, before {duration(before)}"}
+
+
+def host_view(host: HostRuns) -> dict[str, Any]:
+    return {**codec.to_json(host), "boot": duration(host.boot_s), "last": minute(host.last)}
+
+
+def change_view(change: Change) -> dict[str, Any]:
+    return {**codec.to_json(change), "at": minute(change.at)}
+
+
+def cause_view(cause: HistoryCause, links: Collection[str]) -> dict[str, Any]:
+    times = {"first": minute(cause.first), "last": minute(cause.last)}
+    return {**codec.to_json(cause), **times, "href": report_of(cause.directory, links)}
+
+
+def run_view(run: RecentRun, links: Collection[str]) -> dict[str, Any]:
+    href = report_of(run.directory, links)
+    return {**codec.to_json(run), "started": minute(run.started), "took": duration(run.duration_s), "href": href}
+
+
+def report_of(directory: str, links: Collection[str]) -> str | None:
+    """Return the path to the report of a run, if its directory is still there."""
+    return f"{directory}/{text.PAGE}" if directory in links else None
 
 
 # Drawings: made as trees, so that no word can become markup
 
 
-def drawing(width, height, kind, title):
+def drawing(size: tuple[int, int], kind: str, title: str) -> Svg:
+    width, height = size
     svg = ElementTree.Element("svg", {"viewBox": f"0 0 {width} {height}", "class": f"plot {kind}", "role": "img"})
     add(svg, "title", text=title)
     return svg
 
 
-def success(pieces):
-    """A bar for each piece of time: how many runs passed, failed and had no end."""
-    counted = [sum(piece[name] for piece in pieces) for name in RESULTS]
-    title = ", ".join(f"{count} {name}" for count, name in zip(counted, RESULTS))
-    svg = drawing(WIDTH, HEIGHT, "success", f"Runs over time: {title}")
-    most, wide = max(piece["runs"] for piece in pieces), (WIDTH - LEFT - RIGHT) / len(pieces)
-    for at, piece in enumerate(pieces):
-        low = HEIGHT - BOTTOM
-        for name in RESULTS:
-            high = (HEIGHT - TOP - BOTTOM) * piece[name] / most
-            if high:
-                low -= high
-                place = {"x": round(LEFT + at * wide, 1), "width": round(max(wide - 1, 1), 1)}
-                add(svg, "rect", y=round(low, 1), height=round(high, 1), **place, **{"class": name})
-    axis(svg, most, pieces)
-    return ElementTree.tostring(svg, encoding="unicode")
-
-
-def axis(svg, most, pieces):
-    add(svg, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM, **{"class": "axis"})
+def success(periods: Sequence[Period]) -> str:
+    """Return a bar for each period: how many runs passed, failed, and did not reach their end."""
+    passed = sum(period.passed for period in periods)
+    failed = sum(period.failed for period in periods)
+    incomplete = sum(period.incomplete for period in periods)
+    title = f"Runs over time: {passed} passed, {failed} failed, {incomplete} incomplete"
+    svg = drawing((WIDTH, HEIGHT), "success", title)
+    most = max(period.runs for period in periods)
+    wide = (WIDTH - LEFT - RIGHT) / len(periods)
+    for number, period in enumerate(periods):
+        place = {"x": round(LEFT + number * wide, 1), "width": round(max(wide - 1, 1), 1)}
+        add_bar(svg, period, most, place)
+    axis(svg)
     for label, y in ((most, TOP + 8), (0, HEIGHT - BOTTOM)):
         add(svg, "text", str(label), x=LEFT - 5, y=y, **{"class": "left"})
-    add(svg, "text", minute(pieces[0]["from"]), x=LEFT, y=HEIGHT - 3)
-    add(svg, "text", minute(pieces[-1]["to"]), x=WIDTH - RIGHT, y=HEIGHT - 3, **{"class": "left"})
-
-
-def band(timed, name):
-    """The median of each piece of time as a line, and from p5 to p95 as a band around it."""
-    there = [(at, piece) for at, piece in enumerate(timed["pieces"]) if piece]
-    svg = drawing(
-        WIDTH, HEIGHT, "band", f"{name}: median {duration(timed['median_s'])}, p95 {duration(timed['p95_s'])}"
-    )
-    if there:
-        top = max(piece[2] for _at, piece in there) or 0.001
-        points = [[place(at, len(timed["pieces"]), value / top) for value in piece] for at, piece in there]
-        around = [*(point[2] for point in points), *(point[0] for point in reversed(points))]
-        add(svg, "polygon", points=" ".join(around))
-        add(svg, "polyline", points=" ".join(point[1] for point in points))
-        for x, y in (point[1].split(",") for point in points) if len(points) < 3 else ():
-            add(svg, "circle", cx=x, cy=y, r=2.2, **{"class": "well"})
-        add(svg, "text", duration(top), x=LEFT - 5, y=TOP + 8, **{"class": "left"})
-    add(svg, "text", "0", x=LEFT - 5, y=HEIGHT - BOTTOM, **{"class": "left"})
-    add(svg, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM, **{"class": "axis"})
+    add(svg, "text", minute(periods[0].first), x=LEFT, y=HEIGHT - 3)
+    add(svg, "text", minute(periods[-1].last), x=WIDTH - RIGHT, y=HEIGHT - 3, **{"class": "left"})
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def place(at, count, share):
-    """A point: the piece of time from left to right, and the share of the highest value from below."""
-    x = LEFT + (WIDTH - LEFT - RIGHT) * (at + 0.5) / count
+def add_bar(svg: Svg, period: Period, most: int, place: dict[str, float]) -> None:
+    """Add the bar of a period, from the passed runs at the bottom up."""
+    low: float = HEIGHT - BOTTOM
+    for name in RESULTS:
+        high = (HEIGHT - TOP - BOTTOM) * getattr(period, name) / most
+        if high:
+            low -= high
+            add(svg, "rect", None, y=round(low, 1), height=round(high, 1), **place, **{"class": name})
+
+
+def axis(svg: Svg) -> None:
+    add(svg, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM, **{"class": "axis"})
+
+
+def known(trend: Trend) -> list[tuple[int, Band]]:
+    """Return the periods that have durations, with their numbers."""
+    return [(number, period) for number, period in enumerate(trend.periods) if period]
+
+
+def band(trend: Trend, name: str) -> str:
+    """Return a drawing of the median of each period as a line, and from p5 to p95 as a band around it."""
+    title = f"{name}: median {duration(trend.median_s)}, p95 {duration(trend.p95_s)}"
+    svg = drawing((WIDTH, HEIGHT), "band", title)
+    periods = known(trend)
+    if periods:
+        add_band(svg, periods, len(trend.periods))
+    add(svg, "text", "0", x=LEFT - 5, y=HEIGHT - BOTTOM, **{"class": "left"})
+    axis(svg)
+    return ElementTree.tostring(svg, encoding="unicode")
+
+
+def add_band(svg: Svg, periods: Sequence[tuple[int, Band]], count: int) -> None:
+    top = max(period.p95_s for _number, period in periods) or 0.001
+    upper = [point(number, count, period.p95_s / top) for number, period in periods]
+    middle = [point(number, count, period.median_s / top) for number, period in periods]
+    lower = [point(number, count, period.p5_s / top) for number, period in periods]
+    add(svg, "polygon", points=" ".join([*upper, *reversed(lower)]))
+    add(svg, "polyline", points=" ".join(middle))
+    if len(middle) < LEAST_POINTS:
+        for x, y in (place.split(",") for place in middle):
+            add(svg, "circle", cx=x, cy=y, r=2.2, **{"class": "well"})
+    add(svg, "text", duration(top), x=LEFT - 5, y=TOP + 8, **{"class": "left"})
+
+
+def point(number: int, count: int, share: float) -> str:
+    """Return a point: the period from left to right, and the share of the highest value from below."""
+    x = LEFT + (WIDTH - LEFT - RIGHT) * (number + 0.5) / count
     return f"{x:.1f},{HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share:.1f}"
 
 
-def line(timed, name):
-    """The medians as a line without words, for a row of a table."""
+def line(trend: Trend, name: str) -> str:
+    """Return a drawing of the medians as a line without words, for a row of a table."""
     wide, high = SMALL
-    svg = drawing(wide, high, "small", name)
-    there = [(at, piece[1]) for at, piece in enumerate(timed["pieces"]) if piece]
-    top = max((median for _at, median in there), default=0) or 0.001
-    count = len(timed["pieces"])
-    points = [f"{wide * (at + 0.5) / count:.0f},{high - 2 - (high - 4) * median / top:.0f}" for at, median in there]
+    svg = drawing(SMALL, "small", name)
+    medians = [(number, period.median_s) for number, period in known(trend)]
+    top = max((median for _number, median in medians), default=0) or 0.001
+    points = []
+    for number, median in medians:
+        x = wide * (number + 0.5) / len(trend.periods)
+        points.append(f"{x:.0f},{high - 2 - (high - 4) * median / top:.0f}")
     add(svg, "polyline", points=" ".join(points))
     return ElementTree.tostring(svg, encoding="unicode")

@@ -1,210 +1,233 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""How a cloud did over time, out of the digests of its runs. Pure."""
+"""How clouds developed over time, from the digests of their runs. Pure."""
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain
 
-from .._record.clock import seconds_of
-from .._record.numbers import percentile
-from .._record.run import STAGES, is_seconds
+from .._model.history import (
+    SCHEMA,
+    Band,
+    Change,
+    CloudHistory,
+    History,
+    HistoryCause,
+    HostRuns,
+    Period,
+    RecentRun,
+    RunDigest,
+    StageTrend,
+    StepTrend,
+    Trend,
+)
+from .._model.words import Result
+from .._runs.causes import Cause, by_cause, hosts_of
+from .._runs.figures import TIMED, figures_of, median_of
+from .._runs.records import NO_LABEL, Labels
 
-SCHEMA = "stackproof.history/1"
-# So many pieces of time at most, each with its own numbers: as many as a chart can show, whatever the number of runs
-PIECES = 96
-# The last runs, as a share of all, whose times are compared with those before
-LATELY = 0.1
+Runs = Sequence[RunDigest]
+
+# A chart cannot show more periods, whatever the number of runs.
+MOST_PERIODS = 96
+# The share of all runs, the last ones, whose durations are compared with those before
+RECENT = 0.1
 MOST_RUNS, MOST_CHANGES, MOST_CAUSES = 50, 50, 50
-TIMED = (*STAGES, "removal")
 
 
-def history_of(digests, labels, made):
-    """The whole: each cloud by itself, that of the last run first. labels: (flow, step) to the words for a step."""
-    clouds = dict.fromkeys(digest["cloud"] for digest in reversed(digests))
-    parts = [[digest for digest in digests if digest["cloud"] == cloud] for cloud in clouds]
-    return {"schema": SCHEMA, "made": made, "clouds": [cloud_of(part, labels) for part in parts]}
+def history_of(digests: Runs, labels: Labels, made: float) -> History:
+    """Return the history of runs, oldest first: each cloud by itself, that of the last run first."""
+    clouds: dict[str | None, list[RunDigest]] = {digest.cloud: [] for digest in reversed(digests)}
+    for digest in digests:
+        clouds[digest.cloud].append(digest)
+    return History(schema=SCHEMA, made=made, clouds=tuple(cloud_of(runs, labels) for runs in clouds.values()))
 
 
-def cloud_of(runs, labels):
-    """What is said of one cloud; runs are its digests, oldest first."""
-    pieces = in_pieces(runs)
-    results = Counter(run["result"] for run in runs)
-    return {
-        "cloud": runs[-1]["cloud"],
-        "runs": len(runs),
-        "passed": results["pass"],
-        "failed": results["fail"],
-        "incomplete": results["incomplete"],
-        "first": runs[0]["started"],
-        "last": runs[-1]["started"],
-        "pieces": [piece_of(piece) for piece in pieces],
-        "stages": [timed_of(runs, pieces, "stages", name, stage=name) for name in measured(runs, "stages")],
-        "steps": steps_of(runs, pieces, labels),
-        "hosts": hosts_of(runs),
-        "changes": changes_of(runs)[-MOST_CHANGES:],
-        "causes": causes_of(runs)[:MOST_CAUSES],
-        "newest": [newest_of(run) for run in runs[: -MOST_RUNS - 1 : -1]],
-    }
+def cloud_of(runs: Runs, labels: Labels) -> CloudHistory:
+    """Return the history of one cloud. runs: its runs, oldest first."""
+    periods = in_periods(runs)
+    results = Counter(run.result for run in runs)
+    return CloudHistory(
+        cloud=runs[-1].cloud,
+        runs=len(runs),
+        passed=results[Result.PASS],
+        failed=results[Result.FAIL],
+        incomplete=results[Result.INCOMPLETE],
+        first=runs[0].started,
+        last=runs[-1].started,
+        periods=tuple(map(period_of, periods)),
+        stages=tuple(stages_of(periods)),
+        steps=tuple(steps_of(periods, labels)),
+        hosts=tuple(hosts_in(runs)),
+        changes=tuple(changes_of(runs)[-MOST_CHANGES:]),
+        causes=tuple(causes_of(runs)[:MOST_CAUSES]),
+        recent=tuple(map(recent_run, runs[: -MOST_RUNS - 1 : -1])),
+    )
 
 
-def in_pieces(runs):
-    """The runs in pieces of time of one length; pieces without a run are left out."""
-    first = seconds_of(runs[0]["started"])
-    length = max(seconds_of(runs[-1]["started"]) - first, 1) / min(PIECES, len(runs))
-    pieces = {}
+def in_periods(runs: Runs) -> list[list[RunDigest]]:
+    """Return the runs in periods of one length, without the periods that have none."""
+    first = runs[0].started
+    length = max(runs[-1].started - first, 1) / min(MOST_PERIODS, len(runs))
+    periods: dict[int, list[RunDigest]] = {}
     for run in runs:
-        pieces.setdefault(int((seconds_of(run["started"]) - first) / length * (1 - 1e-9)), []).append(run)
-    return list(pieces.values())
+        # The last run begins where the last period ends, and belongs to it.
+        number = int((run.started - first) / length * (1 - 1e-9))
+        periods.setdefault(number, []).append(run)
+    return list(periods.values())
 
 
-def piece_of(runs):
-    results = Counter(run["result"] for run in runs)
-    return {
-        "from": runs[0]["started"],
-        "to": runs[-1]["started"],
-        "runs": len(runs),
-        "passed": results["pass"],
-        "failed": results["fail"],
-        "incomplete": results["incomplete"],
-    }
+def period_of(runs: Runs) -> Period:
+    results = Counter(run.result for run in runs)
+    return Period(
+        first=runs[0].started,
+        last=runs[-1].started,
+        runs=len(runs),
+        passed=results[Result.PASS],
+        failed=results[Result.FAIL],
+        incomplete=results[Result.INCOMPLETE],
+    )
 
 
-def measured(runs, kind):
-    """The names of what has seconds in at least one run."""
-    there = set().union(*(run[kind].keys() for run in runs))
-    return [name for name in TIMED if name in there] if kind == "stages" else sorted(there)
+def stages_of(periods: Sequence[Runs]) -> list[StageTrend]:
+    """Return how long each stage took, in the order of a run."""
+    trends = []
+    for name in TIMED:
+        trend = trend_of([stage_seconds(runs, name) for runs in periods])
+        if trend:
+            trends.append(StageTrend(stage=name, trend=trend))
+    return trends
 
 
-def timed_of(runs, pieces, kind, name, **about):
-    """The seconds of a stage or a step: over all runs, lately, and in each piece of time as [p5, median, p95]."""
-    seconds = [run[kind][name] for run in runs if is_seconds(run[kind].get(name))]
-    lately = seconds[-max(1, round(len(seconds) * LATELY)) :]
-    before = seconds[: -len(lately)] or seconds
-    return {
-        **about,
-        "runs": len(seconds),
-        "median_s": rounded(statistics.median(seconds)) if seconds else None,
-        "p95_s": rounded(percentile(seconds, 0.95)) if seconds else None,
-        "before_s": rounded(statistics.median(before)) if seconds else None,
-        "lately_s": rounded(statistics.median(lately)) if seconds else None,
-        "pieces": [band_of([run[kind][name] for run in piece if is_seconds(run[kind].get(name))]) for piece in pieces],
-    }
+def stage_seconds(runs: Runs, name: str) -> list[float]:
+    return [run.stages[name] for run in runs if name in run.stages]
 
 
-def rounded(seconds):
-    return round(seconds, 3)
+def step_seconds(runs: Runs, name: str) -> list[float]:
+    return [run.steps[name] for run in runs if name in run.steps]
 
 
-def band_of(seconds):
-    if not seconds:
+def steps_of(periods: Sequence[Runs], labels: Labels) -> list[StepTrend]:
+    """Return how long each step of the flows took, the slowest first."""
+    names: set[str] = set()
+    for runs in periods:
+        names.update(*(run.steps for run in runs))
+    trends = []
+    for name in sorted(names):
+        trend = trend_of([step_seconds(runs, name) for runs in periods])
+        if trend:
+            trends.append(step_trend(name, trend, labels))
+    return sorted(trends, key=lambda step: -step.trend.median_s)
+
+
+def step_trend(name: str, trend: Trend, labels: Labels) -> StepTrend:
+    flow, _space, step = name.partition(" ")
+    label = labels.get((flow, step), NO_LABEL)
+    return StepTrend(
+        flow=flow, step=step, message=label.message or None, component=label.component or None, trend=trend
+    )
+
+
+def trend_of(periods: Sequence[Sequence[float]]) -> Trend | None:
+    """Return how a duration developed, or None if it was never measured. periods: the durations of each."""
+    seconds = list(chain.from_iterable(periods))
+    overall = figures_of(seconds)
+    if overall is None:
         return None
-    return [
-        rounded(part) for part in (percentile(seconds, 0.05), statistics.median(seconds), percentile(seconds, 0.95))
-    ]
+    recent = seconds[-max(1, round(len(seconds) * RECENT)) :]
+    before = seconds[: -len(recent)] or seconds
+    return Trend(
+        runs=overall.runs,
+        median_s=overall.median_s,
+        p95_s=overall.p95_s,
+        before_s=median_of(before) or 0.0,
+        recent_s=median_of(recent) or 0.0,
+        periods=tuple(map(band_of, periods)),
+    )
 
 
-def steps_of(runs, pieces, labels):
-    """Each step of the flows, the slowest first."""
-    steps = []
-    for name in measured(runs, "steps"):
-        flow, _space, step = name.partition(" ")
-        about = {"flow": flow, "step": step, **labels.get((flow, step), {"message": None, "component": None})}
-        steps.append(timed_of(runs, pieces, "steps", name, **about))
-    return sorted((step for step in steps if step["runs"]), key=lambda step: -step["median_s"])
+def band_of(seconds: Sequence[float]) -> Band | None:
+    figures = figures_of(seconds)
+    if figures is None:
+        return None
+    return Band(p5_s=figures.p5_s, median_s=figures.median_s, p95_s=figures.p95_s)
 
 
-def hosts_of(runs):
-    """The hosts that had an instance, with how many of their runs passed and how long a boot takes there."""
-    by_host = {}
+def hosts_in(runs: Runs) -> list[HostRuns]:
+    """Return the hosts that had an instance, with how many of their runs passed and how long a boot takes there."""
+    by_host: dict[str, list[RunDigest]] = {}
     for run in runs:
-        if run["facts"].get("host"):
-            by_host.setdefault(run["facts"]["host"], []).append(run)
-    return [
-        {
-            "host": host,
-            "runs": len(there),
-            "passed": sum(run["result"] == "pass" for run in there),
-            "boot_s": median_of([run["stages"].get("boot") for run in there]),
-            "last": there[-1]["started"],
-        }
-        for host, there in sorted(by_host.items())
-    ]
+        if run.facts.get("host"):
+            by_host.setdefault(run.facts["host"], []).append(run)
+    return [host_runs(host, there) for host, there in sorted(by_host.items())]
 
 
-def median_of(values):
-    seconds = [value for value in values if is_seconds(value)]
-    return rounded(statistics.median(seconds)) if seconds else None
+def host_runs(host: str, runs: Runs) -> HostRuns:
+    boots = [run.stages["boot"] for run in runs if "boot" in run.stages]
+    return HostRuns(
+        host=host,
+        runs=len(runs),
+        passed=sum(run.passed for run in runs),
+        boot_s=median_of(boots),
+        last=runs[-1].started,
+    )
 
 
-def changes_of(runs):
-    """What was not the same as before: a fact with a new value, and a host that was seen for the first time."""
-    changes, known, hosts = [], {}, set()
+def changes_of(runs: Runs) -> list[Change]:
+    """Return what was not the same as before: a fact with a new value, and a host that is seen for the first time."""
+    changes = []
+    known: dict[str, str] = {}
+    hosts: set[str] = set()
     for run in runs:
-        for name, fact in run["facts"].items():
+        for name, fact in run.facts.items():
             if name == "host":
-                before = None if hosts and fact not in hosts else fact
+                is_new = bool(hosts) and fact not in hosts
+                before = None
                 hosts.add(fact)
             else:
-                before = known.setdefault(name, fact)
+                before = known.get(name, fact)
+                is_new = before != fact
                 known[name] = fact
-            if before != fact:
-                changes.append(
-                    {"at": run["started"], "run_id": run["run_id"], "what": name, "before": before, "now": fact}
-                )
+            if is_new:
+                changes.append(Change(at=run.started, run_id=run.run_id, what=name, before=before, now=fact))
     return changes
 
 
-def causes_of(runs):
-    """The failures, grouped by their cause; the cause that was seen last comes first."""
-    last_pass = max((run["started"] for run in runs if run["result"] == "pass"), default="")
-    groups = {}
-    for run in runs:
-        if run["cause"]:
-            groups.setdefault((run["cause"], run["place"].get("component")), []).append(run)
-    causes = [
-        {
-            "cause": cause,
-            "stage": group[-1]["place"].get("stage"),
-            "component": component,
-            "hosts": sorted({run["place"]["host"] for run in group if run["place"].get("host")}),
-            "runs": len(group),
-            "first": group[0]["started"],
-            "last": group[-1]["started"],
-            "run_id": group[-1]["run_id"],
-            "directory": group[-1]["directory"],
-            "over": group[-1]["started"] < last_pass,
-        }
-        for (cause, component), group in groups.items()
-    ]
-    return sorted(causes, key=lambda cause: cause["last"], reverse=True)
+def causes_of(runs: Runs) -> list[HistoryCause]:
+    """Return the failures, grouped by their cause; the cause that was seen last comes first."""
+    last_pass = max((run.started for run in runs if run.passed), default=0.0)
+    groups = by_cause(run for run in runs if run.headline)
+    causes = [history_cause(cause, failures, last_pass) for cause, failures in groups.items()]
+    return sorted(causes, key=lambda cause: cause.last, reverse=True)
 
 
-def newest_of(run):
-    return {
-        "run_id": run["run_id"],
-        "directory": run["directory"],
-        "started": run["started"],
-        "result": run["result"],
-        "duration_s": run["duration_s"],
-        "cause": run["cause"],
-    }
+def history_cause(cause: Cause, failures: Runs, last_pass: float) -> HistoryCause:
+    last = failures[-1]
+    return HistoryCause(
+        headline=last.headline or "",
+        component=cause.component,
+        how=cause.how,
+        stage=cause.stage,
+        step=last.step,
+        hosts=hosts_of(failures),
+        runs=len(failures),
+        first=failures[0].started,
+        last=last.started,
+        run_id=last.run_id,
+        directory=last.directory,
+        resolved=last.started < last_pass,
+    )
 
 
-def labels_of(records: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, str | None]]:
-    """Return the words for each step, by (flow, step), out of some whole records."""
-    return {
-        (flow["name"], step["id"]): {"message": text_in(step["message"]), "component": text_in(step["target"])}
-        for record in records
-        for flow in record["flows"]
-        for step in flow["steps"]
-    }
-
-
-def text_in(value: Any) -> str | None:
-    """Return a text, or None for anything else that a changed record may have in its place."""
-    return value if isinstance(value, str) else None
+def recent_run(run: RunDigest) -> RecentRun:
+    return RecentRun(
+        run_id=run.run_id,
+        directory=run.directory,
+        started=run.started,
+        result=run.result,
+        duration_s=run.duration_s,
+        headline=run.headline,
+    )

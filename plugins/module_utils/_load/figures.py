@@ -1,143 +1,213 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""The figures of a load, out of what each of its runs says: by stage and by step, level after level. Pure."""
+"""The runs of a load test, and the figures over them: by level, by stage and by step. Pure."""
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from .._history.trend import rounded
-from .._record.clock import seconds_between, seconds_of
-from .._record.numbers import percentile
-from .._record.run import STAGES, is_finite
-from . import path
+from .._model.load import (
+    Bottleneck,
+    Breakdown,
+    LoadCause,
+    LoadLevel,
+    LoadRun,
+    SaturationPoint,
+    Spread,
+    StageLevels,
+    StepLevels,
+)
+from .._model.words import Result
+from .._runs.causes import by_cause, hosts_of
+from .._runs.figures import TIMED, growth_of, rounded, spread_of
+from .._runs.records import NO_LABEL, Labels
 
-TIMED = (*STAGES, "removal")
-# A level brings more only if it makes so many times the instances of the level before.
-MORE = 1.1
-# A component has no room left if it takes so many times as long, and so many seconds more, than at the lowest level.
-TIMES, SECONDS = 1.5, 0.5
+# A level raises the throughput only if it makes this many times the instances of the level before: less may be chance.
+RAISES = 1.1
+# A component is a bottleneck if it takes this many times as long, and this many seconds more, as at the lowest level.
+BOTTLENECK_TIMES, BOTTLENECK_S = 1.5, 0.5
 
 
-def spread(seconds):
-    """The middle and the ends of some seconds; None if there are none."""
-    ordered = sorted(second for second in seconds if is_finite(second))
-    if not ordered:
+@dataclass(frozen=True)
+class Outcome:
+    """An instance with the figures of its run, which stay in the run's own record.
+
+    removed: when it was gone. provisioned_s: how long the stages took.
+    components: for how many seconds the run waited for each component.
+    """
+
+    run: LoadRun
+    removed: float | None = None
+    provisioned_s: float | None = None
+    detection_delay_s: float | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
+    breakdown: Breakdown | None = None
+    components: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        return self.run.result is Result.PASS
+
+
+@dataclass(frozen=True)
+class Level:
+    """The instances of one level that were begun."""
+
+    parallel: int
+    outcomes: Sequence[Outcome]
+
+    @property
+    def passed(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.passed]
+
+    def stage(self, name: str) -> Spread | None:
+        """Return how long a stage took; None where no run that passed has it."""
+        return spread_of(outcome.stages.get(name) for outcome in self.passed)
+
+    def step(self, name: str) -> Spread | None:
+        """Return how long a step took; None where no run that passed has it."""
+        return spread_of(outcome.steps.get(name) for outcome in self.passed)
+
+
+def in_levels(outcomes: Iterable[Outcome]) -> list[Level]:
+    """Return the levels with their instances that were begun, the lowest first."""
+    levels: dict[int, list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda each: each.run.parallel):
+        if outcome.run.started is not None:
+            levels.setdefault(outcome.run.parallel, []).append(outcome)
+    return [Level(parallel, found) for parallel, found in levels.items()]
+
+
+def level_of(level: Level) -> LoadLevel:
+    """Return the figures over all instances of a level."""
+    passed = level.passed
+    took = seconds_of(level.outcomes)
+    return LoadLevel(
+        parallel=level.parallel,
+        runs=len(level.outcomes),
+        passed=len(passed),
+        seconds=rounded(took),
+        per_minute=round(60 * len(passed) / took, 2) if took > 0 else None,
+        provisioned=spread_of(outcome.provisioned_s for outcome in passed),
+        detection_delay=spread_of(outcome.detection_delay_s for outcome in level.outcomes),
+        breakdown=mean_breakdown([outcome.breakdown for outcome in passed if outcome.breakdown]),
+        components=means([outcome.components for outcome in passed if outcome.components]),
+    )
+
+
+def seconds_of(outcomes: Sequence[Outcome]) -> float:
+    """Return the seconds from the first begin to the last removal."""
+    begins = [outcome.run.started or 0.0 for outcome in outcomes]
+    ends = [began if outcome.removed is None else outcome.removed for began, outcome in zip(begins, outcomes)]
+    return max(ends) - min(begins)
+
+
+def mean_breakdown(breakdowns: Sequence[Breakdown]) -> Breakdown | None:
+    if not breakdowns:
         return None
-    ends = {f"p{share}_s": rounded(percentile(ordered, share / 100)) for share in (95, 99)}
-    return {"runs": len(ordered), "p50_s": rounded(statistics.median(ordered)), **ends}
+    return Breakdown(**means([dataclasses.asdict(breakdown) for breakdown in breakdowns]))
 
 
-def growth(spreads):
-    """How many times as long the middle is at the highest level as at the lowest; None without two levels."""
-    there = [spread["p50_s"] for spread in spreads if spread]
-    return round(there[-1] / there[0], 2) if len(there) > 1 and there[0] else None
+def means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each name over all rows; a row without the name counts as 0."""
+    names: set[str] = set()
+    names.update(*rows)
+    found = {}
+    for name in sorted(names):
+        values = [row.get(name, 0.0) for row in rows]
+        found[name] = rounded(statistics.fmean(values))
+    return found
 
 
-def in_levels(runs):
-    """Level to its runs that were begun, the lowest first."""
-    levels = {}
-    for run in sorted(runs, key=lambda run: run["at_once"]):
-        if run["started"]:
-            levels.setdefault(run["at_once"], []).append(run)
-    return levels
+def stages_of(levels: Sequence[Level]) -> list[StageLevels]:
+    """Return how long each stage took at each level, in the order of a run."""
+    found = []
+    for name in TIMED:
+        spreads = tuple(level.stage(name) for level in levels)
+        if any(spreads):
+            found.append(StageLevels(stage=name, levels=spreads, growth=growth_of(spreads)))
+    return found
 
 
-def level_of(at_once, runs):
-    """What is said of the runs of one level as a whole."""
-    passed = [run for run in runs if run["result"] == "pass"]
-    begun = min(run["started"] for run in runs)
-    took = max(seconds_of(run["removed"] or run["started"]) for run in runs) - seconds_of(begun)
-    kinds = [run["kinds"] for run in passed if run["kinds"]]
-    components = [run["components"] for run in passed if run["components"]]
-    return {
-        "at_once": at_once,
-        "runs": len(runs),
-        "passed": len(passed),
-        "seconds": rounded(took),
-        "per_minute": round(60 * len(passed) / took, 2) if took > 0 else None,
-        "provisioned": spread([run["provisioned_s"] for run in passed]),
-        "known_late": spread([run["known_late_s"] for run in runs]),
-        "kinds": means(kinds, path.KINDS) if kinds else None,
-        "components": means(components, sorted(set().union(*components))),
-    }
+def steps_of(levels: Sequence[Level], labels: Labels) -> list[StepLevels]:
+    """Return how long each step of the flows took at each level, the slowest at the highest level first."""
+    names: set[str] = set()
+    for level in levels:
+        names.update(*(outcome.steps for outcome in level.outcomes))
+    found = []
+    for name in sorted(names):
+        spreads = tuple(level.step(name) for level in levels)
+        if any(spreads):
+            found.append(step_levels(name, spreads, labels))
+    return sorted(found, key=lambda step: last_spread(step.levels).p50_s, reverse=True)
 
 
-def means(rows, names):
-    """The mean of each name over all rows; a row without the name counts as 0."""
-    return {name: rounded(statistics.fmean(row.get(name, 0) for row in rows)) for name in names}
+def step_levels(name: str, spreads: tuple[Spread | None, ...], labels: Labels) -> StepLevels:
+    flow, _space, step = name.partition(" ")
+    label = labels.get((flow, step), NO_LABEL)
+    return StepLevels(
+        flow=flow,
+        step=step,
+        message=label.message or None,
+        component=label.component or None,
+        levels=spreads,
+        growth=growth_of(spreads),
+    )
 
 
-def timed(levels, kind, name):
-    """The seconds of a stage or a step at each level, of runs that passed, and how they grow."""
-    spreads = [spread([run[kind].get(name) for run in runs if run["result"] == "pass"]) for runs in levels.values()]
-    return {"levels": spreads, "growth": growth(spreads)}
+def last_spread(spreads: Sequence[Spread | None]) -> Spread:
+    """Return the spread at the highest level that has one."""
+    return next(spread for spread in reversed(spreads) if spread)
 
 
-def stages_of(levels):
-    named = [{"stage": name, **timed(levels, "stages", name)} for name in TIMED]
-    return [stage for stage in named if any(stage["levels"])]
-
-
-def steps_of(levels, labels):
-    """Each step of the flows, the slowest at the highest level first."""
-    names = sorted({name for runs in levels.values() for run in runs for name in run["steps"]})
-    steps = []
-    for name in names:
-        flow, _space, step = name.partition(" ")
-        about = labels.get((flow, step), {"message": None, "component": None})
-        steps.append({"flow": flow, "step": step, **about, **timed(levels, "steps", name)})
-    return sorted((step for step in steps if any(step["levels"])), key=slowest, reverse=True)
-
-
-def slowest(step):
-    return next(spread["p50_s"] for spread in reversed(step["levels"]) if spread)
-
-
-def saturated(levels):
-    """The component on which runs wait so much longer at a high level than at the lowest, at the first such level."""
-    for level in levels[1:]:
-        more = {
-            name: seconds - levels[0]["components"].get(name, 0)
-            for name, seconds in level["components"].items()
-            if seconds > TIMES * levels[0]["components"].get(name, 0)
-        }
-        name = max(more, key=more.get, default=None)
-        if name and more[name] >= SECONDS:
-            before, now = levels[0]["components"].get(name, 0), level["components"][name]
-            return {"component": name, "at_once": level["at_once"], "before_s": before, "now_s": now}
+def bottleneck(levels: Sequence[LoadLevel]) -> Bottleneck | None:
+    """Return the component for which runs wait much longer than at the lowest level, at the first level with one."""
+    known = [level for level in levels if level.components]
+    for level in known[1:]:
+        slowed = slowed_most(known[0], level)
+        if slowed and slowed.now_s - slowed.before_s >= BOTTLENECK_S:
+            return slowed
     return None
 
 
-def knee(levels):
-    """The level after which more at once make no more instances per minute; None where that was not reached."""
+def slowed_most(lowest: LoadLevel, level: LoadLevel) -> Bottleneck | None:
+    """Return the component that takes the most seconds longer than at the lowest level."""
+    slowed = []
+    for name, now_s in level.components.items():
+        before_s = lowest.components.get(name, 0.0)
+        if now_s > BOTTLENECK_TIMES * before_s:
+            slowed.append(Bottleneck(name, level.parallel, before_s, now_s))
+    return max(slowed, key=lambda each: each.now_s - each.before_s, default=None)
+
+
+def saturation_point(levels: Iterable[LoadLevel]) -> SaturationPoint | None:
+    """Return the level after which the throughput does not rise; None where that was not reached."""
     for level, higher in pairwise(levels):
-        if level["per_minute"] and (higher["per_minute"] or 0) < MORE * level["per_minute"]:
-            return {name: level[name] for name in ("at_once", "per_minute")}
+        if level.per_minute and (higher.per_minute or 0.0) < RAISES * level.per_minute:
+            return SaturationPoint(parallel=level.parallel, per_minute=level.per_minute)
     return None
 
 
-def causes_of(runs):
-    """The runs that were begun and did not pass, by their cause, the most frequent first."""
-    groups = {}
-    for run in runs:
-        if run["started"] and run["result"] != "pass":
-            groups.setdefault((run["cause"], run["component"]), []).append(run)
-    causes = [
-        {
-            "cause": cause,
-            "component": component,
-            "stage": group[0]["stage"],
-            "hosts": sorted({run["host"] for run in group if run["host"]}),
-            "runs": [run["key"] for run in group],
-        }
-        for (cause, component), group in groups.items()
-    ]
-    return sorted(causes, key=lambda cause: -len(cause["runs"]))
-
-
-def duration(record):
-    return rounded(seconds_between(record["started"], record["finished"]))
+def causes_of(runs: Iterable[LoadRun]) -> list[LoadCause]:
+    """Return the runs that were begun and did not pass, by their cause, the most frequent first."""
+    failed = [run for run in runs if run.started is not None and run.result is not Result.PASS]
+    causes = []
+    for cause, group in by_cause(failed).items():
+        causes.append(
+            LoadCause(
+                headline=group[0].headline,
+                component=cause.component,
+                how=cause.how,
+                stage=cause.stage,
+                step=group[0].step,
+                hosts=hosts_of(group),
+                runs=tuple(run.key for run in group),
+            )
+        )
+    return sorted(causes, key=lambda cause: -len(cause.runs))

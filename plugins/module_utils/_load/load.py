@@ -1,149 +1,206 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The record of a load, from its begin to its end. Pure."""
+"""A load test from begin to end, with the outcomes of its runs. Pure."""
 
 from __future__ import annotations
 
-from .._history.digest import digest_of
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from .._judge.thresholds import apply_limits
-from .._record.clock import now, seconds_between
+from .._model import codec
+from .._model.load import SCHEMA, LoadCause, LoadPlan, LoadRun, LoadTest, LoadVerdict, Overhead
+from .._model.record import Record, Threshold
+from .._model.sweep import PreflightCheck
+from .._model.words import Result, StageStatus
 from .._record.run import STAGES
+from .._runs.digest import digest_of
+from .._runs.figures import rounded
+from .._runs.records import Labels
 from . import figures, path
+from .figures import Outcome
 
-SCHEMA = "stackproof.load/1"
-# What is kept of each run; the seconds of its steps stay in its own record.
-KEPT = ("key", "run_id", "at_once", "result", "cause", "stage", "component", "host", "directory", "started")
+# How an instance failed whose run has no record
+NOT_BEGUN, UNREADABLE = "not_begun", "unreadable"
 MOST_LISTED = 3
+# The subjects of sentences about what is no component
+SUBJECTS = {path.CLIENT: "This machine", path.UNSEEN: "Something between unseen steps"}
+
+# A limit as the modules' option thresholds has it
+Limits = Sequence[Mapping[str, Any]]
+# The thresholds of a load test
+Thresholds: Any = tuple[Threshold, ...]
 
 
-def new_record(load_id, cloud, instances, levels, rate, targets, preflight):
-    return {
-        "schema": SCHEMA,
-        "load_id": load_id,
-        "cloud": cloud,
-        "started": now(),
-        "finished": None,
-        "duration_s": None,
-        "plan": {"instances": instances, "levels": levels, "rate": rate},
-        "verdict": {"result": "incomplete", "reason": "The load has not finished."},
-        "preflight": preflight,
-        "runs": [kept({**target, **not_begun("its run was not begun")}) for target in targets],
-        "levels": [],
-        "stages": [],
-        "steps": [],
-        "saturated": None,
-        "knee": None,
-        "causes": [],
-        "thresholds": [],
-        "overhead": None,
-    }
+def new_load(
+    load_id: str, cloud: str | None, plan: LoadPlan, runs: Sequence[LoadRun], preflight: Sequence[PreflightCheck]
+) -> LoadTest:
+    """Return the record of a load test that begins."""
+    return LoadTest(
+        schema=SCHEMA,
+        load_id=load_id,
+        cloud=cloud,
+        started=time.time(),
+        finished=None,
+        duration_s=None,
+        plan=plan,
+        verdict=LoadVerdict(Result.INCOMPLETE, "The load test has not finished."),
+        preflight=tuple(preflight),
+        runs=tuple(runs),
+    )
 
 
-def kept(run):
-    return {name: run[name] for name in KEPT}
+def without_run(run: LoadRun, reason: str, how: str) -> LoadRun:
+    """Return an instance whose run has no record that could be read."""
+    return LoadRun(key=run.key, run_id=run.run_id, parallel=run.parallel, headline=reason, how=how)
 
 
-def not_begun(cause):
-    empty = dict.fromkeys(("stage", "component", "host", "directory", "started", "removed"))
-    figures_of_none = {"provisioned_s": None, "known_late_s": None, "stages": {}, "steps": {}}
-    return {"result": "incomplete", "cause": cause, **empty, **figures_of_none, "kinds": None, "components": {}}
+def outcome_of(run: LoadRun, record: Record, directory: str) -> Outcome:
+    """Return an instance with the figures of its run. directory: the name of the run's."""
+    digest = digest_of(record, directory)
+    worked = [stage.finished for stage in record.stages if stage.status is StageStatus.OK]
+    last = worked[-1] if worked else None
+    # Runs are ended when all are through, so one that has gone well so far counts as passed until then.
+    is_pass_so_far = record.finished is None and went_well(record)
+    return Outcome(
+        run=dataclasses.replace(
+            run,
+            result=Result.PASS if is_pass_so_far else digest.result,
+            headline=digest.headline,
+            component=digest.component,
+            how=digest.how,
+            stage=digest.stage,
+            step=digest.step,
+            host=digest.host,
+            directory=directory,
+            started=record.started,
+        ),
+        removed=removed_at(record),
+        provisioned_s=rounded(last - record.started) if last is not None else None,
+        detection_delay_s=path.detection_delay(record),
+        stages=digest.stages,
+        steps=digest.steps,
+        breakdown=path.breakdown_of(record),
+        components=path.by_component(record),
+    )
 
 
-def outcome_of(run, directory):
-    """The part of a run's record that a load needs."""
-    digest = digest_of(run, directory)
-    removal = run.get("removal") or {}
-    worked = [stage for stage in run["stages"] if stage["status"] == "ok"]
-    last = worked[-1]["finished"] if worked else None
-    return {
-        # Runs are ended when all are through, so that one which went well so far has passed until then.
-        "result": digest["result"] if run["finished"] or not went_well(run) else "pass",
-        "cause": digest["cause"],
-        **{name: digest["place"][name] for name in ("stage", "component", "host")},
-        "directory": directory,
-        "started": run["started"],
-        # A run that made nothing has no removal, and is ended when all are through: it took until its last stage ended.
-        "removed": removal.get("finished")
-        or max(filter(None, (stage["finished"] for stage in run["stages"])), default=None),
-        "provisioned_s": figures.rounded(seconds_between(run["started"], last)) if last else None,
-        "known_late_s": path.known_late(run),
-        "stages": digest["stages"],
-        "steps": digest["steps"],
-        "kinds": path.by_kind(run),
-        "components": path.by_component(run),
-    }
+def removed_at(record: Record) -> float | None:
+    """Return when all of a run was gone. A run that made nothing has no removal: it took until its last stage ended."""
+    if record.removal and record.removal.finished is not None:
+        return record.removal.finished
+    ends = [stage.finished for stage in record.stages if stage.finished is not None]
+    return max(ends, default=None)
 
 
-def went_well(run):
-    """Whether a run that has not ended yet has gone through all of its stages, and has removed all."""
-    done = [stage["stage"] for stage in run["stages"] if stage["status"] in ("ok", "skipped")]
-    return done == list(STAGES) and run["made"] == run["deleted"]
+def went_well(record: Record) -> bool:
+    """Return whether a run that has not ended yet has gone through all of its stages, and has removed all."""
+    done = [stage.stage for stage in record.stages if stage.status in (StageStatus.OK, StageStatus.SKIPPED)]
+    return done == list(STAGES) and record.created == record.deleted
 
 
-def told(record, outcomes, labels):
-    """The record with the figures of its runs; outcomes are those of the runs that were begun, by their keys."""
-    runs = [{**not_begun(run["cause"]), **run, **outcomes.get(run["key"], {})} for run in record["runs"]]
-    levels = figures.in_levels(runs)
-    summed = [figures.level_of(at_once, of_level) for at_once, of_level in levels.items()]
-    return {
-        **record,
-        "runs": runs,
-        "levels": summed,
-        "stages": figures.stages_of(levels),
-        "steps": figures.steps_of(levels, labels),
-        "saturated": figures.saturated([level for level in summed if level["components"]]),
-        "knee": figures.knee(summed),
-        "causes": figures.causes_of(runs),
-    }
+def with_outcomes(test: LoadTest, outcomes: Sequence[Outcome], labels: Labels) -> LoadTest:
+    """Return a load test with the figures of its runs."""
+    levels = figures.in_levels(outcomes)
+    summed = tuple(map(figures.level_of, levels))
+    runs = tuple(outcome.run for outcome in outcomes)
+    return dataclasses.replace(
+        test,
+        runs=runs,
+        levels=summed,
+        stages=tuple(figures.stages_of(levels)),
+        steps=tuple(figures.steps_of(levels, labels)),
+        bottleneck=figures.bottleneck(summed),
+        saturation_point=figures.saturation_point(summed),
+        causes=tuple(figures.causes_of(runs)),
+    )
 
 
-def broken(record, limits):
-    """The words of the limits that do not hold for what is known of a load so far. What is not known breaks none."""
-    return [limit["said"] for limit in apply_limits(limits, record) if not limit["ok"] and limit["value"] is not None]
+def thresholds_of(test: LoadTest, limits: Limits) -> tuple[Threshold, ...]:
+    """Return each limit with what it measured, and whether it holds."""
+    thresholds: tuple[Threshold, ...] = codec.from_json(Thresholds, apply_limits(limits, codec.to_json(test)))
+    return thresholds
 
 
-def finish(record, limits, overhead, stopped):
-    """End a record that has its figures, with the verdict on the whole. stopped: why levels were not begun."""
-    record = {**record, "finished": now(), "overhead": overhead, "thresholds": apply_limits(limits, record)}
-    record["duration_s"] = figures.duration(record)
-    record["verdict"] = judge(record, stopped)
-    record["runs"] = [kept(run) for run in record["runs"]]
-    return record
+def broken(test: LoadTest, limits: Limits) -> list[str]:
+    """Return the limits that do not hold for what is known of a load test so far. What is unknown breaks none."""
+    thresholds = thresholds_of(test, limits)
+    return [threshold.text for threshold in thresholds if not threshold.ok and threshold.value is not None]
 
 
-def judge(record, stopped):
-    """The verdict on a load, in a few sentences: whether all passed, what did not, and where it got slow."""
-    begun = [run for run in record["runs"] if run["started"]]
-    passed = [run for run in begun if run["result"] == "pass"]
-    wrong = [limit["said"] for limit in record["thresholds"] if not limit["ok"]]
-    left_out = len(record["runs"]) - len(begun)
-    sentences = [f"{len(passed)} of {len(begun)} instances passed."]
-    sentences += [f"{count(cause['runs'])}: {cause['cause'].rstrip('.')}." for cause in record["causes"][:MOST_LISTED]]
-    sentences += [f"Over a limit: {'; '.join(wrong)}."] if wrong else []
-    why = f", because of {'; '.join(stopped)}" if stopped else ""
-    sentences += [f"{left_out} of {len(record['runs'])} were not begun{why}."] if left_out else []
-    sentences += saturation(record)
-    failed = wrong or any(run["result"] == "fail" for run in begun)
-    result = "fail" if failed else "incomplete" if left_out or len(passed) < len(begun) else "pass"
-    return {"result": result, "reason": " ".join(sentences)}
+def finish(test: LoadTest, limits: Limits, overhead: Overhead | None, stopped: Sequence[str]) -> LoadTest:
+    """End a load test that has its figures, with the verdict on the whole. stopped: why levels were not begun."""
+    finished = time.time()
+    ended = dataclasses.replace(test, finished=finished, duration_s=rounded(finished - test.started), overhead=overhead)
+    ended = dataclasses.replace(ended, thresholds=thresholds_of(ended, limits))
+    return dataclasses.replace(ended, verdict=judge(ended, stopped))
 
 
-def count(keys):
+def judge(test: LoadTest, stopped: Sequence[str]) -> LoadVerdict:
+    """Return the verdict on a load test: whether all passed, what did not, and where it slowed down."""
+    begun = [run for run in test.runs if run.started is not None]
+    passed = [run for run in begun if run.result is Result.PASS]
+    sentences = [
+        f"{len(passed)} of {len(begun)} instances passed.",
+        *map(about_cause, test.causes[:MOST_LISTED]),
+        *about_limits(test),
+        *about_skipped(len(test.runs) - len(begun), len(test.runs), stopped),
+        *about_bottleneck(test),
+        *about_saturation(test),
+    ]
+    return LoadVerdict(result_of(test), " ".join(sentences))
+
+
+def result_of(test: LoadTest) -> Result:
+    """Return the worst result. An instance that was not begun is incomplete."""
+    results = {run.result for run in test.runs}
+    if exceeded(test) or Result.FAIL in results:
+        return Result.FAIL
+    return Result.INCOMPLETE if Result.INCOMPLETE in results else Result.PASS
+
+
+def exceeded(test: LoadTest) -> list[str]:
+    return [threshold.text for threshold in test.thresholds if not threshold.ok]
+
+
+def about_cause(cause: LoadCause) -> str:
+    return f"{count(cause.runs)}: {(cause.headline or '').rstrip('.')}."
+
+
+def about_limits(test: LoadTest) -> list[str]:
+    texts = exceeded(test)
+    return [f"Limits exceeded: {'; '.join(texts)}."] if texts else []
+
+
+def count(keys: Sequence[str]) -> str:
     return f"{len(keys)} instances" if len(keys) > 1 else "1 instance"
 
 
-def saturation(record):
-    """Where a load got slow first, and from when on more at once brought no more."""
-    full, knee, sentences = record["saturated"], record["knee"], []
-    if full:
-        who = {path.CLIENT: "This machine", path.UNSEEN: "A part of which no step was seen"}
-        sentences.append(
-            f"{who.get(full['component'], full['component'])} is the first that got slow: with {full['at_once']} at"
-            f" once runs wait {full['now_s']:.1f} s for it, before {full['before_s']:.1f} s."
-        )
-        if full["component"] == path.UNSEEN:
-            sentences.append("The page of a run says for each step what would show it.")
-    if knee:
-        sentences.append(f"More than {knee['at_once']} at once bring no more than {knee['per_minute']:g} a minute.")
+def about_skipped(skipped: int, runs: int, stopped: Sequence[str]) -> list[str]:
+    if not skipped:
+        return []
+    reason = f": {'; '.join(stopped)}" if stopped else ""
+    return [f"{skipped} of {runs} were not begun{reason}."]
+
+
+def about_bottleneck(test: LoadTest) -> list[str]:
+    """Return which component slowed down first."""
+    slowed = test.bottleneck
+    if not slowed:
+        return []
+    subject = SUBJECTS.get(slowed.component, slowed.component)
+    sentences = [
+        f"{subject} slowed down first: with {slowed.parallel} in parallel a run waits {slowed.now_s:.1f} s for it,"
+        f" before {slowed.before_s:.1f} s."
+    ]
+    if slowed.component == path.UNSEEN:
+        sentences.append("The page of a run lists for each step what would show it.")
     return sentences
+
+
+def about_saturation(test: LoadTest) -> list[str]:
+    point = test.saturation_point
+    return [f"Throughput peaks at {point.per_minute:g}/min with {point.parallel} in parallel."] if point else []

@@ -1,121 +1,175 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""Where the seconds of one run went: the steps that the end had to wait for, one after the other. Pure."""
+"""Where the seconds of a run went: the steps that its end had to wait for, one after the other. Pure."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import chain
 
-from .._record.clock import seconds_of
-from .._record.run import with_removal
+from .._model.flow import FollowedFlow, Step
+from .._model.load import Breakdown
+from .._model.record import Record
+from .._model.words import StageName, StepStatus
+from .._runs.digest import stages_of
 
-QUEUE, WORK, POLLING = "queue", "work", "polling"
-KINDS = (QUEUE, WORK, POLLING)
-# A service that takes a message out of a queue: until then it was queued, and afterwards it is this service that works.
+
+class Kind(Enum):
+    """What a run waited for: a message in a queue, or the work of a component."""
+
+    QUEUE = "queue"
+    WORK = "work"
+
+
+# The kind of a step in which a service takes a message out of a queue: until then the message was queued, and
+# afterwards it is this service that works.
 TAKEN = "AMQP subscribe"
 # The run itself, between two requests
 CLIENT = "client"
-# Between two steps with others in between of which nothing was seen
+# Between two steps with unseen ones in between
 UNSEEN = "unseen"
-NOT_KNOWN = ("unseen", "missing")
+# Begin and end, in seconds since the epoch
+Span = tuple[float, float]
+# Of such steps it is not known whether they happened.
+UNKNOWN = (StepStatus.UNSEEN, StepStatus.MISSING)
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """Some of a run's seconds: which component worked then, up to which step or within it."""
 
     component: str
-    kind: str
+    kind: Kind
     began: float
     ended: float
     step: str
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         return self.ended - self.began
 
 
-def path_of(flow):
-    """The parts of a flow's time that its end had to wait for, the first one first. Together they are the whole time.
+class Path:
+    """The steps of a flow that its end had to wait for.
 
     Of the steps that a step follows it waited for the last one. The seconds before a step are those of its source,
     which did something to come to it; those of the step itself, such as a request, are its target's.
     """
-    steps = {step["id"]: step for step in flow["steps"]}
-    begins = {name: seconds_of(step["at"]) for name, step in steps.items() if step["at"]}
-    ends = {name: seconds_of(steps[name]["until"] or steps[name]["at"]) for name in begins}
-    name, parts = max(ends, key=ends.get, default=None), []
-    end = ends.get(name)
-    while name is not None:
-        step = steps[name]
-        found, sure = followed(step, steps)
-        # A request that goes on while its effects begin was enough for them when it began.
-        reached = {
-            other: ends[other] if ends[other] <= end else begins[other] for other in found if begins[other] <= end
-        }
+
+    def __init__(self, flow: FollowedFlow) -> None:
+        self.steps = {step.id: step for step in flow.steps}
+        self.begins = {step.id: step.at for step in flow.steps if step.at is not None}
+        self.ends = {step.id: step.end for step in flow.steps if step.end is not None and step.at is not None}
+
+    def parts(self) -> list[Part]:
+        """Return the parts of the path, the first one first. Together they are the whole time of the flow."""
+        name = last_of(self.ends)
+        end = self.ends[name] if name is not None else 0.0
+        parts = []
+        while name is not None:
+            before, reached, is_sure = self.before(name, end)
+            # Where nothing came before, it began with the step.
+            came = min(self.begins[name], end) if before is None else reached
+            parts += self.parts_of(self.steps[name], came, end, is_sure)
+            name, end = before, reached
+        return [part for part in reversed(parts) if part.seconds > 0]
+
+    def before(self, name: str, end: float) -> tuple[str | None, float, bool]:
+        """Return the step that a step waited for last, when that was, and whether no unseen step was in between."""
+        found, is_sure = self.followed(self.steps[name])
+        reached = {}
+        for other in found:
+            # A request that goes on while its effects begin was enough for them when it began.
+            if self.begins[other] <= end:
+                reached[other] = self.ends[other] if self.ends[other] <= end else self.begins[other]
         if not reached:
-            reached = {other: ends[other] for other in ends if ends[other] < begins[name]}
-            sure = sure and not step["follows"]
-        before = max(reached, key=reached.get, default=None)
-        begun = min(max(begins[name], reached.get(before, 0)), end)
-        worker = step["source"] if step["kind"] == TAKEN else step["target"]
-        came = (step["source"] if step["follows"] else CLIENT, QUEUE if step["kind"] == TAKEN else WORK)
-        parts.append(Part(worker, WORK, begun, end, name))
-        parts.append(Part(*(came if sure else (UNSEEN, WORK)), reached.get(before, begun), begun, name))
-        name, end = before, reached.get(before)
-    return [part for part in parts[::-1] if part.seconds > 0]
+            reached = {other: ended for other, ended in self.ends.items() if ended < self.begins[name]}
+            is_sure = is_sure and not self.steps[name].follows
+        before = last_of(reached)
+        return before, reached[before] if before is not None else 0.0, is_sure
+
+    def followed(self, step: Step) -> tuple[set[str], bool]:
+        """Return the steps with a time that a step follows, and whether none in between may have happened unseen."""
+        found: set[str] = set()
+        looked_at: set[str] = set()
+        is_sure = True
+        todo = [*step.follows]
+        while todo:
+            name = todo.pop()
+            if name in looked_at or name not in self.steps:
+                continue
+            looked_at.add(name)
+            if name in self.begins:
+                found.add(name)
+            else:
+                is_sure = is_sure and self.steps[name].status not in UNKNOWN
+                todo += self.steps[name].follows
+        return found, is_sure
+
+    def parts_of(self, step: Step, came: float, end: float, is_sure: bool) -> list[Part]:
+        """Return the seconds of a step itself, and those before it, by the moment at which it could begin."""
+        begun = min(max(self.begins[step.id], came), end)
+        is_taken = step.kind == TAKEN
+        worker = step.source if is_taken else step.target
+        source = step.source if step.follows else CLIENT
+        kind = Kind.QUEUE if is_taken else Kind.WORK
+        within = Part(worker, Kind.WORK, begun, end, step.id)
+        if not is_sure:
+            source, kind = UNSEEN, Kind.WORK
+        return [within, Part(source, kind, came, begun, step.id)]
 
 
-def followed(step, steps):
-    """(ids of the steps with a time that a step follows, whether all steps in between are known not to have been)."""
-    found, sure, todo, looked_at = set(), True, list(step["follows"]), set()
-    while todo:
-        name = todo.pop()
-        if name in looked_at or name not in steps:
-            continue
-        looked_at.add(name)
-        if steps[name]["at"]:
-            found.add(name)
-        else:
-            sure = sure and steps[name]["status"] not in NOT_KNOWN
-            todo += steps[name]["follows"]
-    return found, sure
+def last_of(times: Mapping[str, float]) -> str | None:
+    """Return the name with the latest time, or None without names."""
+    return max(times, key=lambda name: times[name], default=None)
 
 
-def parts_of(record):
-    """The parts of all flows that are judged. What the run does in one flow is no time of its own in the others."""
-    paths = [path for path in (path_of(flow) for flow in record["flows"] if flow["judged"]) if path]
+def parts_of(record: Record) -> Iterator[Part]:
+    """Yield the parts of all flows that are judged.
+
+    What the run does in one flow is no time of its own in the others.
+    """
+    paths = list(filter(None, (Path(flow).parts() for flow in record.flows if flow.judged)))
     spans = [(path[0].began, path[-1].ended) for path in paths]
-    for path in paths:
-        others = [span for span in spans if span != (path[0].began, path[-1].ended)]
+    for path, own in zip(paths, spans):
+        others = [span for span in spans if span != own]
         for part in path:
-            meanwhile = [(max(first, part.began), min(last, part.ended)) for first, last in others]
-            inside = sum(max(0, last - first) for first, last in meanwhile) if part.component == CLIENT else 0
-            yield part._replace(began=min(part.began + inside, part.ended))
+            yield without(part, others) if part.component == CLIENT else part
 
 
-def by_kind(record):
-    """Seconds of a followed run in a queue, at work, and until the run had looked again; None if none was followed."""
+def without(part: Part, spans: Sequence[Span]) -> Part:
+    """Return a part without the seconds that are within some spans of time."""
+    shared = [min(ended, part.ended) - max(began, part.began) for began, ended in spans]
+    inside = sum(seconds for seconds in shared if seconds > 0)
+    return dataclasses.replace(part, began=min(part.began + inside, part.ended))
+
+
+def breakdown_of(record: Record) -> Breakdown | None:
+    """Return the seconds of a run in a queue, at work, and until it had polled again; None if it was not followed."""
     parts = list(parts_of(record))
     if not parts:
         return None
-    polling = sum(wait["resolution_s"] or 0 for stage in with_removal(record) for wait in stage["waits"])
-    queued = sum(part.seconds for part in parts if part.kind == QUEUE)
+    waits = chain.from_iterable(stage.waits for stage in stages_of(record))
+    polling = sum(wait.resolution_s or 0.0 for wait in waits)
+    queued = sum(part.seconds for part in parts if part.kind is Kind.QUEUE)
     whole = sum(part.seconds for part in parts)
-    return {QUEUE: queued, WORK: max(0, whole - queued - polling), POLLING: polling}
+    return Breakdown(queue=queued, work=max(0.0, whole - queued - polling), polling=polling)
 
 
-def by_component(record):
-    """Component to the seconds that the run waited for it."""
-    seconds = {}
+def by_component(record: Record) -> dict[str, float]:
+    """Return for each component the seconds that the run waited for it."""
+    seconds: dict[str, float] = {}
     for part in parts_of(record):
-        seconds[part.component] = seconds.get(part.component, 0) + part.seconds
+        seconds[part.component] = seconds.get(part.component, 0.0) + part.seconds
     return seconds
 
 
-def known_late(record):
-    """How many seconds at most an instance was active before the run knew it; None where it never was."""
-    waits = [wait for stage in record["stages"] if stage["stage"] == "boot" for wait in stage["waits"]]
-    states = waits[0]["states"] if waits else []
-    return states[-1]["resolution_s"] if states and states[-1]["state"].startswith("ACTIVE") else None
+def detection_delay(record: Record) -> float | None:
+    """Return how many seconds at most an instance was active before the run knew it; None where it never was."""
+    boot = record.stage(StageName.BOOT)
+    # Only a wait that ended well has a resolution: the time between its last two polls.
+    return boot.waits[0].resolution_s if boot and boot.waits else None

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import math
 import re
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ T = TypeVar("T")
 Decoder = Callable[[Any, str], Any]
 Encoder = Callable[[Any], Any]
 
+# X | None is a type of its own from Python 3.10 on.
+UNIONS = (Union, getattr(types, "UnionType", Union))
 # In seconds, a year: no run takes longer, and sums of such numbers stay finite.
 LONGEST = 366 * 86400
 # In characters: a message quotes no more of a wrong value.
@@ -40,6 +43,20 @@ class Range:
 
     least: float
     most: float
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Mark a text that matches a regular expression as a whole."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """Mark a text that can only be this one."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,7 @@ def decoder_of(hint: Any) -> Decoder:
     arguments = typing.get_args(hint)
     if origin is Annotated:
         return marked_decoder(arguments[0], arguments[1:])
-    if origin is Union:
+    if origin in UNIONS:
         return optional_decoder(arguments)
     if origin is tuple:
         return functools.partial(decode_list, decoder_of(arguments[0]))
@@ -176,6 +193,10 @@ def marked_decoder(hint: Any, marks: tuple[Any, ...]) -> Decoder:
             return decode_time
         if isinstance(mark, Range):
             return functools.partial(decode_number, hint, mark)
+        if isinstance(mark, Pattern):
+            return functools.partial(decode_matching, re.compile(mark.text))
+        if isinstance(mark, Exactly):
+            return functools.partial(decode_exactly, mark.text)
     return decoder_of(hint)
 
 
@@ -194,6 +215,18 @@ def decode_number(kind: type[Any], mark: Range, data: Any, path: str) -> Any:
     if not mark.least <= number <= mark.most:
         raise MalformedError(path, f"a number from {mark.least:g} to {mark.most:g}", data)
     return number
+
+
+def decode_matching(pattern: re.Pattern[str], data: Any, path: str) -> str:
+    if pattern.fullmatch(decode_text(data, path)):
+        return str(data)
+    raise MalformedError(path, f"a text like {pattern.pattern}", data)
+
+
+def decode_exactly(text: str, data: Any, path: str) -> str:
+    if data != text:
+        raise MalformedError(path, text, data)
+    return text
 
 
 def plain_decoder(kind: Any) -> Decoder:

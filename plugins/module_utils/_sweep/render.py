@@ -2,200 +2,226 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Renders the record of a sweep for readers: terminal, JUnit, a page."""
+"""Render the record of a sweep for readers: terminal, JUnit, a page."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
 
-from .._record.clock import parse
+from .._model import codec
+from .._model.sweep import Outlier, PreflightCheck, PreflightStatus, Sweep, Target, TargetStage
+from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
 from .._record.words import listed
-from .._report import frame, text
-from .._report.frame import scrubbed
-from .._report.statuses import RESULTS
+from .._report import text
 from .._report.units import duration, share
-from .sweep import alike
+from .._runs import frame
+from .verdict import alike
 
 PAGE = "sweep.html"
 MOST_NAMES = 12
 MOST_CHECKS = 20
-NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
+NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
+
+Case = ElementTree.Element
 
 
-def ranges(names):
-    """Names in short: those that differ in a number that counts up become one range, as in compute[001-040]."""
+def ranges(names: Sequence[str]) -> list[str]:
+    """Return names in short: those that differ in a number that counts up are one range, as in compute[001-040]."""
     parts = [NUMBERED.fullmatch(name) for name in names]
     made, start = [], 0
     while start < len(names):
         end = start
         while end + 1 < len(names) and follows(parts[end], parts[end + 1]):
             end += 1
-        if end > start:
-            head, first, tail = parts[start].groups()
-            made.append(f"{head}[{first}-{parts[end][2]}]{tail}")
+        first, last = parts[start], parts[end]
+        if first and last and end > start:
+            made.append(f"{first[1]}[{first[2]}-{last[2]}]{first[3]}")
         else:
             made.append(names[start])
         start = end + 1
     return made
 
 
-def follows(earlier, later):
-    """Whether a name has the next number."""
+def follows(earlier: re.Match[str] | None, later: re.Match[str] | None) -> bool:
+    """Return whether a name has the next number."""
     if not earlier or not later or (earlier[1], earlier[3]) != (later[1], later[3]):
         return False
     same_width = len(earlier[2]) == len(later[2]) or later[2][0] != "0"
     return same_width and int(later[2]) == int(earlier[2]) + 1
 
 
-def shortened(names):
+def shortened(names: Sequence[str]) -> str:
     return listed(ranges(names), MOST_NAMES)
 
 
-def status_in(target, name):
-    return next((stage["status"] for stage in target["stages"] if stage["stage"] == name), "-")
+# The terminal
 
 
-def summary(record, directory):
-    """The lines on the terminal at the end: one for each way in which targets ended, whatever their number."""
-    lines = ["", f"Sweep {record['sweep_id']} on {record['cloud']}{part_of(record)}", ""]
+def summary(sweep: Sweep, directory: str) -> list[str]:
+    """Return the lines for the terminal at the end: one for each way in which targets ended, whatever their number."""
+    lines = ["", f"Sweep {sweep.sweep_id} on {sweep.cloud}{part_of(sweep)}", ""]
     lines.append("  targets  " + "".join(f"{name:<10}" for name in STAGES) + "result")
-    for group in alike(record["targets"]):
-        cells = "".join(f"{status_in(group[0], name):<10}" for name in STAGES)
-        names = shortened([target["name"] for target in group])
-        lines.append(f"  {len(group):>7}  {cells}{group[0]['result']:<11} {names}")
-        if group[0]["result"] != "pass":
-            lines.append(f"           {group[0]['reason']}")
-    if record["stages"]:
-        lines += [usual_line(record, "median s", "median_s"), usual_line(record, "longest", "max_s")]
-    lines += ["", *(f"  slow: {outlier['reason']}" for outlier in record["outliers"][:MOST_CHECKS])]
-    lines += check_lines(record["preflight"])
-    lines += [f"  left out: {host['host']}: {host['reason']}" for host in record["left_out"]]
+    for group in alike(sweep.targets):
+        lines += group_lines(group)
+    if sweep.stages:
+        lines.append(usual_line("median s", {spread.stage: spread.median_s for spread in sweep.stages}))
+        lines.append(usual_line("longest", {spread.stage: spread.max_s for spread in sweep.stages}))
+    lines += ["", *(f"  slow: {outlier.reason}" for outlier in sweep.outliers[:MOST_CHECKS])]
+    lines += check_lines(sweep.preflight)
+    lines += [f"  excluded: {host.host}: {host.reason}" for host in sweep.excluded]
     lines += [
-        f"  {len(record['targets'])} targets in {text.seconds(record['duration_s'])} s,"
-        f" at most {record['at_once']} at once",
+        f"  {len(sweep.targets)} targets in {text.seconds(sweep.duration_s)} s, at most {sweep.parallel} in parallel",
         "",
-        f"  {record['verdict']['result'].upper()}: {record['verdict']['reason']}",
+        f"  {sweep.verdict.result.upper()}: {sweep.verdict.reason}",
         f"  files: {directory}",
         "",
     ]
     return [text.clean(line) for line in lines]
 
 
-def part_of(record):
-    """Which slice a sweep is, or of how many sweeps it was merged; an empty text for any other."""
-    if record["merged"]:
-        return f", merged of {len(record['merged'])}"
-    return ", slice {number} of {of}".format(**record["slice"]) if record["slice"] else ""
+def group_lines(group: Sequence[Target]) -> list[str]:
+    first = group[0]
+    statuses = {stage.stage.value: stage.status.value for stage in first.stages}
+    cells = "".join(f"{statuses.get(name, '-'):<10}" for name in STAGES)
+    names = shortened([target.name for target in group])
+    lines = [f"  {len(group):>7}  {cells}{first.result:<11} {names}"]
+    if first.result is not Result.PASS:
+        lines.append(f"           {first.reason}")
+    return lines
 
 
-def usual_line(record, title, key):
-    """One number of each stage over all targets."""
-    usual = {stage["stage"]: f"{stage[key]:.1f}" for stage in record["stages"]}
-    return f"{title:>9}  " + "".join(f"{usual.get(name, '-'):<10}" for name in STAGES)
+def part_of(sweep: Sweep) -> str:
+    """Return which slice a sweep is, or how many sweeps it combines; an empty text for any other."""
+    if sweep.combined:
+        return f", combined from {len(sweep.combined)} sweeps"
+    return f", slice {sweep.slice.number} of {sweep.slice.of}" if sweep.slice else ""
 
 
-def check_lines(checks):
-    """The checks before the sweep that were not ok, and how many were."""
-    wrong = [check for check in checks if check["status"] != "ok"]
-    lines = [f"  before: {check['status']}: {check['reason']}" for check in wrong[:MOST_CHECKS]]
+def usual_line(title: str, seconds: Mapping[StageName, float]) -> str:
+    """Return a line with one number of each stage over all targets."""
+    cells = {stage.value: f"{value:.1f}" for stage, value in seconds.items()}
+    return f"{title:>9}  " + "".join(f"{cells.get(name, '-'):<10}" for name in STAGES)
+
+
+def check_lines(checks: Sequence[PreflightCheck]) -> list[str]:
+    """Return the preflight checks that did not pass, and how many did."""
+    wrong = not_passed(checks)
+    lines = [f"  preflight: {check.status}: {check.reason}" for check in wrong[:MOST_CHECKS]]
     more = len(wrong) - MOST_CHECKS
     if more > 0:
-        lines.append(f"  before: and {more} more that were not well")
-    return [*lines, f"  before: {len(checks) - len(wrong)} of {len(checks)} checks of the cloud were well"]
+        lines.append(f"  preflight: and {more} more that did not pass")
+    return [*lines, f"  preflight: {len(checks) - len(wrong)} of {len(checks)} checks passed"]
 
 
-def junit(record):
-    """A case for each stage of each target, one for its run as a whole, and one for each check before."""
-    cases = [case for target in record["targets"] for case in target_cases(target)]
-    cases += [in_class(check_case(check), "before") for check in record["preflight"]]
-    return text.suite_of(f"stackproof sweep {record['cloud']}", record, cases)
+def not_passed(checks: Iterable[PreflightCheck]) -> list[PreflightCheck]:
+    return [check for check in checks if check.status is not PreflightStatus.OK]
 
 
-def target_cases(target):
-    cases = [stage_case(stage) for stage in target["stages"]]
-    stage_failed = any(stage["status"] == "failed" for stage in target["stages"])
+# JUnit
+
+
+def junit(sweep: Sweep) -> str:
+    """Return a case for each stage of each target, one for its run as a whole, and one for each preflight check."""
+    cases = []
+    for target in sweep.targets:
+        cases += target_cases(target)
+    cases += [in_class(check_case(check), "preflight") for check in sweep.preflight]
+    about = {"duration_s": sweep.duration_s, "started": codec.iso_of(sweep.started)}
+    suite: str = text.suite_of(f"stackproof sweep {sweep.cloud}", about, cases)
+    return suite
+
+
+def target_cases(target: Target) -> list[Case]:
+    cases = [stage_case(stage) for stage in target.stages]
+    stage_failed = any(stage.status is StageStatus.FAILED for stage in target.stages)
     # A failed stage has a case of its own; other failures, such as leftovers, are failures of the run.
-    beyond = target["result"] != "pass" and not stage_failed
-    cases.append(text.case("run", target["duration_s"] or 0, failure=target["reason"] if beyond else None))
-    return [in_class(case, target["name"]) for case in cases]
+    beyond = target.result is not Result.PASS and not stage_failed
+    cases.append(text.case("run", target.duration_s or 0, failure=target.reason if beyond else None))
+    return [in_class(case, target.name) for case in cases]
 
 
-def stage_case(stage):
-    failure = stage["reason"] if stage["status"] == "failed" else None
-    skipped = stage["reason"] or "skipped" if stage["status"] == "skipped" else None
-    return text.case(stage["stage"], stage["seconds"] or 0, failure, skipped)
+def stage_case(stage: TargetStage) -> Case:
+    failure = stage.reason if stage.status is StageStatus.FAILED else None
+    skipped = stage.reason or "skipped" if stage.status is StageStatus.SKIPPED else None
+    case: Case = text.case(stage.stage, stage.seconds or 0, failure, skipped)
+    return case
 
 
-def check_case(check):
-    failure = check["reason"] if check["status"] == "failed" else None
-    skipped = check["reason"] if check["status"] == "unreadable" else None
-    return text.case(check["name"], 0, failure, skipped)
+def check_case(check: PreflightCheck) -> Case:
+    failure = check.reason if check.status is PreflightStatus.FAILED else None
+    skipped = check.reason if check.status is PreflightStatus.UNREADABLE else None
+    case: Case = text.case(check.name, 0, failure, skipped)
+    return case
 
 
-def in_class(case, name):
+def in_class(case: Case, name: str) -> Case:
     case.set("classname", text.clean(f"stackproof.{name.replace('.', '_')}"))
     return case
 
 
-def page(record, template):
-    return frame.render(template, view(scrubbed(record)))
+# The page
 
 
-def view(record):
-    usual = {stage["stage"]: stage for stage in record["stages"]}
-    slow = {(outlier["target"], outlier["stage"]): outlier for outlier in record["outliers"]}
-    longest = max((target["duration_s"] or 0 for target in record["targets"]), default=0)
-    wrong = [check for check in record["preflight"] if check["status"] != "ok"]
+def page(sweep: Sweep, templates: str) -> str:
+    """Return the page of a sweep. templates: the folder of the templates."""
+    return frame.render(templates, "sweep.html.j2", view(sweep))
+
+
+def view(sweep: Sweep) -> dict[str, Any]:
+    usual = {spread.stage.value: codec.to_json(spread) for spread in sweep.stages}
+    slow = {(outlier.target, outlier.stage.value): outlier for outlier in sweep.outliers}
+    longest = max((target.duration_s or 0 for target in sweep.targets), default=0)
+    verdict = sweep.verdict
+    header = frame.header(verdict.result, verdict.reason, sweep.started, sweep.duration_s)
+    header["verdict"]["hosts"] = list(verdict.hosts)
     return {
-        "sweep_id": record["sweep_id"] + part_of(record),
-        "cloud": record["cloud"],
-        "verdict": {**record["verdict"], "word": RESULTS[record["verdict"]["result"]]},
-        "started": f"{parse(record['started']):%Y-%m-%d %H:%M:%S} UTC",
-        "duration": duration(record["duration_s"]) or "not finished",
-        "at_once": record["at_once"],
-        "passed": sum(target["result"] == "pass" for target in record["targets"]),
+        **header,
+        "sweep_id": sweep.sweep_id + part_of(sweep),
+        "cloud": sweep.cloud,
+        "parallel": sweep.parallel,
+        "passed": sum(target.result is Result.PASS for target in sweep.targets),
         "stages": [{"name": name, "usual": usual.get(name)} for name in STAGES],
-        "groups": [group_view(group) for group in alike(record["targets"])],
-        "targets": [target_view(target, slow, longest) for target in record["targets"]],
-        "outliers": record["outliers"],
-        "left_out": record["left_out"],
-        "checks": record["preflight"],
-        "wrong": wrong,
+        "groups": [group_view(group) for group in alike(sweep.targets)],
+        "targets": [target_view(target, slow, longest) for target in sweep.targets],
+        "outliers": codec.to_json(sweep.outliers),
+        "excluded": codec.to_json(sweep.excluded),
+        "checks": codec.to_json(sweep.preflight),
+        "wrong": codec.to_json(not_passed(sweep.preflight)),
     }
 
 
-def group_view(group):
+def group_view(group: Sequence[Target]) -> dict[str, Any]:
+    first = group[0]
     return {
         "count": len(group),
-        "result": group[0]["result"],
-        "reason": None if group[0]["result"] == "pass" else group[0]["reason"],
-        "names": ", ".join(ranges([target["name"] for target in group])),
+        "result": first.result.value,
+        "reason": None if first.result is Result.PASS else first.reason,
+        "names": ", ".join(ranges([target.name for target in group])),
     }
 
 
-def target_view(target, slow, longest):
-    stages = {stage["stage"]: stage for stage in target["stages"]}
+def target_view(target: Target, slow: Mapping[tuple[str, str], Outlier], longest: float) -> dict[str, Any]:
+    stages = {stage.stage.value: stage for stage in target.stages}
     return {
-        "name": target["name"],
-        "run_id": target["run_id"],
-        "result": target["result"],
-        "reason": None if target["result"] == "pass" else target["reason"],
-        "href": f"{target['directory']}/{text.PAGE}" if target["directory"] else None,
-        "duration": duration(target["duration_s"]),
-        "width": share(target["duration_s"] or 0, longest),
-        "cells": [cell_view(name, stages.get(name), slow.get((target["name"], name))) for name in STAGES],
+        "name": target.name,
+        "run_id": target.run_id,
+        "result": target.result.value,
+        "reason": None if target.result is Result.PASS else target.reason,
+        "href": f"{target.directory}/{text.PAGE}" if target.directory else None,
+        "duration": duration(target.duration_s),
+        "width": share(target.duration_s or 0, longest),
+        "cells": [cell_view(name, stages.get(name), slow.get((target.name, name))) for name in STAGES],
     }
 
 
-def cell_view(name, stage, slow):
+def cell_view(name: str, stage: TargetStage | None, slow: Outlier | None) -> dict[str, Any]:
+    view = {"stage": name, "status": "skipped", "seconds": None, "reason": None, "slow": codec.to_json(slow)}
     if stage is None:
-        return {"stage": name, "status": "skipped", "seconds": None, "reason": None, "slow": slow}
-    seconds = None if stage["status"] == "skipped" else duration(stage["seconds"])
-    return {
-        "stage": name,
-        "status": stage["status"],
-        "seconds": seconds,
-        "reason": stage["reason"],
-        "slow": slow,
-    }
+        return view
+    is_skipped = stage.status is StageStatus.SKIPPED
+    seconds = None if is_skipped else duration(stage.seconds)
+    return {**view, "status": stage.status.value, "seconds": seconds, "reason": stage.reason}

@@ -1,264 +1,177 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-"""A sweep: many runs of one kind, on every compute host or with every value of an option, judged as one whole."""
+"""A sweep from begin to end, with the results of its runs. Pure."""
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 import os
-import re
-import statistics
-from typing import Any
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from .._record.clock import now, seconds_between
-from .._record.errors import StageError
-from .._record.run import RUN_ID, STAGES
-from .._record.words import listed
+from .._model.record import Record
+from .._model.stage import Stage
+from .._model.sweep import (
+    SCHEMA,
+    ExcludedHost,
+    Outlier,
+    PreflightCheck,
+    Slice,
+    StageSpread,
+    Sweep,
+    SweepVerdict,
+    Target,
+    TargetStage,
+)
+from .._model.words import Result, StageName, StageStatus
+from .._runs.causes import how_of
+from .._runs.figures import figures_of
+from . import verdict
 
-SCHEMA = "stackproof.sweep/1"
-# Options that may be varied besides the host, in the order in which a name has them
-DIMENSIONS = ("network", "volume_type", "zone")
-LONGEST_RUN_ID = 40
-# At least so many characters of a run's id are left for the target.
-LEAST_ROOM = 8
-MOST_LISTED = 3
-# Ids, and names of resources that a run makes, differ between two failures of one kind.
-OWN = re.compile(r"(req-)?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[a-z0-9-]+")
-
-
-# Before the runs
-
-
-def check_values(values):
-    unknown = sorted(set(values) - set(DIMENSIONS))
-    if unknown:
-        message = f"a sweep knows {', '.join(DIMENSIONS)} besides the hosts, not {', '.join(unknown)}"
-        raise StageError("invalid", message)
-    for option, names in values.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-            raise StageError("invalid", f"the values of {option} for the sweep are not a list of names: {names!r}")
+# How a target failed whose run has no record
+NOT_BEGUN, UNREADABLE = "not_begun", "unreadable"
+# So that a median of 0 s divides nothing
+LEAST_MEDIAN_S = 0.001
 
 
-def check_id(sweep_id):
-    most = LONGEST_RUN_ID - 1 - LEAST_ROOM
-    if not RUN_ID.fullmatch(sweep_id) or len(sweep_id) > most:
-        raise StageError("invalid", f"{sweep_id!r} is not a sweep id: 3 to {most} small letters, digits and hyphens")
+@dataclass(frozen=True)
+class Limits:
+    """From when on a stage is slow: it took this many times the median, and this many seconds more."""
+
+    times: float
+    seconds: float
 
 
-def targets_of(hosts, values, sweep_id):
-    """Every host with every combination of the given values, each with a name and the id of its own run."""
-    check_values(values)
-    check_id(sweep_id)
-    varied = {name: dict.fromkeys(values[name]) for name in DIMENSIONS if values.get(name)}
-    if not hosts and not varied:
-        return []
-    targets = [
-        {"host": host, **dict.fromkeys(DIMENSIONS), **dict(zip(varied, combination))}
-        for host, *combination in itertools.product(dict.fromkeys(hosts) or [None], *varied.values())
-    ]
-    keys = keys_of([short_name(target) for target in targets], LONGEST_RUN_ID - 1 - len(sweep_id))
-    return [
-        {"name": name_of(target), "key": key, "run_id": f"{sweep_id}-{key}", **target}
-        for target, key in zip(targets, keys)
-    ]
+def new_sweep(
+    sweep_id: str,
+    cloud: str,
+    targets: Sequence[Target],
+    preflight: Sequence[PreflightCheck] = (),
+    excluded: Sequence[ExcludedHost] = (),
+    parallel: int | None = None,
+    part: Slice | None = None,
+) -> Sweep:
+    """Return the record of a sweep that begins. part: which slice of a larger one it is."""
+    return Sweep(
+        schema=SCHEMA,
+        sweep_id=sweep_id,
+        slice=part,
+        combined=(),
+        cloud=cloud,
+        started=time.time(),
+        finished=None,
+        duration_s=None,
+        parallel=parallel,
+        verdict=SweepVerdict(Result.INCOMPLETE, "The sweep has not finished."),
+        preflight=tuple(preflight),
+        excluded=tuple(excluded),
+        targets=tuple(without_run(target, "The run was not begun.") for target in targets),
+        stages=(),
+        outliers=(),
+    )
 
 
-def name_of(target):
-    """The name for a reader: the host, and the values if there are any."""
-    host = [target["host"]] if target["host"] else []
-    values = [f"{name.replace('_', ' ')} {target[name]}" for name in DIMENSIONS if target[name]]
-    return ", ".join([*host, *values])
+def without_run(target: Target, reason: str, how: str = NOT_BEGUN) -> Target:
+    """Return a target whose run has no record that could be read."""
+    return dataclasses.replace(
+        target,
+        result=Result.INCOMPLETE,
+        reason=reason,
+        stage=None,
+        step=None,
+        component=None,
+        how=how,
+        directory=None,
+        duration_s=None,
+        stages=(),
+    )
 
 
-def short_name(target):
-    """The same in short, for the name of a run: a host without its domain."""
-    host = (target["host"] or "").partition(".")[0]
-    return "-".join(part for part in (host, *(target[name] for name in DIMENSIONS)) if part)
+def with_run(target: Target, record: Record, directory: str) -> Target:
+    """Return a target with the result of its run. directory: that of the run, as seen from the sweep's."""
+    found = record.verdict
+    return dataclasses.replace(
+        target,
+        result=found.result,
+        reason=found.reason,
+        stage=found.stage,
+        step=found.step,
+        component=found.component,
+        how=how_of(record),
+        directory=directory,
+        duration_s=record.duration_s,
+        stages=tuple(map(target_stage, record.stages)),
+    )
 
 
-def keys_of(names, room):
-    """A key for each name, not longer than there is room for; no two are the same."""
-    keys = []
-    for number, name in enumerate(names, start=1):
-        key = whole = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "target"
-        tails = (f"-{count}" for count in itertools.count(number))
-        while len(key) > room or key in keys:
-            tail = next(tails)
-            key = whole[: room - len(tail)].rstrip("-") + tail
-        keys.append(key)
-    return keys
+def target_stage(stage: Stage) -> TargetStage:
+    return TargetStage(stage=stage.stage, status=stage.status, seconds=stage.duration_s, reason=reason_of(stage))
 
 
-def new_record(sweep_id, cloud, targets, preflight=(), left_out=(), at_once=None, part=None):
-    """The record of a sweep that begins. part: which slice of a larger one it is."""
-    return {
-        "schema": SCHEMA,
-        "sweep_id": sweep_id,
-        "slice": part,
-        "merged": [],
-        "cloud": cloud,
-        "started": now(),
-        "finished": None,
-        "duration_s": None,
-        "at_once": at_once,
-        "verdict": {"result": "incomplete", "reason": "The sweep has not finished.", "hosts": []},
-        "preflight": list(preflight),
-        "left_out": list(left_out),
-        "targets": [{**target, **unknown_outcome("The run was not begun.")} for target in targets],
-        "stages": [],
-        "outliers": [],
-    }
+def reason_of(stage: Stage) -> str | None:
+    """Return why a stage failed or was skipped."""
+    if stage.error:
+        return stage.error.message
+    reason = stage.details.get("reason")
+    return reason if isinstance(reason, str) else None
 
 
-def unknown_outcome(reason):
-    return {
-        "result": "incomplete",
-        "reason": reason,
-        "stage": None,
-        "directory": None,
-        "duration_s": None,
-        "stages": [],
-    }
+def timed_stages(target: Target) -> list[tuple[TargetStage, float]]:
+    """Return the stages that worked, with their seconds; those of unknown duration are left out."""
+    worked = [stage for stage in target.stages if stage.status is StageStatus.OK]
+    return [(stage, stage.seconds) for stage in worked if stage.seconds is not None]
 
 
-# After the runs
+def spreads(targets: Sequence[Target]) -> list[StageSpread]:
+    """Return for each stage on how many targets it worked, and how long it took there."""
+    seconds: dict[StageName, list[float]] = {name: [] for name in StageName}
+    for target in targets:
+        for stage, taken in timed_stages(target):
+            seconds[stage.stage].append(taken)
+    found = []
+    for name, taken_there in seconds.items():
+        figures = figures_of(taken_there)
+        if figures:
+            found.append(StageSpread(name, figures.runs, figures.median_s, figures.max_s))
+    return found
 
 
-def outcome(record, directory):
-    """The part of a run's record that the sweep needs of its target."""
-    verdict = record["verdict"]
-    return {
-        "result": verdict["result"],
-        "reason": verdict["reason"],
-        "stage": verdict["stage"],
-        "directory": directory,
-        "duration_s": record["duration_s"],
-        "stages": [
-            {
-                "stage": stage["stage"],
-                "status": stage["status"],
-                "seconds": stage["duration_s"],
-                "reason": stage["error"]["message"] if stage["error"] else stage["details"].get("reason"),
-            }
-            for stage in record["stages"]
-        ],
-    }
-
-
-def has_time(stage: dict[str, Any]) -> bool:
-    """Whether a stage worked, and its record says how long it took: one of an early release may not."""
-    return stage["status"] == "ok" and stage["seconds"] is not None
-
-
-def medians(targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return for each stage on how many targets it worked, and the median of their seconds."""
-    usual = []
-    stages = [stage for target in targets for stage in target["stages"] if has_time(stage)]
-    for name in STAGES:
-        seconds = [stage["seconds"] for stage in stages if stage["stage"] == name]
-        if seconds:
-            median = round(statistics.median(seconds), 3)
-            usual.append({"stage": name, "targets": len(seconds), "median_s": median, "max_s": round(max(seconds), 3)})
-    return usual
-
-
-def outliers(targets, usual, times, least):
-    """Stages that worked, but took more than so many times the median over all targets, and so many seconds more."""
-    medians_of = {stage["stage"]: stage["median_s"] for stage in usual}
+def outliers(targets: Sequence[Target], usual: Sequence[StageSpread], limits: Limits) -> list[Outlier]:
+    """Return the stages that worked, but took much longer than the median over all targets."""
+    medians = {spread.stage: spread.median_s for spread in usual}
     slow = []
     for target in targets:
-        for stage in target["stages"]:
-            if not has_time(stage):
-                continue
-            median = medians_of[stage["stage"]]
-            ratio = stage["seconds"] / (median or 0.001)
-            if ratio > times and stage["seconds"] - median >= least:
-                slow.append(outlier(target, stage, median, round(ratio, 1)))
-    return sorted(slow, key=lambda outlier: -outlier["times"])
+        for stage, seconds in timed_stages(target):
+            median_s = medians[stage.stage]
+            times = seconds / (median_s or LEAST_MEDIAN_S)
+            if times > limits.times and seconds - median_s >= limits.seconds:
+                slow.append(outlier(target, stage.stage, seconds, median_s))
+    return sorted(slow, key=lambda found: -found.times)
 
 
-def outlier(target, stage, median, times):
-    took = f"{target['name']}: {stage['stage']} took {stage['seconds']:.1f} s"
-    return {
-        "target": target["name"],
-        "stage": stage["stage"],
-        "seconds": stage["seconds"],
-        "median_s": median,
-        "times": times,
-        "reason": f"{took}, {times} times the median of {median:.1f} s",
-    }
+def outlier(target: Target, stage: StageName, seconds: float, median_s: float) -> Outlier:
+    times = round(seconds / (median_s or LEAST_MEDIAN_S), 1)
+    reason = f"{target.name}: {stage} took {seconds:.1f} s, {times} times the median of {median_s:.1f} s"
+    return Outlier(target=target.name, stage=stage, seconds=seconds, median_s=median_s, times=times, reason=reason)
 
 
-def alike(targets):
-    """Targets in groups that ended in the same way: by their stages, and by the reason of a failure."""
-    groups = {}
-    for target in targets:
-        statuses = tuple((stage["stage"], stage["status"]) for stage in target["stages"])
-        wrong = None if target["result"] == "pass" else without_own(target)
-        groups.setdefault((target["result"], statuses, wrong), []).append(target)
-    return sorted(groups.values(), key=lambda group: (group[0]["result"] != "pass", -len(group)))
+def finish(sweep: Sweep, targets: Sequence[Target], limits: Limits) -> Sweep:
+    """Return an ended sweep. targets: its targets with their results."""
+    usual = spreads(targets)
+    slow = outliers(targets, usual, limits)
+    finished = time.time()
+    return dataclasses.replace(
+        sweep,
+        targets=tuple(targets),
+        stages=tuple(usual),
+        outliers=tuple(slow),
+        finished=finished,
+        duration_s=round(finished - sweep.started, 6),
+        verdict=verdict.judge(targets, sweep.preflight, slow, part=sweep.slice),
+    )
 
 
-def without_own(target):
-    """Why a target did not pass, without ids, names and seconds that only it has."""
-    text = OWN.sub("*", target["reason"])
-    return re.sub(r"[\d.]+ s\b", "* s", text.replace(target["host"], "*") if target["host"] else text)
-
-
-def judge(targets, preflight, slow=(), part=None, missing=()):
-    """The verdict on the whole, in a few sentences. part: the slice that the targets are; missing: other slices."""
-    bad = [check for check in preflight if check["status"] == "failed"]
-    unread = [check for check in preflight if check["status"] == "unreadable"]
-    wrong = [target for target in targets if target["result"] != "pass"]
-    # A slice of fewer targets than there are slices is none the worse for being empty.
-    is_empty_slice = bool(part and part["targets"] and not targets)
-    sentences = ["No target is left for this slice."] if is_empty_slice else about_targets(targets, wrong)
-    if missing:
-        sentences.append(f"Slices that are missing: {listed(missing, MOST_LISTED)}.")
-    if bad:
-        sentences.append(f"Before the sweep: {listed([check['reason'] for check in bad], MOST_LISTED)}.")
-    if unread:
-        sentences.append(f"Not known: {listed([check['reason'] for check in unread], MOST_LISTED)}.")
-    if slow:
-        sentences.append(f"Slow: {listed([outlier['reason'] for outlier in slow], MOST_LISTED)}.")
-    result = "incomplete" if wrong or missing else "pass"
-    if bad or not (targets or is_empty_slice) or any(target["result"] == "fail" for target in wrong):
-        result = "fail"
-    hosts = [
-        *(target["host"] or target["name"] for target in wrong),
-        *(check["host"] for check in bad if check["host"]),
-    ]
-    return {"result": result, "reason": " ".join(sentences), "hosts": list(dict.fromkeys(hosts))}
-
-
-def about_targets(targets, wrong):
-    if not targets:
-        return ["There was no host to provision on."]
-    if not wrong and len(targets) == 1:
-        return [f"The target {targets[0]['name']} passed."]
-    if not wrong:
-        return [f"All {len(targets)} targets passed."]
-    groups = alike(wrong)
-    reasons = [f"{names_of(group)}: {group[0]['reason'].rstrip('.')}" for group in groups]
-    return [f"{len(wrong)} of {len(targets)} targets did not pass.", listed(reasons, MOST_LISTED, "; ") + "."]
-
-
-def names_of(targets):
-    return listed([target["name"] for target in targets], MOST_LISTED)
-
-
-def finish(record, outcomes, times, least):
-    """End the record of a sweep; outcomes are those of the targets, by their keys."""
-    targets = [{**target, **outcomes[target["key"]]} for target in record["targets"]]
-    usual = medians(targets)
-    slow = outliers(targets, usual, times, least)
-    record.update(targets=targets, stages=usual, outliers=slow, finished=now())
-    record["duration_s"] = round(seconds_between(record["started"], record["finished"]), 6)
-    record["verdict"] = judge(targets, record["preflight"], slow, record["slice"])
-    return record
-
-
-def directory_of(runs, sweep_id):
+def directory_of(runs: str, sweep_id: str) -> str:
     return os.path.join(os.path.abspath(runs), f"sweep-{sweep_id}")

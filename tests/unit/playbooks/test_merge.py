@@ -15,7 +15,7 @@ from tree import RECORDED
 RUNS = RECORDED / "runs"
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
 USUAL = {
-    "cloud": "small", "sweep_id": "nightly", "values": {}, "checks": [], "left_out": [], "at_once": 4,
+    "cloud": "small", "sweep_id": "nightly", "values": {}, "checks": [], "excluded": [], "parallel": 4,
 }  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def nodes(tmp_path):
         record, _directory = files.begin(
             {**USUAL, "runs": str(runs), "hosts": ["c1", "c2"], "slice": f"{number}/2"}, check=False
         )
-        shutil.copytree(RUNS / recorded, runs / record["targets"][0]["run_id"])
+        shutil.copytree(RUNS / recorded, runs / record.targets[0].run_id)
     return ["node1/runs", "node2/runs"]
 
 
@@ -41,13 +41,13 @@ def test_the_slices_of_two_control_nodes_are_one_sweep(playbook, nodes, tmp_path
     assert 'href="../../node1/runs/nightly-1of2-c1/report.html"' in page
 
 
-def test_a_slice_that_is_missing_is_named(playbook, nodes):
+def test_missing_slice_is_named(playbook, nodes):
     status, output = playbook("merge", stackproof_sweeps=nodes[:1])
     assert status == 2
-    assert "Slices that are missing: 2/2." in " ".join(output.split())
+    assert "Missing slices: 2/2." in " ".join(output.split())
 
 
-def test_without_sweeps_the_playbook_says_which_variable_it_needs(playbook):
+def test_without_sweeps_the_playbook_names_the_variable_it_needs(playbook):
     status, output = playbook("merge")
     assert status == 2
     assert "stackproof_sweeps" in output

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -15,7 +14,8 @@ import pytest
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.stackproof.provision.plugins.action import load_turn as plugin
-from ansible_collections.stackproof.provision.plugins.module_utils._load import load, plan
+from ansible_collections.stackproof.provision.plugins.module_utils._load import files, load, plan
+from ansible_collections.stackproof.provision.plugins.module_utils._model.load import LoadPlan, LoadRun
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _turns
 
 ALL_BROKEN = [{"name": "levels", "query": "length(levels)", "min": 1}]
@@ -28,7 +28,8 @@ def directory(tmp_path):
     targets = plan.targets_of("night", 2, [1, 2], None)
     place = tmp_path / "load-night"
     place.mkdir()
-    (place / "load.json").write_text(json.dumps(load.new_record("night", "lab", 2, [1, 2], None, targets, [])))
+    runs = [LoadRun(key=target.key, run_id=target.run_id, parallel=target.parallel) for target in targets]
+    files.save(load.new_load("night", "lab", LoadPlan(2, (1, 2), None), runs, []), str(place))
     return place
 
 
@@ -40,7 +41,7 @@ def turn(directory, monkeypatch):
 
     def run(target, state="taken", check=False, **options):
         action = object.__new__(plugin.ActionModule)
-        given = {"directory": str(directory), "target": target, "state": state, "at_once": 1, "before": 0}
+        given = {"directory": str(directory), "target": target, "state": state, "parallel": 1, "before": 0}
         given = {**given, "after_s": 0, "thresholds": [], **options}
         action._task = SimpleNamespace(args=given, check_mode=check)
         monkeypatch.setattr(action, "validate_argument_spec", lambda **_spec: ({}, given), raising=False)
@@ -63,13 +64,13 @@ def test_a_level_waits_until_all_of_the_level_below_have_ended(turn):
     turn("1", "returned")
     turn("2")
     threading.Timer(0.1, lambda: turn("2", "returned")).start()
-    assert turn("3", at_once=2, before=2)["waited_s"] >= 0.09
-    assert turn("4", at_once=2, before=2)["waited_s"] < 0.09
+    assert turn("3", parallel=2, before=2)["waited_s"] >= 0.09
+    assert turn("4", parallel=2, before=2)["waited_s"] < 0.09
 
 
 def test_an_instance_begins_at_the_pace_that_was_asked_for(turn):
-    assert turn("1", at_once=4)["waited_s"] < 0.2
-    assert 0.2 <= turn("2", at_once=4, after_s=0.3)["waited_s"] < 1
+    assert turn("1", parallel=4)["waited_s"] < 0.2
+    assert 0.2 <= turn("2", parallel=4, after_s=0.3)["waited_s"] < 1
 
 
 def test_no_level_is_begun_once_a_limit_is_broken(turn):
@@ -91,7 +92,7 @@ def test_a_limit_on_what_is_known_at_the_end_stops_no_ramp(turn):
 
 
 def test_a_limit_may_be_written_as_a_text():
-    given = {"directory": "/x", "target": "1", "at_once": 1, "thresholds": [{"name": "x", "query": "y", "max": "60"}]}
+    given = {"directory": "/x", "target": "1", "parallel": 1, "thresholds": [{"name": "x", "query": "y", "max": "60"}]}
     (limit,) = ArgumentSpecValidator(plugin.ARGUMENTS).validate(given).validated_parameters["thresholds"]
     assert limit["max"] == 60
 
@@ -128,14 +129,14 @@ def test_many_at_the_same_time_are_never_more_than_the_turns(turn):
     now, most, lock = [], [], threading.Lock()
 
     def go(number):
-        turn(f"t{number}", at_once=3)
+        turn(f"t{number}", parallel=3)
         with lock:
             now.append(number)
             most.append(len(now))
         time.sleep(0.003)
         with lock:
             now.remove(number)
-        turn(f"t{number}", "returned", at_once=3)
+        turn(f"t{number}", "returned", parallel=3)
 
     threads = [threading.Thread(target=go, args=(number,)) for number in range(12)]
     for thread in threads:

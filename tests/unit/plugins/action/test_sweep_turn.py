@@ -22,9 +22,9 @@ def turn(tmp_path, monkeypatch):
     monkeypatch.setattr(_turns, "LOOK", 0.01)
     monkeypatch.setattr(plugin.ActionBase, "run", lambda *_args: {})
 
-    def run(target, state="taken", at_once=2, check=False):
+    def run(target, state="taken", parallel=2, check=False):
         action = object.__new__(plugin.ActionModule)
-        given = {"directory": str(tmp_path), "target": target, "state": state, "at_once": at_once}
+        given = {"directory": str(tmp_path), "target": target, "state": state, "parallel": parallel}
         action._task = SimpleNamespace(args=given, check_mode=check)
         monkeypatch.setattr(action, "validate_argument_spec", lambda **_spec: ({}, given), raising=False)
         return action.run(task_vars={})
@@ -46,13 +46,13 @@ def test_a_turn_is_taken_once_and_returned(turn, tmp_path):
 
 
 def test_a_target_waits_until_another_one_ends(turn):
-    turn("a", at_once=1)
+    turn("a", parallel=1)
     threading.Timer(0.1, lambda: turn("a", "returned")).start()
-    assert turn("b", at_once=1)["waited_s"] >= 0.09
+    assert turn("b", parallel=1)["waited_s"] >= 0.09
 
 
 def test_there_is_at_least_one_turn(turn):
-    assert turn("a", at_once=0)["waited_s"] < 0.5
+    assert turn("a", parallel=0)["waited_s"] < 0.5
 
 
 def test_in_check_mode_there_are_none(turn, tmp_path):
@@ -61,11 +61,11 @@ def test_in_check_mode_there_are_none(turn, tmp_path):
 
 
 def test_whoever_waits_ends_with_the_playbook(turn, monkeypatch):
-    turn("a", at_once=1)
+    turn("a", parallel=1)
     parents = iter([4711, 4711, 1])
     monkeypatch.setattr(_turns.os, "getppid", lambda: next(parents))
     with pytest.raises(AnsibleActionFail, match="the playbook ended"):
-        turn("b", at_once=1)
+        turn("b", parallel=1)
 
 
 def test_many_at_the_same_time_are_never_more_than_the_turns(tmp_path):

@@ -47,7 +47,7 @@ def test_page_and_json_are_written_for_their_owner_alone(history, folder):
     assert any("runs passed" in line for line in result["summary"])
 
 
-def test_the_last_runs_alone_can_be_told(history, folder):
+def test_the_last_runs_alone_can_be_shown(history, folder):
     assert sum(cloud["runs"] for cloud in history(most=3)["clouds"]) == 3
     assert len(list(folder.iterdir())) == len(RUNS) + 3
 
@@ -58,7 +58,9 @@ def test_check_mode_writes_nothing(history, folder):
     assert len(list(folder.iterdir())) == len(RUNS)
 
 
-@pytest.mark.parametrize(("most", "words"), [(10, "no run has ended in"), (0, "most is 0: a history tells of one run")])
-def test_what_cannot_be_told_is_said_and_nothing_is_written(history, tmp_path, most, words):
+@pytest.mark.parametrize(
+    ("most", "words"), [(10, "no run has ended in"), (0, "most is 0: a history has at least one run")]
+)
+def test_history_without_runs_is_an_error_and_nothing_is_written(history, tmp_path, most, words):
     assert words in history(most=most)["msg"]
     assert list(tmp_path.iterdir()) == []

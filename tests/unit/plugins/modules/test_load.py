@@ -20,8 +20,9 @@ REPORT = ROOT / "roles/report"
 SCHEMA = json.loads((REPORT / "files/load.schema.json").read_text())
 PASSED = RECORDED / "pages/20261121-152747-af4099/run.json"
 FAILED = RECORDED / "removed/run.json"
-FULL = {"name": "the quota of instances is enough", "status": "failed", "reason": "instances: 4 are needed"}
-DOWN = {"name": "nova-compute on c1 is alive", "status": "failed", "reason": "nova-compute on c1 is down"}
+FAILS = {"status": "failed", "host": None, "component": "nova"}
+FULL = {**FAILS, "kind": "quota", "name": "the quota of instances is enough", "reason": "instances: 4 are needed"}
+DOWN = {**FAILS, "kind": "service", "name": "nova-compute on c1 is alive", "reason": "nova-compute on c1 is down"}
 SLOW = {"name": "boot p95", "query": "stages[?stage=='boot'] | [0].levels[-1].p95_s", "max": 1}
 
 
@@ -56,25 +57,25 @@ def written(directory):
     return record
 
 
-def test_a_load_that_begins_has_its_record_and_says_what_to_do(begun, tmp_path):
+def test_begun_load_test_has_its_record_and_returns_what_to_do(begun, tmp_path):
     assert begun["levels"] == [1, 2]
     assert [target["run_id"] for target in begun["targets"]] == ["night-1", "night-2", "night-3", "night-4"]
     path = tmp_path / "load-night/load.json"
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     record = written(path.parent)
     assert record["verdict"]["result"] == "incomplete"
-    assert {run["cause"] for run in record["runs"]} == {"its run was not begun"}
+    assert {run["headline"] for run in record["runs"]} == {"its run was not begun"}
 
 
 def test_a_load_that_would_fill_a_quota_is_refused_and_nothing_is_written(load, tmp_path):
     result = load("begun", checks=[DOWN, FULL])
     assert result["failed"] is True
-    assert "the project has no room for this load: instances: 4 are needed" in result["msg"]
+    assert "the project has no room for this load test: instances: 4 are needed" in result["msg"]
     assert "lower stackproof_at_once or the ramp" in result["msg"]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_trouble_of_the_cloud_is_told_and_the_load_goes_on(load):
+def test_other_failed_checks_are_recorded_and_the_load_test_goes_on(load):
     assert load("begun", checks=[DOWN])["changed"] is True
 
 
@@ -84,11 +85,11 @@ def test_other_trouble_of_the_cloud_is_told_and_the_load_goes_on(load):
         ({"instances": 0}, "instances cannot be 0"),
         ({"ramp": [2, 1]}, "does not rise"),
         ({"rate": -1.0}, "rate cannot be -1"),
-        ({"load_id": "A"}, "is not the id of a load"),
+        ({"load_id": "A"}, "is not the id of a load test"),
         ({"thresholds": [{"name": "x", "query": "a["}]}, "the threshold x has no valid query"),
     ],
 )
-def test_what_is_no_load_is_refused_before_anything_is_written(load, tmp_path, options, words):
+def test_impossible_load_test_is_refused_before_anything_is_written(load, tmp_path, options, words):
     result = load("begun", **options)
     assert result["failed"] is True
     assert words in result["msg"]
@@ -106,10 +107,10 @@ def test_in_check_mode_nothing_is_written(load, tmp_path):
     assert load("finished", load_id="night", check=True)["summary"] == []
 
 
-def test_the_whole_is_told_level_by_level(load, done):
+def test_figures_are_reported_level_by_level(load, done):
     result = load("finished", load_id="night", enforce=False)
     record = written(done)
-    assert [(level["at_once"], level["runs"], level["passed"]) for level in record["levels"]] == [(1, 2, 2), (2, 1, 0)]
+    assert [(level["parallel"], level["runs"], level["passed"]) for level in record["levels"]] == [(1, 2, 2), (2, 1, 0)]
     assert [run["result"] for run in record["runs"]] == ["pass", "pass", "fail", "incomplete"]
     (cause,) = record["causes"]
     assert (cause["runs"], cause["component"]) == (["3"], "cinder-volume")
@@ -120,7 +121,7 @@ def test_the_whole_is_told_level_by_level(load, done):
     assert reason.startswith("2 of 3 instances passed. 1 instance: ")
     assert "1 of 4 were not begun." in reason
     text = "\n".join(result["summary"])
-    assert "2 instances at each level, 1, then 2 at once" in text
+    assert "2 instances at each level, 1, then 2 in parallel" in text
     assert "1 failed: " in text
     page = (done / "load.html").read_text()
     assert 'href="../night-3/report.html"' in page
@@ -140,19 +141,19 @@ def test_what_has_ended_stays_as_it_is(load, done):
     assert (done / "load.json").read_text() == before
 
 
-def test_a_limit_that_is_broken_is_said(load, done):
+def test_exceeded_limit_is_reported(load, done):
     result = load("finished", load_id="night", thresholds=[SLOW], enforce=False)
     (limit,) = written(done)["thresholds"]
     assert limit["ok"] is False
-    assert "Over a limit: boot p95: " in result["verdict"]["reason"]
+    assert "Limits exceeded: boot p95: " in result["verdict"]["reason"]
 
 
-def test_the_limit_that_stopped_a_ramp_is_told(load, done):
+def test_limit_that_stopped_a_ramp_is_reported(load, done):
     (done / "levels").mkdir()
     (done / "levels/0").write_text("12.5 ")
     (done / "levels/2").write_text("20.5 boot p95: 9 is more than 1")
     result = load("finished", load_id="night", enforce=False)
-    assert "1 of 4 were not begun, because of boot p95: 9 is more than 1." in result["verdict"]["reason"]
+    assert "1 of 4 were not begun: boot p95: 9 is more than 1." in result["verdict"]["reason"]
 
 
 def test_a_run_that_made_nothing_took_until_its_last_stage_ended(load, done, tmp_path):
@@ -170,10 +171,37 @@ def test_a_run_whose_record_cannot_be_read_is_no_pass(load, done, tmp_path):
     assert [run["result"] for run in written(done)["runs"]][:2] == ["pass", "incomplete"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "stackproof.sweep/1"}'])
-def test_a_record_that_is_none_is_one_sentence(load, done, text):
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "stackproof.sweep/1"}', '{"schema": "stackproof.load/2"}'])
+def test_malformed_record_is_one_sentence(load, done, text):
     (done / "load.json").write_text(text)
     result = load("finished", load_id="night")
     assert result["failed"] is True
     assert "load.json cannot be read: " in result["msg"]
     assert "defect" not in result["msg"]
+
+
+def test_malformed_checks_are_refused_before_anything_is_written(load, tmp_path):
+    message = load("begun", checks=[{"name": "x"}])["msg"]
+    assert "the options do not make a load test: checks[0]: must be an object with kind, not" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("run_id", "../../elsewhere"),
+        ("run_id", None),
+        ("parallel", float("nan")),
+        ("parallel", 10**400),
+        ("started", "yesterday"),
+        ("result", "fine"),
+        ("headline", ["a"]),
+    ],
+)
+def test_malformed_run_is_refused_with_its_path(load, done, name, value):
+    record = json.loads((done / "load.json").read_text())
+    record["runs"][0][name] = value
+    (done / "load.json").write_text(json.dumps(record))
+    message = load("finished", load_id="night")["msg"]
+    assert f"{done}/load.json cannot be read: runs[0].{name}" in message
+    assert "defect" not in message

@@ -50,11 +50,11 @@ def wrong(result):
     return {check["name"]: (check["status"], check["reason"]) for check in result["checks"] if check["status"] != "ok"}
 
 
-def test_a_cloud_that_is_well(look, cloud):
+def test_healthy_cloud(look, cloud):
     result = look()
     # The recorded catalogue has endpoints of services that are not played here: they do not answer.
     assert {name for name in wrong(result) if "answers at" not in name} == set()
-    assert (result["hosts"], result["left_out"], result["changed"]) == (["compute1", "compute2"], [], False)
+    assert (result["hosts"], result["excluded"], result["changed"]) == (["compute1", "compute2"], [], False)
     components = {check["component"] for check in result["checks"]}
     assert {"nova", "neutron", "cinder", "image", "identity", "compute"} <= components
     assert {method for method, _path in cloud.asked()} == {"GET", "POST"}
@@ -71,18 +71,18 @@ def test_what_a_plain_user_may_not_see_is_not_a_failure(look):
     result = look(REFUSED)
     statuses = {name: how for name, (how, _why) in wrong(result).items() if "answers at" not in name}
     assert statuses == {
-        "nova tells its services": "unreadable",
-        "nova tells its hypervisors": "unreadable",
-        "neutron tells its agents": "unreadable",
-        "cinder tells its services": "unreadable",
+        "nova shows its services": "unreadable",
+        "nova shows its hypervisors": "unreadable",
+        "neutron shows its agents": "unreadable",
+        "cinder shows its services": "unreadable",
     }
     assert result["hosts"] == []
 
 
-def test_a_service_that_breaks_is_a_failed_check_and_the_others_are_asked(look, cloud):
+def test_broken_service_is_a_failed_check_and_the_others_are_asked(look, cloud):
     cloud.trouble("GET", r"/network/v2.0/agents$", 500, times=9)
     result = look()
-    status, reason = wrong(result)["neutron tells its agents"]
+    status, reason = wrong(result)["neutron shows its agents"]
     assert status == "failed"
     assert "(500)" in reason
     assert [check for check in result["checks"] if check["component"] == "cinder"]
@@ -108,10 +108,10 @@ def test_an_endpoint_is_asked_once_and_after_all_else(look, cloud):
         ({"network": "provider-1"}, "the values of network for the sweep are not a list of names: 'provider-1'"),
         ({"zone": [1, 2]}, "the values of zone for the sweep are not a list of names: [1, 2]"),
         ({"volume_type": None}, "the values of volume_type for the sweep are not a list of names: None"),
-        ({"flavour": ["a"]}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
+        ({"flavour": ["a"]}, "a sweep can vary network, volume_type, zone besides the hosts, not flavour"),
     ],
 )
-def test_what_no_sweep_can_vary_is_said_before_anybody_is_asked(look, cloud, values, words):
+def test_unknown_value_is_refused_before_the_cloud_is_asked(look, cloud, values, words):
     result = look(values=values)
     assert result["failed"]
     assert words in result["msg"]
@@ -125,29 +125,29 @@ def test_without_a_token_all_is_failed_and_nothing_hangs(look, cloud):
     assert (result["hosts"], result.get("failed")) == ([], None)
 
 
-def test_a_quota_that_is_too_small_is_told_before_anything_is_made(look):
-    result = look(at_once=100, values={"zone": [str(number) for number in range(100)]})
+def test_too_small_quota_is_reported_before_anything_is_made(look):
+    result = look(parallel=100, values={"zone": [str(number) for number in range(100)]})
     status, reason = wrong(result)["the quota of instances is enough"]
     assert (status, reason.partition(";")[0]) == (
         "failed",
-        "instances: 100 are needed at the same time, but only 60 of 60 are left",
+        "instances: 100 needed in parallel, but only 60 of 60 left",
     )
     # Two hosts make two runs, however many could be made at once.
-    assert "the quota of instances is enough" not in wrong(look(at_once=100))
+    assert "the quota of instances is enough" not in wrong(look(parallel=100))
 
 
 def test_a_flavor_that_does_not_exist(look):
     checks = wrong(look(flavor="nope"))
-    assert "nope" in checks["nova tells the quotas"][1]
+    assert "nope" in checks["nova shows the quotas"][1]
 
 
-def test_an_administrators_cloud_is_asked_for_what_only_that_is_told(look, know_cloud, cloud):
+def test_administrators_cloud_is_asked_for_what_only_that_shows(look, know_cloud, cloud):
     know_cloud(small=cloud.entry(), other=cloud.entry())
     look(admin_cloud="other")
     assert len(cloud.asked("POST", "/auth/tokens")) == 2
 
 
-def test_a_cloud_that_nobody_knows_is_a_failure_of_the_module(call, cloud):
+def test_unknown_cloud_is_a_failure_of_the_module(call, cloud):
     result = call(module, cloud="nowhere")
     assert result["failed"]
     assert "known clouds: small" in result["msg"]

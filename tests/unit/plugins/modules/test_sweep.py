@@ -34,7 +34,7 @@ def sweep(call, tmp_path):
 
 @pytest.fixture
 def begun(sweep):
-    return sweep("begun", hosts=["c1", "c2"], at_once=3)
+    return sweep("begun", hosts=["c1", "c2"], parallel=3)
 
 
 def put(tmp_path, target, recorded):
@@ -47,12 +47,12 @@ def record_of(result):
     return record
 
 
-def test_a_begun_sweep_says_which_runs_there_are_to_be(begun, tmp_path):
+def test_begun_sweep_returns_the_runs_to_do(begun, tmp_path):
     assert begun["changed"] is True
     assert [target["run_id"] for target in begun["targets"]] == [f"{begun['sweep_id']}-c1", f"{begun['sweep_id']}-c2"]
     assert begun["directory"] == str(tmp_path / f"sweep-{begun['sweep_id']}")
     record = record_of(begun)
-    assert (record["cloud"], record["at_once"], record["verdict"]["result"]) == ("small", 3, "incomplete")
+    assert (record["cloud"], record["parallel"], record["verdict"]["result"]) == ("small", 3, "incomplete")
     assert not stat.S_IMODE(os.stat(begun["directory"]).st_mode) & 0o077
 
 
@@ -68,7 +68,7 @@ def test_the_same_id_twice_is_refused(sweep):
     [
         ({"sweep_id": "Mine"}, "is not a sweep id"),
         ({"values": {"zone": "nova"}}, "the values of zone for the sweep are not a list of names: 'nova'"),
-        ({"values": {"flavour": ["a"]}}, "a sweep knows network, volume_type, zone besides the hosts, not flavour"),
+        ({"values": {"flavour": ["a"]}}, "a sweep can vary network, volume_type, zone besides the hosts, not flavour"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(sweep, tmp_path, options, words):
@@ -133,14 +133,21 @@ def test_a_sweep_that_was_never_begun_has_no_end(sweep):
     assert "No such file" in sweep("finished", sweep_id="never")["msg"]
 
 
-def test_what_was_seen_before_counts(sweep, begun, tmp_path):
-    check = {"name": "x", "status": "failed", "reason": "it is down", "host": "c9", "component": "nova"}
-    left_out = [{"host": "c3", "reason": "disabled: repair"}]
-    other = sweep("begun", hosts=["c1"], checks=[check], left_out=left_out)
+def test_preflight_counts(sweep, begun, tmp_path):
+    check = {
+        "kind": "service",
+        "name": "x",
+        "status": "failed",
+        "reason": "it is down",
+        "host": "c9",
+        "component": "nova",
+    }
+    excluded = [{"host": "c3", "reason": "disabled: repair"}]
+    other = sweep("begun", hosts=["c1"], checks=[check], excluded=excluded)
     put(tmp_path, other["targets"][0], PASSED)
     result = sweep("finished", sweep_id=other["sweep_id"])
-    assert result["msg"] == "The target c1 passed. Before the sweep: it is down."
-    assert record_of(result)["left_out"] == left_out
+    assert result["msg"] == "The target c1 passed. Preflight: it is down."
+    assert record_of(result)["excluded"] == excluded
     assert other["sweep_id"] != begun["sweep_id"]
 
 
@@ -167,39 +174,30 @@ def test_a_slice_that_is_none_is_refused_before_anything_is_written(sweep, tmp_p
     assert os.listdir(tmp_path) == []
 
 
-def test_slices_are_merged_into_one_sweep_with_one_verdict(sweep, sliced):
+def test_slices_are_combined_into_one_sweep_with_one_verdict(sweep, sliced):
     templates = str(REPORT / "templates")
-    result = sweep("merged", sweep_id="all", directories=[str(sliced)], enforce=False, templates=templates)
+    result = sweep("combined", sweep_id="all", directories=[str(sliced)], enforce=False, templates=templates)
     record = record_of(result)
     jsonschema.validate(record, SCHEMA)
     assert (result["verdict"]["result"], result["verdict"]["hosts"]) == ("fail", ["c2"])
     assert "1 of 2 targets did not pass" in result["verdict"]["reason"]
-    assert "Sweep all on small, merged of 2" in result["summary"]
+    assert "Sweep all on small, combined from 2 sweeps" in result["summary"]
     for target in record["targets"]:
         assert (Path(result["directory"]) / target["directory"] / "run.json").exists()
     page = (Path(result["directory"]) / "sweep.html").read_text()
-    assert "all, merged of 2" in page
-    # What was merged before is not merged once more.
-    again = sweep("merged", sweep_id="again", directories=[str(sliced)], enforce=False)
-    assert [part["sweep_id"] for part in record_of(again)["merged"]] == ["nightly-1of2", "nightly-2of2"]
-    assert "there was a sweep all before" in sweep("merged", sweep_id="all", directories=[str(sliced)])["msg"]
+    assert "all, combined from 2 sweeps" in page
+    # What is combined already is not combined once more.
+    again = sweep("combined", sweep_id="again", directories=[str(sliced)], enforce=False)
+    assert [part["sweep_id"] for part in record_of(again)["combined"]] == ["nightly-1of2", "nightly-2of2"]
+    assert "there was a sweep all before" in sweep("combined", sweep_id="all", directories=[str(sliced)])["msg"]
 
 
-def test_a_sweep_that_was_broken_off_is_merged_with_what_its_runs_say(sweep, tmp_path):
+def test_interrupted_sweep_is_combined_with_the_results_of_its_runs(sweep, tmp_path):
     begun = sweep("begun", sweep_id="cut", hosts=["c1", "c2"])
     put(tmp_path, begun["targets"][0], PASSED)
-    result = sweep("merged", directories=[begun["directory"]], enforce=False)
+    result = sweep("combined", directories=[begun["directory"]], enforce=False)
     assert result["verdict"]["result"] == "incomplete"
     assert [target["result"] for target in record_of(result)["targets"]] == ["pass", "incomplete"]
-
-
-def test_a_sweep_of_an_earlier_release_can_be_merged(sweep, begun, tmp_path):
-    for target in begun["targets"]:
-        put(tmp_path, target, PASSED)
-    record = record_of(sweep("finished", sweep_id=begun["sweep_id"]))
-    path = Path(begun["directory"]) / "sweep.json"
-    path.write_text(json.dumps({key: record[key] for key in record.keys() - {"slice", "merged"}}))
-    assert sweep("merged", directories=[begun["directory"]])["verdict"]["result"] == "pass"
 
 
 def change(directory, keys, value):
@@ -222,23 +220,23 @@ ODD = [
     ("targets", {"name": "c1"}),
     ("preflight", None),
     ("preflight", [{"name": "x"}]),
-    ("left_out", ["c9"]),
+    ("excluded", ["c9"]),
     ("started", 5),
     ("started", "yesterday"),
     ("started", "2026-13-21T00:00:00.000000+00:00"),
     ("finished", [1]),
     ("cloud", None),
     ("cloud", 7),
-    ("at_once", "4"),
-    ("at_once", float("nan")),
+    ("parallel", "4"),
+    ("parallel", float("nan")),
     ("duration_s", float("inf")),
     ("verdict", "pass"),
     ("verdict", {"result": "fine", "reason": "", "hosts": []}),
     ("slice", 3),
     ("slice", {"number": 1, "of": 10**12, "targets": 1}),
     ("slice", {"number": 3, "of": 2, "targets": 1}),
-    ("merged", 5),
-    ("merged", [{"sweep_id": "x"}]),
+    ("combined", 5),
+    ("combined", [{"sweep_id": "x"}]),
     ("stages", [{"stage": "boot"}]),
     ("outliers", {}),
     ("sweep_id", {}),
@@ -246,21 +244,23 @@ ODD = [
 
 
 @pytest.mark.parametrize(("name", "value"), ODD, ids=repr)
-def test_a_sweep_of_another_form_is_refused_with_the_name_of_its_file(sweep, begun, name, value):
+def test_malformed_sweep_is_refused_with_its_path(sweep, begun, name, value):
     path = change(begun["directory"], [name], value)
-    message = sweep("merged", directories=[begun["directory"]])["msg"]
-    assert f'{path} cannot be read: "{name}" does not have the form that a sweep writes' in message
+    message = sweep("combined", directories=[begun["directory"]])["msg"]
+    assert f"{path} cannot be read: {name}" in message
+    assert "must be" in message
     assert "defect" not in message
     assert message == sweep("finished", sweep_id=begun["sweep_id"])["msg"]
 
 
-@pytest.mark.parametrize("name", ["targets", "started", "preflight", "verdict", "cloud", "at_once"])
-def test_a_sweep_that_lacks_something_is_refused_with_the_name_of_its_file(sweep, begun, name):
+@pytest.mark.parametrize("name", ["targets", "started", "preflight", "verdict", "cloud", "parallel"])
+def test_sweep_with_a_missing_key_is_refused_with_its_path(sweep, begun, name):
     path = Path(begun["directory"]) / "sweep.json"
     record = json.loads(path.read_text())
     del record[name]
     path.write_text(json.dumps(record))
-    assert f'{path} cannot be read: "{name}" is missing' in sweep("merged", directories=[begun["directory"]])["msg"]
+    message = sweep("combined", directories=[begun["directory"]])["msg"]
+    assert f"{path} cannot be read: the record: must be an object with {name}, not" in message
 
 
 @pytest.mark.parametrize(
@@ -286,20 +286,30 @@ def test_a_sweep_that_lacks_something_is_refused_with_the_name_of_its_file(sweep
     ],
     ids=repr,
 )
-def test_a_target_of_another_form_is_refused_with_the_name_of_its_file(sweep, begun, name, value):
+def test_malformed_target_is_refused_with_its_path(sweep, begun, name, value):
     sweep("finished", sweep_id=begun["sweep_id"], enforce=False)
     path = change(begun["directory"], ["targets", 0, name], value)
-    message = sweep("merged", directories=[begun["directory"]])["msg"]
-    assert f'{path} cannot be read: "targets" does not have the form that a sweep writes' in message
+    message = sweep("combined", directories=[begun["directory"]])["msg"]
+    assert f"{path} cannot be read: targets[0].{name}" in message
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "5", "null", '"words"', "[" * 100_000, '{"schema": ["a"]}', '{"schema": "stackproof.sweep/1"}']
+    "text",
+    [
+        "[]",
+        "5",
+        "null",
+        '"words"',
+        "[" * 100_000,
+        '{"schema": ["a"]}',
+        '{"schema": "stackproof.sweep/1"}',
+        '{"schema": "stackproof.sweep/2"}',
+    ],
 )
-def test_a_file_that_is_no_sweep_is_refused_with_its_name(sweep, begun, text):
+def test_file_that_is_not_a_sweep_is_refused_with_its_path(sweep, begun, text):
     path = Path(begun["directory"]) / "sweep.json"
     path.write_text(text)
-    assert f"{path} cannot be read: " in sweep("merged", directories=[begun["directory"]])["msg"]
+    assert f"{path} cannot be read: " in sweep("combined", directories=[begun["directory"]])["msg"]
 
 
 @pytest.mark.parametrize(
@@ -338,31 +348,31 @@ def test_a_stage_without_a_time_counts_for_no_median(sweep, begun, tmp_path):
     assert {stage["targets"] for stage in record_of(result)["stages"]} == {1}
 
 
-def test_a_sweep_that_does_not_know_how_many_went_on_in_parallel_is_merged(sweep, begun, tmp_path):
+def test_sweep_without_a_number_in_parallel_is_combined(sweep, begun, tmp_path):
     for target in begun["targets"]:
         put(tmp_path, target, PASSED)
     sweep("finished", sweep_id=begun["sweep_id"])
-    change(begun["directory"], ["at_once"], None)
-    assert sweep("merged", directories=[begun["directory"]])["verdict"]["result"] == "pass"
+    change(begun["directory"], ["parallel"], None)
+    assert sweep("combined", directories=[begun["directory"]])["verdict"]["result"] == "pass"
 
 
-def test_checks_of_another_form_are_refused_before_anything_is_written(sweep, tmp_path):
+def test_malformed_checks_are_refused_before_anything_is_written(sweep, tmp_path):
     message = sweep("begun", hosts=["c1"], checks=[{"name": "x", "status": "fine"}])["msg"]
-    assert 'the options do not make a sweep: "preflight" does not have the form that a sweep writes' in message
+    assert "the options do not make a sweep: checks[0]: must be an object with kind, not" in message
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(
     ("directories", "words"),
     [
-        ([], "there are no sweeps to merge"),
+        ([], "there are no sweeps to combine"),
         (["empty"], "there is no sweep in"),
         (["torn"], "sweep.json cannot be read"),
     ],
 )
-def test_what_cannot_be_merged_is_said_before_anything_is_written(sweep, tmp_path, directories, words):
+def test_what_cannot_be_combined_is_an_error_before_anything_is_written(sweep, tmp_path, directories, words):
     (tmp_path / "empty").mkdir()
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "sweep.json").write_text("{")
-    assert words in sweep("merged", directories=[str(tmp_path / name) for name in directories])["msg"]
+    assert words in sweep("combined", directories=[str(tmp_path / name) for name in directories])["msg"]
     assert sorted(os.listdir(tmp_path)) == ["empty", "torn"]

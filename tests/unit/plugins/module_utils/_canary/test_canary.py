@@ -13,11 +13,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._canary import after, before, program
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Slice
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, sweep, targets
 from tree import RECORDED, ROLES
 
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
@@ -142,15 +145,15 @@ def slices(runs, tmp_path):
 
     def write(minute, number, hosts):
         sweep_id = f"at-{minute:02}-{number}of2"
-        targets = sweep.targets_of(list(hosts), {}, sweep_id)
-        for target, recorded in zip(targets, hosts.values()):
-            target["run_id"] = f"{target['run_id'][:37]}-{minute:02}"
-            runs(recorded, target["run_id"])
-        record = sweep.new_record(sweep_id, "lab", targets, part={"number": number, "of": 2, "targets": 2})
-        record["started"] = record["finished"] = f"2026-11-22T00:{minute:02}:00.000000+00:00"
+        chosen = []
+        for target, recorded in zip(targets.targets_of(list(hosts), {}, sweep_id), hosts.values()):
+            chosen.append(replace(target, run_id=f"{target.run_id[:37]}-{minute:02}"))
+            runs(recorded, chosen[-1].run_id)
+        record = sweep.new_sweep(sweep_id, "lab", chosen, part=Slice(number, of=2, targets=2))
+        began = seconds_of(f"2026-11-22T00:{minute:02}:00.000000+00:00")
         directory = tmp_path / "runs" / f"sweep-{sweep_id}"
         directory.mkdir()
-        run_module.write_whole(directory / "sweep.json", json.dumps(record))
+        files.save(replace(record, started=began, finished=began), directory)
         return directory.name
 
     return write
@@ -169,7 +172,7 @@ def test_a_host_keeps_its_metrics_until_its_next_turn(slices, conclude, tmp_path
     assert old not in there
 
 
-def test_a_sweep_that_found_no_host_is_told_until_the_next_turn_of_its_slice(slices, conclude, tmp_path):
+def test_sweep_without_hosts_keeps_its_metrics_until_the_next_turn_of_its_slice(slices, conclude, tmp_path):
     slices(1, 1, {"compute1": PASSED})
     outage = slices(2, 1, {})
     assert conclude("after", slices=2) == conclude("after", slices=2) == 0
@@ -202,7 +205,7 @@ def test_a_run_that_was_kept_stays_until_it_is_removed(runs, conclude, tmp_path)
     assert names(tmp_path) == ["run-01"]
 
 
-def test_what_cannot_be_read_is_named_and_holds_up_nothing(runs, conclude, tmp_path, capsys):
+def test_unreadable_files_are_named_and_hold_up_nothing(runs, conclude, tmp_path, capsys):
     for number in (1, 2, 3):
         runs(PASSED, f"run-0{number}")
     assert conclude("after") == 0
@@ -272,7 +275,7 @@ def test_a_run_whose_watch_cannot_be_read_is_left_alone(runs, conclude, monkeypa
 
 
 @pytest.mark.parametrize(
-    "text", ["a few words", "[]", "{}", '{"schema": "stackproof.sweep/1"}', '{"schema": "stackproof.sweep/1", "x": 1}']
+    "text", ["a few words", "[]", "{}", '{"schema": "stackproof.sweep/1"}', '{"schema": "stackproof.sweep/2", "x": 1}']
 )
 @pytest.mark.parametrize("slices_there", [0, 2])
 def test_a_strange_sweep_is_named_and_the_work_for_others_goes_on(
@@ -388,7 +391,7 @@ def test_it_goes_when_all_of_its_runs_are_cleaned_up(runs, conclude):
 def test_it_stays_while_something_of_its_runs_is_left(runs, conclude, capsys):
     broken = runs(FAILED, "run-01", finished=None)
     assert conclude("end", cleanup=["false"]) == 1
-    assert f"something is still in the cloud: {broken}" in capsys.readouterr().err
+    assert f"these runs still have resources in the cloud: {broken}" in capsys.readouterr().err
 
 
 def test_a_stop_waits_until_the_run_has_removed_all(runs, conclude, monkeypatch):
@@ -434,7 +437,7 @@ def test_a_stop_after_the_playbook_has_ended_waits_for_nothing(runs, conclude, m
 
 
 @pytest.mark.parametrize("arguments", [[], ["before"], ["never", "settings.json"]])
-def test_a_wrong_call_is_told_the_right_one(arguments, capsys):
+def test_wrong_call_prints_the_usage(arguments, capsys):
     assert program.main(arguments) == 2
     assert "before|stop|after|end SETTINGS" in capsys.readouterr().err
 
@@ -448,14 +451,14 @@ def test_settings_that_cannot_be_read_are_named(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "the settings are not an object"),
-        ("5", "the settings are not an object"),
-        ("{}", "settings that are missing, or of another kind: runs, metrics"),
+        ("[]", "settings: must be an object, not []"),
+        ("5", "settings: must be an object, not 5"),
+        ("{}", "settings: must be an object with runs, not {}"),
         ("[" * 100_000, "settings.json"),
     ],
 )
 @pytest.mark.parametrize("verb", ["before", "stop", "after", "end"])
-def test_settings_of_another_form_are_reported(tmp_path, capsys, verb, text, words):
+def test_malformed_settings_are_reported(tmp_path, capsys, verb, text, words):
     path = tmp_path / "settings.json"
     path.write_text(text)
     assert program.main([verb, str(path)]) == 1
@@ -465,9 +468,9 @@ def test_settings_of_another_form_are_reported(tmp_path, capsys, verb, text, wor
 @pytest.mark.parametrize(
     ("name", "value"), [("runs", 5), ("slices", "3"), ("keep_passed", None), ("cleanup", "sh"), ("cleanup", [5])]
 )
-def test_a_setting_of_another_kind_is_named(conclude, capsys, name, value):
+def test_setting_of_another_type_is_named(conclude, capsys, name, value):
     assert conclude("before", **{name: value}) == 1
-    assert f"of another kind: {name}" in capsys.readouterr().err
+    assert f"settings.{name}" in capsys.readouterr().err
 
 
 def test_a_fifo_in_the_place_of_the_settings_is_refused(tmp_path, capsys):

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import html.parser
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import (
+    ExcludedHost,
+    PreflightCheck,
+    PreflightKind,
+    PreflightStatus,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import read_run
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render as render_module
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep as sweep_module
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import targets as targets_module
 from tree import RECORDED, ROOT
 
 RUNS = RECORDED / "runs"
 TEMPLATES = ROOT / "roles/report/templates"
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
+LIMITS = sweep_module.Limits(times=3, seconds=5)
 HOSTILE = "<b>&\"'\\]]>\x1b[2J\x9b31m\ufffe\ud800\u202e end"
 
 
@@ -25,29 +35,32 @@ HOSTILE = "<b>&\"'\\]]>\x1b[2J\x9b31m\ufffe\ud800\u202e end"
 def sweep():
     """Return a function that makes the record of a finished sweep out of recorded runs."""
 
-    def make(hosts, bad=(), checks=(), left_out=(), missing=()):
-        good_run, bad_run = run.read_record(RUNS / PASSED), run.read_record(RUNS / FAILED)
-        targets = sweep_module.targets_of(hosts, {}, "20261121-170000-a1b2c3")
-        record = sweep_module.new_record("20261121-170000-a1b2c3", "small", targets, checks, left_out, 4)
-        outcomes = {
-            target["key"]: sweep_module.unknown_outcome("its run was not begun")
-            if target["host"] in missing
-            else sweep_module.outcome(bad_run if target["host"] in bad else good_run, f"../{target['run_id']}")
-            for target in targets
-        }
-        return sweep_module.finish(record, outcomes, 3, 5)
+    def make(hosts, bad=(), checks=(), excluded=(), missing=()):
+        good_run, bad_run = read_run(RUNS / PASSED), read_run(RUNS / FAILED)
+
+        def outcome(target):
+            if target.host in missing:
+                return sweep_module.without_run(target, "its run was not begun")
+            return sweep_module.with_run(target, bad_run if target.host in bad else good_run, f"../{target.run_id}")
+
+        targets = targets_module.targets_of(hosts, {}, "20261121-170000-a1b2c3")
+        record = sweep_module.new_sweep("20261121-170000-a1b2c3", "small", targets, checks, excluded, 4)
+        return sweep_module.finish(record, tuple(map(outcome, targets)), LIMITS)
 
     return make
 
 
 HUNDRED = [f"compute-{number:03d}" for number in range(1, 101)]
-DOWN = {
-    "name": "nova-compute on c9 is alive",
-    "status": "failed",
-    "reason": "nova-compute on c9 is down",
-    "host": "c9",
-    "component": "nova",
-}
+DOWN = PreflightCheck(
+    kind=PreflightKind.SERVICE,
+    name="nova-compute on c9 is alive",
+    status=PreflightStatus.FAILED,
+    reason="nova-compute on c9 is down",
+    host="c9",
+    component="nova",
+)
+WELL, UNREADABLE = replace(DOWN, status=PreflightStatus.OK), replace(DOWN, status=PreflightStatus.UNREADABLE)
+REPAIR = ExcludedHost("c3", "disabled: repair")
 
 
 @pytest.mark.parametrize(
@@ -85,20 +98,19 @@ def test_a_hundred_hosts_fit_on_a_screen(sweep):
     assert "median s" in text
 
 
-def test_what_was_before_and_what_was_left_out_is_said(sweep):
-    left_out = [{"host": "c3", "reason": "disabled: repair"}]
-    checks = [DOWN, {**DOWN, "status": "ok"}, {**DOWN, "status": "unreadable", "reason": "neutron does not say"}]
-    text = "\n".join(render_module.summary(sweep(["c1"], checks=checks, left_out=left_out), "/runs/x"))
-    assert "before: failed: nova-compute on c9 is down" in text
-    assert "before: unreadable: neutron does not say" in text
-    assert "before: 1 of 3 checks of the cloud were well" in text
-    assert "left out: c3: disabled: repair" in text
+def test_preflight_checks_and_excluded_hosts_are_listed(sweep):
+    checks = [DOWN, WELL, replace(UNREADABLE, reason="neutron does not answer")]
+    text = "\n".join(render_module.summary(sweep(["c1"], checks=checks, excluded=[REPAIR]), "/runs/x"))
+    assert "preflight: failed: nova-compute on c9 is down" in text
+    assert "preflight: unreadable: neutron does not answer" in text
+    assert "preflight: 1 of 3 checks passed" in text
+    assert "excluded: c3: disabled: repair" in text
 
 
 def test_a_hundred_dead_services_are_cut(sweep):
     text = "\n".join(render_module.summary(sweep(["c1"], checks=[DOWN] * 100), "/runs/x"))
-    assert text.count("before: failed") == 20
-    assert "and 80 more that were not well" in text
+    assert text.count("preflight: failed") == 20
+    assert "and 80 more that did not pass" in text
 
 
 def test_a_sweep_without_targets_has_a_summary(sweep):
@@ -110,7 +122,7 @@ def junit(record):
 
 
 def test_junit_has_a_case_for_each_host_and_stage(sweep):
-    checks = [DOWN, {**DOWN, "status": "ok"}, {**DOWN, "status": "unreadable"}]
+    checks = [DOWN, WELL, UNREADABLE]
     suite = junit(sweep(["c1.example.org", "c2"], bad=["c2"], checks=checks))
     names = [(case.get("classname"), case.get("name")) for case in suite]
     assert names[:7] == [("stackproof.c1_example_org", name) for name in (*run.STAGES, "run")]
@@ -118,21 +130,21 @@ def test_junit_has_a_case_for_each_host_and_stage(sweep):
     assert len(suite) == 17 == int(suite.get("tests"))
     failed = [(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None]
     assert len(failed) == int(suite.get("failures")) == 2
-    assert failed[1] == ("stackproof.before", DOWN["name"])
+    assert failed[1] == ("stackproof.preflight", DOWN.name)
     # The failure of the stage is not repeated for the run.
     assert failed[0][0] == "stackproof.c2"
     assert failed[0][1] in run.STAGES
     assert int(suite.get("skipped")) == sum(case.find("skipped") is not None for case in suite) > 0
 
 
-def test_junit_says_of_the_run_what_no_stage_says(sweep):
+def test_junit_has_the_reason_of_a_run_without_stages(sweep):
     suite = junit(sweep(["c1", "c2"], missing=["c2"]))
     case = next(case for case in suite if case.get("classname") == "stackproof.c2")
     assert (case.get("name"), case.find("failure").text) == ("run", "its run was not begun")
 
 
 def page(record):
-    return render_module.page(record, TEMPLATES / "sweep.html.j2")
+    return render_module.page(record, str(TEMPLATES))
 
 
 class Parser(html.parser.HTMLParser):
@@ -159,11 +171,11 @@ def parsed(text):
 
 
 def test_the_page_is_one_file_and_links_each_run(sweep):
-    record = sweep(["c1", "c2", "c3"], bad=["c2"], missing=["c3"], checks=[DOWN], left_out=[DOWN])
+    record = sweep(["c1", "c2", "c3"], bad=["c2"], missing=["c3"], checks=[DOWN], excluded=[REPAIR])
     text = page(record)
     links = parsed(text).links
     assert [link for link in links if not link.startswith(("#", "data:"))] == [
-        f"../{target['run_id']}/report.html" for target in record["targets"][:2]
+        f"../{target.run_id}/report.html" for target in record.targets[:2]
     ]
     assert "<script" not in text
     assert "@import" not in text
@@ -171,7 +183,7 @@ def test_the_page_is_one_file_and_links_each_run(sweep):
     assert "nova-compute on c9 is down" in text
 
 
-def test_the_page_looks_as_that_of_a_run_does(sweep):
+def test_page_has_the_style_of_that_of_a_run(sweep):
     text = page(sweep(["c1"]))
     assert (TEMPLATES / "style.css").read_text().strip() in text
     assert "{%" not in text
@@ -188,10 +200,9 @@ def test_the_page_of_nothing_and_of_a_hundred(sweep):
 
 def test_an_outlier_is_marked(sweep):
     record = sweep(["c1", "c2", "c3"])
-    stage = next(stage for stage in record["targets"][2]["stages"] if stage["stage"] == "boot")
-    stage["seconds"] *= 10
-    outcomes = {target["key"]: target for target in record["targets"]}
-    text = page(sweep_module.finish(record, outcomes, 3, 5))
+    *usual, last = record.targets
+    stages = [replace(stage, seconds=stage.seconds * 10) if stage.stage == "boot" else stage for stage in last.stages]
+    text = page(sweep_module.finish(record, [*usual, replace(last, stages=tuple(stages))], LIMITS))
     assert "10.0 times the median" in text
     assert "slow" in parsed(text).classes
 
@@ -200,9 +211,12 @@ def test_an_outlier_is_marked(sweep):
     "render", [page, render_module.junit, lambda record: "\n".join(render_module.summary(record, "/"))]
 )
 def test_hostile_words_do_no_harm(sweep, render):
-    checks = [{**DOWN, "name": HOSTILE, "reason": HOSTILE}]
-    record = sweep([HOSTILE, "c2"], bad=["c2"], checks=checks, left_out=[{"host": HOSTILE, "reason": HOSTILE}])
-    record["cloud"] = record["verdict"]["reason"] = record["targets"][1]["reason"] = HOSTILE
+    checks = [replace(DOWN, name=HOSTILE, reason=HOSTILE)]
+    record = sweep([HOSTILE, "c2"], bad=["c2"], checks=checks, excluded=[ExcludedHost(HOSTILE, HOSTILE)])
+    first, second = record.targets
+    verdict = replace(record.verdict, reason=HOSTILE, hosts=(HOSTILE,))
+    targets = (first, replace(second, reason=HOSTILE))
+    record = replace(record, cloud=HOSTILE, verdict=verdict, targets=targets)
     text = render(record)
     text.encode()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)

@@ -10,8 +10,9 @@ import shutil
 import statistics
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import history
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import earlier as earlier_runs
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import figures
 from tree import RECORDED
 
 RUNS = RECORDED / "runs"
@@ -26,7 +27,7 @@ def runs(tmp_path):
 
 
 def earlier(runs, name=LAST, most=20):
-    return [record["run_id"] for record in history.earlier_records(runs, run.read_record(runs / name), most)]
+    return [record["run_id"] for record in earlier_runs.earlier_records(runs, run.read_record(runs / name), most)]
 
 
 def test_earlier_runs_of_the_same_cloud_are_found_newest_first(runs):
@@ -117,13 +118,13 @@ def put(runs, text):
     ],
 )
 def test_percentile(values, share, value):
-    assert history.percentile(values, share) == value
+    assert figures.percentile(sorted(values), share) == value
     assert sum(each <= value for each in values) >= share * len(values)
 
 
 def test_a_summary_counts_only_stages_that_worked(runs):
-    records = history.earlier_records(runs, run.read_record(runs / LAST), 20)
-    summary = history.summarize(records)
+    records = earlier_runs.earlier_records(runs, run.read_record(runs / LAST), 20)
+    summary = earlier_runs.summarize(records)
     boots = [record["stages"][4]["duration_s"] for record in records if record["stages"][4]["status"] == "ok"]
     assert len(boots) == 4
     assert summary["boot"] == {
@@ -138,13 +139,13 @@ def test_a_summary_counts_only_stages_that_worked(runs):
 
 def test_a_stage_that_never_worked_has_no_history(runs):
     record = run.read_record(runs / "20261121-065335-3d402b")
-    assert history.summarize([record]) == {}
+    assert earlier_runs.summarize([record]) == {}
 
 
 def test_the_history_in_a_recorded_run_agrees_with_the_runs_before_it(runs):
     # Two of the three that it was compared with are recorded here.
     record = run.read_record(runs / "20261121-065105-bdb5f5")
-    summary = history.summarize(history.earlier_records(runs, record, 20))
+    summary = earlier_runs.summarize(earlier_runs.earlier_records(runs, record, 20))
     assert {name: stage["runs"] for name, stage in summary.items()} == dict.fromkeys(run.STAGES, 2)
     assert all(summary[name]["p95_s"] <= record["history"][name]["p95_s"] for name in summary)
 
@@ -181,13 +182,13 @@ NOISE, OTHER = ("openvswitch", "netdev_linux", None), ("nova-compute", "nova.com
     ],
 )
 def test_an_error_is_as_usual_as_the_passed_runs_that_logged_it(records, usual):
-    assert history.usual_errors(records) == usual
+    assert earlier_runs.usual_errors(records) == usual
 
 
 @pytest.mark.parametrize("place", range(3))
 def test_an_error_of_another_service_logger_or_exception_is_another_one(place):
     other = (*NOISE[:place], "another", *NOISE[place + 1 :])
-    assert history.usual_errors([logged(NOISE), logged(other)]) == {NOISE: 0.5, other: 0.5}
+    assert earlier_runs.usual_errors([logged(NOISE), logged(other)]) == {NOISE: 0.5, other: 0.5}
 
 
 @pytest.mark.parametrize("errors", [5, "x", [5], [[]], [{}], [{"service": "a", "logger": "b", "exception": []}]])
@@ -197,9 +198,9 @@ def test_a_run_with_something_else_in_its_errors_does_not_break_another_one(runs
     record = json.loads(path.read_text())
     assert record["verdict"]["result"] == "pass"
     path.write_text(json.dumps({**record, "errors": errors}))
-    assert history.usual_errors(history.earlier_records(runs, run.read_record(runs / LAST), 20)) == {}
+    assert earlier_runs.usual_errors(earlier_runs.earlier_records(runs, run.read_record(runs / LAST), 20)) == {}
 
 
 def test_an_empty_folder_has_no_history(tmp_path):
     record = json.loads((RUNS / LAST / "run.json").read_text())
-    assert history.earlier_records(tmp_path / "none", record, 20) == []
+    assert earlier_runs.earlier_records(tmp_path / "none", record, 20) == []
