@@ -56,9 +56,9 @@ import os
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import REFUSALS, SUDO_ADVICE
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import REFUSALS, SUDO_ADVICE
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import history
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
@@ -98,7 +98,7 @@ def as_record(name, results, platform):
     return shapes.host(
         name,
         groups=results["groups"],
-        parts=host_facts.parts_of(results["groups"], platform),
+        parts=all_facts.parts_of(results["groups"], platform),
         status=status,
         reason=reason,
         clock_offset_s=clock.get("offset_s"),

@@ -95,7 +95,7 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import examine
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 
@@ -111,7 +111,7 @@ def read(host, params):
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
             "instance": {"type": "dict"},
             "parts": {

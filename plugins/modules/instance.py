@@ -125,8 +125,8 @@ from datetime import timedelta
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import agents as agents_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import instance as instance_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import agents as agents_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting

@@ -79,13 +79,14 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, metadata_proxy
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
-            **host_module.PREFIXES,
+            **info_module.PREFIXES,
             "owners": {"type": "list", "elements": "str", "required": True},
             "address": {"type": "str", "required": True},
             "since": {"type": "float", "default": 0},

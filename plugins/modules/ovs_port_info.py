@@ -59,12 +59,13 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, ovs
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovs
 
 
 def main():
-    host_module.main(
-        {**host_module.PREFIXES, "port": {"type": "str", "required": True}},
+    info_module.main(
+        {**info_module.PREFIXES, "port": {"type": "str", "required": True}},
         lambda host, params: ovs.read(host, params["port"]),
     )
 

@@ -49,7 +49,7 @@ spans:
 import configparser
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.osprofiler import read
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders.osprofiler import read
 
 
 def connection(path):

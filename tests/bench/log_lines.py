@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host, host_module, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands, info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
 
 SIZES = (250_000, 500_000, 1_000_000)
 MOST_SECONDS, MOST_MIB = 30, 300
@@ -51,7 +52,7 @@ def read(folder, count):
     }
     services = [{**service, "files": [folder + path for path in service["files"]]} for service in SERVICES]
     begun = time.monotonic()
-    answer = log_files.read(host.Host(host_module.execute), services, wanted)
+    answer = reader.read(commands.Host(info_module.execute), services, wanted)
     took = time.monotonic() - begun
     kib = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(answer["events"])}))

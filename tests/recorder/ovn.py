@@ -11,8 +11,8 @@ from __future__ import annotations
 import shlex
 
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
 from lab_under_test import GROUPS, lab_host
 from runs_under_test import play
 from tree import ROOT
@@ -52,5 +52,5 @@ def answers_of(name, part, instance):
         answers.append({"words": asked, "status": done.rc, "out": done.stdout, "errors": done.stderr})
         return done.rc, done.stdout, done.stderr
 
-    host_facts.read(Host(execute), [part], instance, PLATFORM["stackproof_platform_profile"])
+    all_facts.read(Host(execute), [part], instance, PLATFORM["stackproof_platform_profile"])
     return answers

@@ -19,7 +19,8 @@ import jmespath
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
@@ -201,7 +202,7 @@ def test_every_part_may_be_read_and_recorded():
 
 def test_every_prefix_that_some_command_may_have_is_explained():
     sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").rglob("*.py"))
-    asked = set(re.findall(r"(?:host\.ask|processes|log_lines\.read)\((?:host, )?\"(\w+)\"", sources))
+    asked = set(re.findall(r"(?:host\.ask|processes|matching_lines\.read)\((?:host, )?\"(\w+)\"", sources))
     asked |= {part for part, *_command in (ovn.NORTHBOUND, ovn.SOUTHBOUND)}
     # The recorder of the queue has its prefix from its tasks.
     assert "prefixes.queue" in (ROOT / "roles/flow/tasks/record.yml").read_text()
@@ -337,9 +338,9 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     )
     wanted = {**follow.wanted(record, [loaded]), "until": clock.seconds_of(record["finished"])}
     keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
-    scan = log_files.Scan(keys, wanted, zone=0)
+    scan = reader.Scan(keys, wanted, zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"
-    scan.take(log_files.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
+    scan.take(reader.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
     source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
     read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
     (followed,), _events = follow.follow(record, [loaded], {"log": read_there})
@@ -361,11 +362,11 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
 
 ONE_MORE = """
 import json, sys
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_module import execute
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.info_module import execute
 
 asked = {"parts": [], "instance": None, "platform": {"units": []}, "wanted": None, "offset_s": 0}
 read = {"load": {"compute1": SOURCES["load"].result(evidence_info.read(Host(execute), asked))}}

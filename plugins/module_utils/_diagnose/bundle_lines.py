@@ -14,7 +14,7 @@ import stat
 import zlib
 from collections import deque
 
-from .._collect.log_files import EDGE, MOST
+from .._collect.logs.reader import EDGE, MOST
 from . import holes, unxz
 
 # Only so much of a line is searched: a line may be a megabyte long, and a file may have no line ends at all.

@@ -14,7 +14,7 @@ import re
 from datetime import datetime, timezone
 from typing import Any
 
-from .._collect import log_files, log_formats
+from .._collect.logs import line_formats, reader
 from .._record.errors import StageError
 from .._record.levels import LEVELS
 from .._record.words import listed
@@ -27,7 +27,7 @@ MOST_NAMED = 10
 FITS = 300
 
 
-class Scan(log_files.Scan):
+class Scan(reader.Scan):
     """The scan of log_info, for copied files: the time of a file may be that of the copy."""
 
     def zone_of(self, last, changed):
@@ -77,7 +77,7 @@ class Bundle:
 
     def host_and_service(self, place, path, service, line):
         """The host and the service of a line. service: that of its file; in a file of syslog each line names both."""
-        host, program = log_formats.writer_of(line)
+        host, program = line_formats.writer_of(line)
         if program:
             service = self.services.of_program(program) or service or stem(program)
         host = place.name if place.named or not host else host.partition(".")[0]
@@ -98,7 +98,7 @@ class Bundle:
             self.note_times(place, sifted, at)
             for text in sifted.lines:
                 host, service = self.host_and_service(place, path, of_file, text)
-                parsed = log_formats.parse(text, at, self.zone_of(place, host, at))
+                parsed = line_formats.parse(text, at, self.zone_of(place, host, at))
                 if parsed and parsed["at"] is not None:
                     lines.append(related.line_of(parsed, text, host, service))
         return lines
@@ -143,7 +143,7 @@ class Reading:
         """A function that says whether a line, as bytes, is wanted: as grep does on a host."""
         scan = Scan(self.keys, self.wanted, 0)
         keys, texts = any_of(self.keys), any_of(scan.window_texts())
-        moments = any_of({text for zone in zones for text in log_files.moments(self.wanted, zone)})
+        moments = any_of({text for zone in zones for text in reader.moments(self.wanted, zone)})
 
         def is_wanted(line):
             return keys.search(line) or (texts.search(line) and moments.search(line))
@@ -155,7 +155,7 @@ class Reading:
             self.scans[host] = Scan(self.keys, self.wanted, zone)
             self.hosts[host] = {"events": self.scans[host].events, "sources": [], "addresses": [], "unread": []}
         source = self.scans[host].file(service, path, sifted.changed, lines, sifted.edges)
-        parsed = [log_formats.parse(line, self.wanted["until"], zone) for lines in sifted.edges for line in lines]
+        parsed = [line_formats.parse(line, self.wanted["until"], zone) for lines in sifted.edges for line in lines]
         levels = [line["level"] for line in parsed if line]
         by_host = self.levels.setdefault(service, {})
         by_host[host] = max([by_host.get(host, "info"), *levels], key=LEVELS.index)
@@ -182,7 +182,7 @@ def check_zones(zones: dict[str, Any]) -> None:
 
 def first_time(lines, near, zone):
     """The time of the first line that has one, or None."""
-    parsed = (log_formats.parse(line, near, zone) for line in lines)
+    parsed = (line_formats.parse(line, near, zone) for line in lines)
     return next((line["at"] for line in parsed if line and line["at"] is not None), None)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from .._collect import log_formats
+from .._collect.logs import line_formats
 
 # A user and a project stand behind the request in the context of a line; what nobody asked for has neither.
 OWNER = re.compile(r"\[(?:\S+ )?req-[0-9a-f-]{36} (?P<user>[\w-]+) (?P<project>[\w-]+)")
@@ -79,7 +79,7 @@ def line_of(parsed, text, host, service):
         "http": http_of(http) if http else None,
         "owner": owner_of(text),
         "failed": bool(parsed.get("failed")),
-        "names": sorted(set(log_formats.REQUEST.findall(parsed["text"])) - set(parsed["requests"])),
+        "names": sorted(set(line_formats.REQUEST.findall(parsed["text"])) - set(parsed["requests"])),
     }
 
 
@@ -90,7 +90,7 @@ def http_of(http):
 
 def owner_of(text):
     """(user, project) for whom a line was logged, or None."""
-    match = OWNER.search(text[: log_formats.LONGEST])
+    match = OWNER.search(text[: line_formats.LONGEST])
     return match.groups() if match and match["user"] not in ("-", "None") else None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._collect.host import SUDO_ADVICE
+from .._collect.commands import SUDO_ADVICE
 from .._record import shapes
 from .._record.errors import sentence
 from .._record.run import REMOVAL, STAGES, failed_stage, of_removal

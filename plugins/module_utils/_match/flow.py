@@ -23,7 +23,7 @@ try:
 except ImportError:
     HAS_LIBRARIES = False
 
-from .._collect.phrases import Pattern
+from .._collect.logs.phrases import Pattern
 from .._record.errors import MALFORMED, StageError
 from . import flow_limits, flow_types
 from .flow_types import PARTS

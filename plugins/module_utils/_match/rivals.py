@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .._collect.instance import SETTLING
+from .._collect.api.instance import SETTLING
 
 # A boot that began so many seconds before another one may still be under way.
 RIVALRY = 180

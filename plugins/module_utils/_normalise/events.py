@@ -10,8 +10,8 @@ Times are by the control node's clock: only this module corrects the times by th
 from __future__ import annotations
 
 from .._collect.sources import SOURCES
+from .._collect.sources.event_text import words_of
 from .._collect.sources.source import Context
-from .._collect.words import words_of
 from .._record.ids import keys_of
 
 

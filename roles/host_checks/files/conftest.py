@@ -35,10 +35,10 @@ for name, places in (
     spec.submodule_search_locations = places
     sys.modules[name] = module_from_spec(spec)
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.instance import look
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.instance import look
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
 
@@ -64,7 +64,7 @@ class Reading:
         self.host = host
         self.name = name_of(host)
         variables = host.ansible.get_variables()
-        self.parts = host_facts.parts_of(variables.get("group_names", []), platform)
+        self.parts = all_facts.parts_of(variables.get("group_names", []), platform)
         self.address = variables.get("ansible_host", self.name)
         self.facts = {}
         self.unread = []
@@ -80,7 +80,7 @@ class Reading:
     def read_parts(self, parts, instance, platform):
         reader = Host(self.execute, platform["prefixes"])
         try:
-            self.facts.update(host_facts.read(reader, parts, instance, platform))
+            self.facts.update(all_facts.read(reader, parts, instance, platform))
         except Exception as exc:  # testinfra's backends raise errors of many kinds
             self.broken = why_silent(exc)
         self.unread = reader.unread
@@ -242,7 +242,7 @@ def concerns(item, platform):
     host, marker = host_of(item), item.get_closest_marker("part")
     if not (host and marker):
         return True
-    return marker.args[0] in host_facts.parts_of(host.ansible.get_variables().get("group_names", []), platform)
+    return marker.args[0] in all_facts.parts_of(host.ansible.get_variables().get("group_names", []), platform)
 
 
 def host_of(item):

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import re
 
-from ..host import UnreadError
+from ..commands import UnreadError
 
 FOLDERS = (
     "/etc/nova", "/etc/neutron", "/etc/cinder", "/etc/glance", "/etc/keystone", "/etc/placement", "/etc/ceph",

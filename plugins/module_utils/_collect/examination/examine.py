@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from . import configuration, ground, own_words, reach
+from . import configuration, machine, peer_probes, self_reports
 
 PARTS_AT_ONCE = 6
 DATABASE_CLIENTS = {
@@ -27,11 +27,11 @@ def examine(host, services, own, asked):
     components = {service["component"] for service in services}
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
         parts = {
-            "words": pool.submit(own_words.read, host, components),
-            "ground": pool.submit(ground.read, host, components, asked["since"]),
+            "words": pool.submit(self_reports.read, host, components),
+            "ground": pool.submit(machine.read, host, components, asked["since"]),
             "files": pool.submit(host.attempt, "the files of settings", configuration.files, default={}),
             "packages": pool.submit(host.attempt, "the packages", configuration.packages, default={}),
-            "hanging": pool.submit(host.attempt, "the connections", reach.hanging, default=[]),
+            "hanging": pool.submit(host.attempt, "the connections", peer_probes.hanging, default=[]),
         }
         found = {name: part.result() for name, part in parts.items()}
     projects = configuration.projects_of(components)
@@ -39,7 +39,7 @@ def examine(host, services, own, asked):
     remotes = host.attempt("the databases of OVN", ovn_remote, default=[]) if "ovn-controller" in components else []
     return {
         **found,
-        "reach": reach.probes(peers_of(components, [*options, *remotes], asked["urls"])),
+        "reach": peer_probes.probes(peers_of(components, [*options, *remotes], asked["urls"])),
         # Without its settings a host would seem to differ in all of them.
         "digests": configuration.digests([*options, *remotes], asked["salt"], own) if options else {},
     }
@@ -51,9 +51,9 @@ def peers_of(components, options, urls):
     A database counts connections that nobody logs in to, and bars a host with many of them until one does. So it is
     left out on hosts whose services never log in to it, though their settings name it.
     """
-    peers = reach.peers_in(options)
+    peers = peer_probes.peers_in(options)
     for url in urls:
-        for peer in reach.peers_of("", url):
+        for peer in peer_probes.peers_of("", url):
             peers.setdefault(peer, set()).add("catalogue")
     has_clients = bool(components & DATABASE_CLIENTS)
     return {peer: named_by for peer, named_by in peers.items() if peer[0] != "database" or has_clients}

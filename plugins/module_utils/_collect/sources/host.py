@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
 from ..._record.shapes import event
-from .. import host_facts, log_formats
+from ..hosts import all_facts
+from ..logs import line_formats
 from .source import Source
 
 # Ceph cuts times to the second.
@@ -17,7 +18,7 @@ WHOLE_SECOND = 1.0
 
 
 def read(host, params):
-    return host_facts.read(host, params["parts"], params["instance"], params["platform"])
+    return all_facts.read(host, params["parts"], params["instance"], params["platform"])
 
 
 def events(run, _reads):
@@ -154,7 +155,7 @@ def from_ceph(ceph, keys, asked, zone, about):
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
         if image.get("created"):
             # Ceph writes the time in the zone of the host that asks.
-            at = log_formats.spelled(image["created"], zone)
+            at = line_formats.spelled(image["created"], zone)
             fields = {"fact": "image", "pool": image["pool"], "clone": bool(image.get("parent"))}
             made = {"keys": image_keys, "resolution_s": WHOLE_SECOND}
             events.append(event(at, "ceph", "fact", f"{name} was made{cloned}", **made, **fields, **about))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ..._record.levels import LEVELS
 from ..._record.shapes import event
-from .. import log_files
-from ..words import words_of
+from ..logs import reader
+from .event_text import words_of
 from .source import Source
 
 
@@ -19,12 +19,12 @@ def read(host, params):
         return None
     patient = host.patient()
     services = params["platform"].get("logs") or []
-    logs = log_files.read_packed(patient, services, params["wanted"], params["offset_s"])
+    logs = reader.read_packed(patient, services, params["wanted"], params["offset_s"])
     return {**logs, "unread": patient.unread}
 
 
 def events(run, reads):
-    return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in log_files.events_in(read)]
+    return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in reader.events_in(read)]
 
 
 def from_line(logged, host, hosts):

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..._collect.failures import how_of, mentioned_in
+from ..._collect.logs.error_text import how_of, mentioned_in
 from ..._match.components import project_of
 from ..._record.ids import hosts_by_name
 from ..._record.shapes import symptom

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from ..._collect.examination.ground import STARTS
-from ..._collect.units import WELL
+from ..._collect.examination.machine import STARTS
+from ..._collect.hosts.units import WELL
 from ..._match.components import LEANS_ON, PROGRAMS, project_of
 from ..._normalise.places import host_of
 from ..._record.clock import iso_of, seconds_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from ..._collect.failures import mentioned_in
-from ..._collect.log_formats import QUEUE_UNREACHABLE
+from ..._collect.logs.error_text import mentioned_in
+from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
 from ..._match.components import (
     ANSWERS_CALLS,
     LEANS_ON,

@@ -9,7 +9,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
     culprit,
     model,
@@ -210,7 +210,7 @@ def test_a_component_that_is_denied_access_may_be_wrong_itself():
 
 
 def test_each_way_of_failing_has_its_parts():
-    assert set(weights.PARTS) == {*failures.HOW, None}
+    assert set(weights.PARTS) == {*error_text.HOW, None}
 
 
 # Those that a component needs

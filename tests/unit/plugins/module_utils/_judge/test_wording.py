@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import wording, world
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report.finding import place_of
@@ -78,7 +78,7 @@ def test_a_headline_prefers_a_failure_that_says_how_it_happened(turned):
     assert wording.main_reason(cause("x", "h", *told[::turned])) == "is refused connections by z"
 
 
-@pytest.mark.parametrize("how", [*failures.HOW, None])
+@pytest.mark.parametrize("how", [*error_text.HOW, None])
 def test_each_way_of_failing_can_be_said_of_both_ends(how):
     failed = seen("failed at", "y", "h2", "failed at x", peer="x", how=how)
     at_peer, at_victim = wording.main_reason(cause("x", "h", failed)), wording.main_reason(cause("y", "h2", failed))

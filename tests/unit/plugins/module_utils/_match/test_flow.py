@@ -18,7 +18,7 @@ import events_of
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import instance
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import matcher as matcher_module

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report import leaning
 
@@ -123,7 +123,7 @@ def test_an_arrow_says_how_a_component_failed(how, said, kind):
 
 
 def test_each_way_of_failing_can_be_said_on_an_arrow():
-    assert set(leaning.SAID) == set(failures.HOW)
+    assert set(leaning.SAID) == set(error_text.HOW)
     assert drawn(QUEUE, (COMPUTE, QUEUE, "a way of its own")).said == ["a way of its own"]
 
 

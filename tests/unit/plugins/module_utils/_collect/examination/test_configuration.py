@@ -10,8 +10,8 @@ import json
 import re
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import UnreadError
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import configuration
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import UnreadError
 from recorded_hosts import printed
 
 CONTROLLER, COMPUTE = "examined-controller1", "examined-compute1"

@@ -10,8 +10,8 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import units
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, reach
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import units
 from recorded_hosts import printed
 
 CONTROLLER, COMPUTE = "examined-controller1", "examined-compute1"
@@ -25,7 +25,7 @@ PARTS = {"words", "ground", "files", "packages", "hanging", "reach", "digests"}
 def probed(monkeypatch):
     """The peers that were asked for, as (address, port, what is spoken there). Those of the recorded hosts are far."""
     asked = set()
-    monkeypatch.setattr(reach, "probe", lambda *peer: asked.add(peer) or "open")
+    monkeypatch.setattr(peer_probes, "probe", lambda *peer: asked.add(peer) or "open")
     return asked
 
 

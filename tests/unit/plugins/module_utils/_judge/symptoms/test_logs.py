@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures, log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text, line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import logs
 from ansible_collections.stackproof.provision.plugins.module_utils._match.components import (
@@ -49,7 +49,7 @@ def test_a_record_without_errors_shows_nothing():
         (error("oslo_db.exception.DBConnectionError"), ["database"]),
         (error("ldap.SERVER_DOWN", "keystone"), ["ldap"]),
         (error("nova.exception.PortBindingFailed"), ["neutron-server", "neutron-l2-agent", "ovn-controller"]),
-        (error(log_formats.QUEUE_UNREACHABLE), ["rabbitmq"]),
+        (error(line_formats.QUEUE_UNREACHABLE), ["rabbitmq"]),
         # The library that raised it is that of the component that was asked.
         (error("InternalServerError", raised_in="neutronclient.v2_0.client"), ["neutron-server"]),
         (error("HTTPInternalServerError", raised_in="glanceclient.common.http"), ["glance-api"]),
@@ -232,10 +232,10 @@ def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
                "ldap.SERVER_DOWN", "nova.exception.PlacementAPIConnectFailure", "nova.exception.MaxRetriesExceeded",
                "nova.exception.RescheduledException", "nova.exception.BuildAbortException",
                "nova.exception.NoValidHost", TIMEOUT]  # fmt: skip
-    assert any(word in (log_formats.exception_in(f"x: {name}: y") or "") for name in classes)
+    assert any(word in (line_formats.exception_in(f"x: {name}: y") or "") for name in classes)
 
 
-@pytest.mark.parametrize("how", [*failures.HOW, None])
+@pytest.mark.parametrize("how", [*error_text.HOW, None])
 def test_each_way_of_failing_can_be_judged(how):
     """The model knows it, also where a component failed at another one."""
     for logged in (error(how=how), error("rbd.ImageNotFound", how=how)):

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The profiles of platforms: files that say where things are on the hosts of a cloud."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+try:
+    import yaml
+
+    HAS_YAML = True
+except ImportError:
+    HAS_YAML = False
+
+from ..._record.errors import StageError
+
+OURS = Path(__file__).resolve().parents[4] / "roles/evidence/vars/platforms"
+VARIABLE = "stackproof_platform_profile"
+# Keys that every profile has, to the type of their values
+NEEDED = {
+    "groups": dict,
+    "prefixes": dict,
+    "pools": dict,
+    "ceph_users": list,
+    "dhcp_states": list,
+    "dhcp_logs": dict,
+    "metadata_logs": dict,
+}
+HINT = "docs/platforms.md says how to write a profile."
+
+
+def profile_of(platform):
+    """The profile of a platform: one of ours by its name, or a file by its path."""
+    path = Path(str(platform)) if "/" in str(platform) else OURS / f"{platform}.yml"
+    try:
+        return load(path, os.stat(path).st_mtime_ns)
+    except FileNotFoundError:
+        names = ", ".join(sorted(file.stem for file in OURS.glob("*.yml")))
+        missing = "there is no such file" if "/" in str(platform) else f"it is none of {names}, and no path"
+        raise wrong(platform, missing) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
+        raise wrong(
+            platform, f"it cannot be read: {getattr(exc, 'strerror', None) or ' '.join(str(exc).split())}"
+        ) from None
+
+
+# A playbook asks for its profile with each task.
+@functools.lru_cache(maxsize=8)
+def load(path, _changed):
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    profile = content.get(VARIABLE) if isinstance(content, dict) else None
+    if not isinstance(profile, dict):
+        raise wrong(path, f"it has no mapping {VARIABLE}")
+    for key, kind in NEEDED.items():
+        if not isinstance(profile.get(key), kind):
+            raise wrong(
+                path, f"its key {key} is not a {'mapping' if kind is dict else 'list'}, which every profile has"
+            )
+    return profile
+
+
+def wrong(platform, why):
+    message = f"stackproof_platform cannot be '{platform}': {why}"
+    return StageError("invalid", message, resource=str(platform), hint=HINT)

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a line of a log tells of a failure: how something failed, and at which component.
+
+Pure: text in, words out. The patterns are those of the kernel, of protocols and of libraries, and of no single fault.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..examination.peer_probes import peers_of
+
+
+def status(codes):
+    """A pattern of a status of HTTP, which is no duration and no number of a process."""
+    before = r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error)\W{0,9}"
+    return rf"{before}{codes}\b|\b{codes} (?-i:[A-Z][a-z]{{2}})"
+
+
+# How something failed, the first that fits: what says more stands before what says less.
+HOW = {
+    "full": [
+        "no space left", r"(?:\b(?:is|are|disk|device|osds?|pools?|queue|table)[ _]|\(s\) )full\b", r"\bblocked\b",
+        "pool limit", "too many (?:open files|connections)", "cannot allocate memory", "out of memory",
+        "max_user_connections", "quota exceeded", r"\bE(?:NOSPC|MFILE|NFILE|NOMEM|DQUOT)\b",
+    ],
+    "read-only": ["read[- ]only", r"\bEROFS\b"],
+    "denied": [
+        "(?:permission|access|command) denied", "not permitted", r"\b(?:EACCES|EPERM)\b", "ACCESS_REFUSED",
+        "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
+        "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
+        "rejected",
+    ],
+    "refused": ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
+    "unreachable": [
+        "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "name or service not known",
+        "name resolution", "nodename nor servname", "can't contact",
+        "unable to establish connection(?!.*(?:aborted|reset|closed|timed out))",
+    ],
+    "silent": [
+        "timed[ -]?out", "time ?out", "deadline", "did not respond", "no (?:reply|answer|response)", "ETIMEDOUT",
+        status("504"), "not responding",
+    ],
+    "broken off": [
+        "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
+        "ECONNRESET", r"\bEPIPE\b", "end of file", "unexpected EOF", "remote end closed",
+    ],
+    "missing": [
+        "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
+        status("404"), "unknown (?:database|column)",
+    ],
+    "malformed": [
+        "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
+        "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
+        "unsupported configuration",
+    ],
+    "error": [
+        "internal server error", status("50[0-3]"), "service unavailable", "bad gateway", "(?:input/output|I/O) error",
+    ],
+}  # fmt: skip
+# The words by which lines call components, where they do not name an address
+NAMES = {
+    "keystone": ["keystone", "identity (?:service|server)"],
+    "placement-api": ["placement", "resource provider"],
+    "glance-api": ["glance", "image service"],
+    "neutron-server": ["neutron", "network(?:ing)? (?:service|api)"],
+    "cinder-api": ["cinder", "volume (?:service|api)"],
+    "nova-api": ["nova[ -]api", "compute (?:service|api)"],
+    "nova-conductor": ["conductor"],
+    "rabbitmq": ["rabbit", "amqp", r"oslo\.messaging", "message (?:queue|broker)"],
+    # Open vSwitch and OVN have databases of their own.
+    "database": [
+        "mysql",
+        "mariadb",
+        "sqlalchemy",
+        "queuepool",
+        r"(?-i:\bDB\b)",
+        "(?<!ovsdb )(?<!northbound )(?<!southbound )database(?! connection failed)",
+    ],
+    "memcached": ["memcache"],
+    "ldap": [r"\bldap\b"],
+    "libvirt": ["libvirt", r"\bvirsh\b", "qemu", "hypervisor"],
+    "ceph-mon": [r"\brados\b", r"\brbd\b", r"\bceph\b", "librados"],
+    "dnsmasq": ["dnsmasq"],
+    "neutron-metadata-proxy": ["haproxy"],
+    "ovsdb": ["ovs-vsctl", "ovs-ofctl", "vswitch", "br-int", "ovsdb", "openflow"],
+    "ovn-sb-db": ["southbound", "OVN_Southbound", "sb_idl"],
+    "ovn-nb-db": ["northbound", "OVN_Northbound", "nb_idl"],
+}
+
+
+def compiled(table):
+    return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items())
+
+
+# Who has sent back the error that a scheduler or conductor tells of
+SENT_BACK = {
+    "nova-compute": ["Error from last host: "],
+    "cinder-volume": ["from last vol-service: "],
+}
+
+HOWS, MENTIONS, SENDERS = compiled(HOW), compiled(NAMES), compiled(SENT_BACK)
+
+
+def how_of(text):
+    """How something failed by a line, or None."""
+    return next((how for how, pattern in HOWS if pattern.search(text)), None)
+
+
+def peer_in(text):
+    """(component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
+    senders = [(component, None) for component, pattern in SENDERS if pattern.search(text)]
+    peers = senders or [peer[:2] for peer in peers_of("", text)]
+    return peers[0] if peers else (None, None)
+
+
+def mentioned_in(text):
+    """The components that a line calls by their names."""
+    return [component for component, pattern in MENTIONS if pattern.search(text)]
