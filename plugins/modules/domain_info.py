@@ -91,7 +91,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.host
 def main():
     info_module.main(
         {**info_module.PREFIXES, "uuid": {"type": "str", "required": True}},
-        lambda host, params: libvirt.read(host, params["uuid"]),
+        lambda host, params: {"domain": libvirt.read(host, params["uuid"])},
     )
 
 

@@ -174,7 +174,8 @@ def stop(module, name, directory):
         foreign = was_traced(directory)
         path = os.path.join(directory, "messages")
         with open(path, encoding="utf-8") as lines:
-            events = recorded_messages.read(lines, module.params["wanted"].get("keys") or {})
+            recorded = recorded_messages.read(lines, module.params["wanted"].get("keys") or {})
+        events = [event.to_json() for event in recorded]
         if os.path.getsize(path) >= firehose.KEPT:
             why = f"more than {firehose.KEPT >> 20} MiB were recorded, and the rest not"
     except OSError as exc:

@@ -92,10 +92,13 @@ def main():
             "since": {"type": "float", "default": 0},
             "logs": {"type": "dict", "default": metadata_proxy.SOURCES},
         },
-        lambda host, params: metadata_proxy.read(
-            host, params["owners"], params["address"], params["since"], params["logs"]
-        ),
+        read,
     )
+
+
+def read(host, params):
+    proxies = metadata_proxy.read(host, params["owners"], params["address"], params["since"], params["logs"])
+    return {"proxies": proxies}
 
 
 if __name__ == "__main__":

@@ -110,8 +110,7 @@ def main():
 
 
 def read(host, params):
-    port = {"id": params["port"], "addresses": params["addresses"], "subnets": params["subnets"]}
-    return {"port": ovn.read(host, port, params["routers"])}
+    return {"port": ovn.read(host, params["port"], params["addresses"], params["subnets"], params["routers"])}
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.host
 def main():
     info_module.main(
         {**info_module.PREFIXES, "port": {"type": "str", "required": True}},
-        lambda host, params: ovs.read(host, params["port"]),
+        lambda host, params: {"interface": ovs.read(host, params["port"])},
     )
 
 

@@ -65,7 +65,7 @@ def cut(folder, record, label, chance):
         kept = []
         for line in path.read_text(errors="surrogateescape").splitlines(keepends=True):
             parsed = line_formats.parse(line, begin, zone_of(label["time_zone"]))
-            if parsed and parsed["at"] and parsed["at"] > moment:
+            if parsed and parsed.at and parsed.at > moment:
                 break
             kept.append(line)
         path.write_text("".join(kept), errors="surrogateescape")

@@ -92,7 +92,7 @@ class Bundle:
         at = None
         for line in lines:
             parsed = line_formats.parse(line, 1795272180.0, BOOT.zones.get(host, 0))
-            at = parsed["at"] if parsed and parsed["at"] is not None else at
+            at = parsed.at if parsed and parsed.at is not None else at
             yield at, line
 
     def stop(self, moment):

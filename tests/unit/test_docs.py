@@ -20,11 +20,13 @@ import jsonschema
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import log_files, scan
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted, Writer
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
@@ -337,12 +339,14 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
         f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
     )
     wanted = {**follow.wanted(record, [loaded]), "until": clock.seconds_of(record["finished"])}
-    keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
-    scan = reader.Scan(keys, wanted, zone=0)
+    found = scan.Scan(from_json(Wanted, wanted), zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"
-    scan.take(reader.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
+    writers = [from_json(Writer, writer) for writer in yaml.safe_load(log)]
+    found.take(log_files.service_of(path, writers), [(None, line)], 0)
     source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
-    read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
+    read_there = {
+        "controller1": {"events": [event.to_json() for event in found.events], "sources": [source], "addresses": []}
+    }
     (followed,), _events = follow.follow(record, [loaded], {"log": read_there})
     assert [(step["status"], step["host"]) for step in followed["steps"]] == [
         ("seen", "localhost"),

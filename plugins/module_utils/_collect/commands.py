@@ -2,22 +2,36 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs commands that read something on a host: lists of words, with the privilege and in the container they need."""
+"""Ask a host by commands that read something there, with the privilege and in the container that they need."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, Optional, TypeVar, overload
 
+from .._model.host import Unread
 from .._record.masking import shortened
 
+T = TypeVar("T")
+# Makes something of the stream of what a command prints
+Take = Callable[[IO[bytes]], Any]
+# Runs a command, and returns its status, what Take made of its output or the text of all, and its errors
+Execute = Callable[[list[str], Optional[Take]], tuple[int, Any, str]]
+
 SUDO = ("sudo", "-n")
-# A part of the cloud that hangs must not keep the rest from being read.
+# In seconds. A part of the cloud that hangs must not keep the rest from being read.
 PATIENCE = 15
 # Hundreds of megabytes of logs take longer to read, and are read while the others are, too.
 LONG = 60
 TIMED_OUT = 124
+# The status of a shell that finds no such command
+NO_COMMAND = 127
+# grep and pgrep end with it where nothing matches; the output of a command without one is its status.
+NO_MATCH = "exit status 1"
 # In characters: enough for the program and what it was asked, but not for the names of all units of a host.
 LONGEST_COMMAND = 120
+LONGEST_OUTPUT = 300
 # The last two are Ansible's own words.
 REFUSALS = re.compile(
     r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
@@ -25,109 +39,167 @@ REFUSALS = re.compile(
 )
 SUDO_ADVICE = "docs/security.md has the rules for sudo."
 MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
+# How a message begins, by the kind of what could not be read
+REASONS = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
 
 
 class UnreadError(Exception):
     """A command that did not print what it should; output is what it printed instead."""
 
-    def __init__(self, kind, command, output):
+    def __init__(self, kind: str, command: Sequence[str], output: str) -> None:
         super().__init__(output)
-        self.kind, self.command, self.output = kind, " ".join(command), output
+        self.kind = kind
+        self.command = " ".join(command)
+        self.output = output
 
-    def __str__(self):
-        words = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
-        return f"{words[self.kind]}: {shortened(self.command, LONGEST_COMMAND)}: {self.output}"
+    def __str__(self) -> str:
+        return f"{REASONS[self.kind]}: {shortened(self.command, LONGEST_COMMAND)}: {self.output}"
+
+    @property
+    def found_nothing(self) -> bool:
+        """Return whether it is grep or pgrep, and nothing matches."""
+        return self.kind == "failed" and self.output == NO_MATCH
+
+    @property
+    def is_of_absent_file(self) -> bool:
+        return self.kind == "failed" and "No such file or directory" in self.output
 
 
 class Host:
-    """A host that is asked. execute(words, take) runs a command there and returns its status, output and errors.
+    """A host that is asked.
 
-    The output is that which take makes of the stream of what the command prints; without it, the text of all.
-    patience: after how many seconds a command counts as hung.
+    execute: runs a command there. prefixes: part of the cloud to the words before its commands.
+    patience: after how many seconds a command counts as hung. unread: what could not be read so far.
     """
 
-    def __init__(self, execute, prefixes=None, patience=PATIENCE, sudo=None):
+    def __init__(
+        self,
+        execute: Execute,
+        prefixes: Mapping[str, Sequence[str]] | None = None,
+        patience: float = PATIENCE,
+        sudo: tuple[str, ...] | None = None,
+    ) -> None:
         self.execute = execute
         self.prefixes = prefixes or {}
         self.patience = patience
-        self.unread = []
+        self.unread: list[Unread] = []
         self._sudo = sudo
 
-    def patient(self):
-        """This host for commands that may take long, such as those that read logs, with a list unread of its own."""
+    def patient(self) -> Host:
+        """Return this host for commands that may take long, such as those that read logs, with an empty unread."""
         return Host(self.execute, self.prefixes, max(self.patience, LONG), sudo=self._sudo)
 
     @property
-    def sudo(self):
+    def sudo(self) -> tuple[str, ...]:
         if self._sudo is None:
-            self._sudo = () if self.execute(["id", "-u"], None)[1].strip() == "0" else SUDO
+            _status, user, _errors = self.execute(["id", "-u"], None)
+            self._sudo = () if user.strip() == "0" else SUDO
         return self._sudo
 
-    def ask(self, part, *words, root=True, despite=None, take=None):
+    @overload
+    def ask(self, part: str | None, *words: str, root: bool = ..., despite: str | None = ...) -> str: ...
+
+    @overload
+    def ask(
+        self,
+        part: str | None,
+        *words: str,
+        root: bool = ...,
+        despite: str | None = ...,
+        take: Callable[[IO[bytes]], T],
+    ) -> T: ...
+
+    def ask(
+        self,
+        part: str | None,
+        *words: str,
+        root: bool = True,
+        despite: str | None = None,
+        take: Take | None = None,
+    ) -> Any:
         """Run a command and return its output. part (libvirt, ceph, dhcp, metadata, ovs or logs) names its container.
 
         despite: the output counts in spite of errors if each of their lines has this text.
         take: makes something of the stream of a long output, which is returned instead.
         """
-        prefix = list(self.prefixes.get(part) or [])
+        prefix = list(self.prefixes.get(part or "") or [])
         # Only root may enter a container, even if anybody may run the command inside it.
         command = [*(self.sudo if root or prefix else ()), *prefix, *words]
         status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
         if status == TIMED_OUT:
             raise UnreadError("hung", command, f"no answer after {self.patience} s")
-        if status == 0 or (despite and errors.strip() and all(despite in line for line in errors.splitlines())):
+        if status == 0 or (despite and has_only(errors, despite)):
             return out
         printed = errors or (out if take is None else "")
-        output = " ".join(printed.split())[:300] or f"exit status {status}"
-        if REFUSALS.search(output):
-            raise UnreadError("refused", command, output)
-        named = any(program in output for program in (words[0], *prefix[:1]))
-        missing = status == 127 or (status != 2 and MISSING.search(output) and named)
-        raise UnreadError("missing" if missing else "failed", command, output)
+        output = " ".join(printed.split())[:LONGEST_OUTPUT] or f"exit status {status}"
+        raise UnreadError(kind_of(status, output, (words[0], *prefix[:1])), command, output)
 
-    def attempt(self, what, read, *arguments, default=None):
+    @overload
+    def attempt(self, what: str, read: Callable[..., T], *arguments: Any) -> Optional[T]: ...
+
+    @overload
+    def attempt(self, what: str, read: Callable[..., T], *arguments: Any, default: Any) -> T: ...
+
+    def attempt(self, what: str, read: Callable[..., Any], *arguments: Any, default: Any = None) -> Any:
         """Read one of several things; if it cannot be read, note that in unread and go on."""
         try:
             return read(self, *arguments)
         except UnreadError as exc:
-            self.unread.append({"what": what, "kind": exc.kind, "command": exc.command, "why": str(exc)})
+            self.unread.append(Unread(exc.kind, what, str(exc), command=exc.command))
         # The XML parser raises a SyntaxError.
         except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
-            why = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
-            self.unread.append({"what": what, "kind": "strange", "command": read.__name__, "why": why})
+            reason = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
+            self.unread.append(Unread("strange", what, reason, command=read.__name__))
         return default
 
 
-def processes(host, part, pattern):
-    """(id, words of the command line) of each process whose command line matches."""
+def has_only(errors: str, text: str) -> bool:
+    """Return whether there are errors, and each of their lines has a text."""
+    return bool(errors.strip()) and all(text in line for line in errors.splitlines())
+
+
+def kind_of(status: int, output: str, programs: tuple[str, ...]) -> str:
+    """Return why a command failed: refused, missing or failed. programs: those that it would have run."""
+    if REFUSALS.search(output):
+        return "refused"
+    if status == NO_COMMAND:
+        return "missing"
+    is_named = any(program in output for program in programs)
+    # grep ends with 2 if a file is missing.
+    return "missing" if status != 2 and is_named and MISSING.search(output) else "failed"
+
+
+def processes(host: Host, part: str, pattern: str) -> list[tuple[int, list[str]]]:
+    """Return the id and the words of the command line of each process whose command line matches."""
     command = ["pgrep", "--full", "--list-full", "--", pattern]
     try:
         output = host.ask(part, *command, root=False)
     except UnreadError as exc:
-        if exc.kind != "failed" or exc.output != "exit status 1":
+        if not exc.found_nothing:
             raise
         output = ""
-    lines = [line.partition(" ") for line in output.splitlines()]
-    # pgrep leaves out itself, but not the process that called it.
-    matching = [(int(number), words.split()) for number, _space, words in lines if " ".join(command) not in words]
+    matching = []
+    for line in output.splitlines():
+        number, _space, words = line.partition(" ")
+        # pgrep leaves out itself, but not the process that called it.
+        if " ".join(command) not in words:
+            matching.append((int(number), words.split()))
     if not matching:
         check_sight(host, part)
     return matching
 
 
-def check_sight(host, part):
+def check_sight(host: Host, part: str) -> None:
     """Raise if this user cannot see the processes of others: then it proves nothing that none was found."""
     visible = ["test", "-r", "/proc/1/cmdline"]
     try:
         host.ask(part, *visible, root=False)
     except UnreadError as exc:
-        if exc.kind == "failed" and exc.output == "exit status 1":
-            reason = (
-                "this user sees no processes of others (/proc has hidepid): add it to the group of that mount's gid"
-            )
-            raise UnreadError("failed", visible, reason) from None
-        raise
+        if not exc.found_nothing:
+            raise
+        reason = "this user sees no processes of others (/proc has hidepid): add it to the group of that mount's gid"
+        raise UnreadError("failed", visible, reason) from None
 
 
-def addresses_of(host):
+def addresses_of(host: Host) -> list[str]:
     return host.ask(None, "hostname", "--all-ip-addresses", root=False).split()

@@ -22,6 +22,7 @@ class Unread:
     what: str
     reason: Annotated[str, Key("why")]
     service: Optional[str] = omitted()
+    command: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

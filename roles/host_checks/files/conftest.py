@@ -40,6 +40,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.comm
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
 
 AT_ONCE = 16
@@ -80,7 +81,7 @@ class Reading:
     def read_parts(self, parts, instance, platform):
         reader = Host(self.execute, platform["prefixes"])
         try:
-            self.facts.update(all_facts.read(reader, parts, instance, platform))
+            self.facts.update(to_json(all_facts.read(reader, parts, instance, platform)))
         except Exception as exc:  # testinfra's backends raise errors of many kinds
             self.broken = why_silent(exc)
         self.unread = reader.unread
@@ -99,8 +100,8 @@ class Reading:
         if self.broken:
             raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
         for entry in self.unread:
-            if not needed or entry["what"].startswith(needed):
-                self.stop(f"{entry['what']}: {entry['why']}")
+            if not needed or entry.what.startswith(needed):
+                self.stop(f"{entry.what}: {entry.reason}")
         return self.facts[name]
 
 
@@ -129,7 +130,8 @@ def record(run_record):
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
-        return {"instance": look(cloud, server, admin and openstack.connect(cloud=admin)), "hosts": []}
+        instance = look(cloud, server, admin and openstack.connect(cloud=admin))
+        return {"instance": to_json(instance), "hosts": []}
     if run_record is None:
         pytest.exit(
             "Say which instance: STACKPROOF_RUN=<directory of a run>, or STACKPROOF_SERVER=<id> and OS_CLOUD.", 4

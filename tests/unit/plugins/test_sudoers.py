@@ -113,11 +113,11 @@ def read_facts(instance, instance_in_ovn, platform):
 @pytest.fixture
 def look_again(monkeypatch):
     """Return a function that examines a host with a name. Its peers are not here, so they are not asked."""
-    monkeypatch.setattr(peer_probes, "probes", lambda _peers: [])
-    asked = {"salt": "x", "since": SINCE, "urls": []}
+    monkeypatch.setattr(peer_probes, "probes", lambda _peers: ())
+    question = examine.Question(salt="x", since=SINCE)
 
     def look(name, host):
-        examine.examine(host, [{"component": component} for component in EXAMINED[name]], [], asked)
+        examine.examine(host, set(EXAMINED[name]), [], question)
 
     return look
 

@@ -2,14 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The services and agents of the cloud, and which of them it still hears. Only administrators may ask."""
+"""Ask the cloud for its services and agents, and which of them it still hears. Only administrators may ask."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Optional
 
 from ..._cloud.connection import answer_of
 from ..._cloud.errors import CLOUD_ERRORS, explain
+from ..._model.record import Agent
 from ..._record.errors import MALFORMED, StageError
 
 # Names of components, where the APIs use other names
@@ -21,69 +25,72 @@ NAMES = {
 }
 
 
-def look(admin):
-    """(list of component, host, state, enabled, heard; what could not be asked and why)."""
+@dataclass(frozen=True)
+class Answer:
+    """What a service of the cloud answered. reason: why it did not."""
+
+    agents: list[Agent]
+    reason: Optional[str] = None
+
+
+def look(admin: Any) -> tuple[list[Agent], list[str]]:
+    """Return the agents, and why some could not be asked for."""
     asks = (compute, network, volume)
     with ThreadPoolExecutor(len(asks)) as pool:
         answers = list(pool.map(lambda ask: answered(ask, admin), asks))
-    return [agent for agents, _why in answers for agent in agents], [why for _agents, why in answers if why]
+    agents: list[Agent] = []
+    for answer in answers:
+        agents += answer.agents
+    return agents, [answer.reason for answer in answers if answer.reason]
 
 
-def answered(ask, admin):
-    """(the agents of a service, why it could not be asked or None)"""
+def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
+    """Return the agents of a service, or why it could not be asked."""
     try:
-        return ask(admin), None
+        return Answer(ask(admin))
     except (*CLOUD_ERRORS, StageError) as exc:
-        return [], explain(exc, f"asking for the agents of the service {ask.__name__}")["message"]
+        return Answer([], explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
     # A web server before the API may answer anything.
     except MALFORMED:
-        return [], f"the agents of the service {ask.__name__}: an answer of an unknown form"
+        return Answer([], f"the agents of the service {ask.__name__}: an answer of an unknown form")
 
 
-def compute(admin):
-    return [
-        of_service(service, service["host"]) for service in answer_of(admin.compute.get("/os-services"))["services"]
-    ]
+def compute(admin: Any) -> list[Agent]:
+    services = answer_of(admin.compute.get("/os-services"))["services"]
+    return [of_service(service, service["host"]) for service in services]
 
 
-def network(admin):
-    return [
-        agent(
-            entry["binary"],
-            entry["host"],
-            up=entry["alive"],
-            enabled=entry["admin_state_up"],
-            heard=entry["heartbeat_timestamp"],
-        )
-        for entry in answer_of(admin.network.get("/agents"))["agents"]
-    ]
+def network(admin: Any) -> list[Agent]:
+    return [of_agent(entry) for entry in answer_of(admin.network.get("/agents"))["agents"]]
 
 
-def volume(admin):
+def volume(admin: Any) -> list[Agent]:
     if not admin.has_service("block-storage"):
         return []
-    return [
-        # A back end of cinder-volume is named host@back end.
-        of_service(service, service["host"].partition("@")[0])
-        for service in answer_of(admin.block_storage.get("/os-services"))["services"]
-    ]
+    services = answer_of(admin.block_storage.get("/os-services"))["services"]
+    # A back end of cinder-volume is named host@back end.
+    return [of_service(service, service["host"].partition("@")[0]) for service in services]
 
 
-def of_service(service, host):
-    return agent(
-        service["binary"],
-        host,
-        up=service["state"] == "up",
+def of_agent(entry: Mapping[str, Any]) -> Agent:
+    return Agent(
+        component=component_of(entry["binary"]),
+        host=entry["host"],
+        state="up" if entry["alive"] else "down",
+        enabled=bool(entry["admin_state_up"]),
+        heard=entry["heartbeat_timestamp"],
+    )
+
+
+def of_service(service: Mapping[str, Any], host: str) -> Agent:
+    return Agent(
+        component=component_of(service["binary"]),
+        host=host,
+        state="up" if service["state"] == "up" else "down",
         enabled=service["status"] == "enabled",
         heard=service["updated_at"],
     )
 
 
-def agent(binary, host, *, up, enabled, heard):
-    return {
-        "component": NAMES.get(binary, binary),
-        "host": host,
-        "state": "up" if up else "down",
-        "enabled": bool(enabled),
-        "heard": heard,
-    }
+def component_of(binary: str) -> str:
+    return NAMES.get(binary, binary)

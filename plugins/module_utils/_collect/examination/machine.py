@@ -2,19 +2,27 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ground on which a host's services stand: disks, memory, the kernel's complaints, programs that can be run."""
+"""What a host's services need of it: disks, memory, a kernel without errors, and programs that can be run."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-# A disk is full for a service before its last byte is used.
-LEAST_BYTES, LEAST_SHARE = 64 << 20, 0.01
+from ..._model.host import Exhausted
+from ..commands import Host
+
+# A disk is full for a service before its last byte is used: in bytes, and as a share of its size.
+LEAST_BYTES = 64 << 20
+LEAST_SHARE = 0.01
 LEAST_INODES = 100
-LEAST_MEMORY, LEAST_MEMORY_KIB = 0.02, 1 << 20
+# As a share of all, and in KiB
+LEAST_MEMORY = 0.02
+LEAST_MEMORY_KIB = 1 << 20
 # These hold nothing that a service writes.
 NO_DISKS = ("/snap/", "/boot", "/sys", "/proc", "/dev/pts", "/etc/")
-# Nobody writes to these, and they have no space left.
+# These are written once, and have no space left.
 IMAGES = ("squashfs", "iso9660", "udf", "erofs")
 # Programs that a component starts, by their names
 STARTS = {
@@ -31,92 +39,127 @@ KILLED = re.compile(r"Killed process \d+ \((?P<name>[\w .:/-]{1,40})\)")
 DISK_ERROR = re.compile(
     r"I/O error(?!.*\b(?:fd|sr)\d)|critical medium error|EXT4-fs error|XFS.*(?:error|shutdown)|Remounting filesystem"
 )
+# Folders whose file systems services write to
+WRITTEN = ("/", "/var", "/var/lib", "/var/log")
+DISK_COLUMNS = 5
 
 
-def finding(kind, where, text):
-    return {"kind": kind, "where": where, "text": text}
+@dataclass(frozen=True)
+class Disk:
+    """A file system. size, left: in bytes."""
+
+    target: str
+    size: int
+    left: int
+    inodes: int
+    inodes_left: int
+
+    @property
+    def is_full(self) -> bool:
+        return self.size > 0 and self.left <= min(LEAST_SHARE * self.size, LEAST_BYTES)
+
+    @property
+    def has_few_inodes(self) -> bool:
+        return self.inodes > LEAST_INODES > self.inodes_left
 
 
-def disks(host):
+def disks(host: Host) -> list[Exhausted]:
     images = [f"--exclude-type={kind}" for kind in IMAGES]
     words = ("df", "--local", "--block-size=1", *images, "--output=target,size,avail,itotal,iavail")
+    _header, *lines = host.ask(None, *words, root=False, despite="df: ").splitlines() or [""]
     findings = []
-    for line in host.ask(None, *words, root=False, despite="df: ").splitlines()[1:]:
-        words = line.split()
-        if len(words) != 5 or words[0].startswith(NO_DISKS):
-            continue
-        size, left, inodes, inodes_left = (int(word) if word.isdigit() else 0 for word in words[1:])
-        if size and left <= min(LEAST_SHARE * size, LEAST_BYTES):
-            findings.append(finding("no space", words[0], f"the disk at {words[0]} has {left >> 20} MiB left"))
-        if inodes > LEAST_INODES and inodes_left < LEAST_INODES:
-            findings.append(finding("no space", words[0], f"the disk at {words[0]} has {inodes_left} inodes left"))
+    for disk in filter(None, map(parse_disk, lines)):
+        if disk.is_full:
+            text = f"the disk at {disk.target} has {disk.left >> 20} MiB left"
+            findings.append(Exhausted("no space", disk.target, text))
+        if disk.has_few_inodes:
+            text = f"the disk at {disk.target} has {disk.inodes_left} inodes left"
+            findings.append(Exhausted("no space", disk.target, text))
     return findings
 
 
-def mounts(host):
-    """File systems on a disk that the kernel lets nobody write to, for example after an error."""
+def parse_disk(line: str) -> Disk | None:
+    """Parse a line of df; None for a file system that services do not write to."""
+    words = line.split()
+    if len(words) != DISK_COLUMNS or words[0].startswith(NO_DISKS):
+        return None
+    size, left, inodes, inodes_left = (int(word) if word.isdigit() else 0 for word in words[1:])
+    return Disk(words[0], size, left, inodes, inodes_left)
+
+
+def mounts(host: Host) -> list[Exhausted]:
+    """Return file systems on a disk that the kernel has made read-only, for example after an error."""
     findings = []
     for line in host.ask(None, "cat", "/proc/mounts", root=False).splitlines():
         device, target, kind, options = line.split()[:4]
         on_disk = device.startswith("/dev/") and kind not in IMAGES
-        if on_disk and "ro" in options.split(",") and target in ("/", "/var", "/var/lib", "/var/log"):
-            findings.append(finding("read-only", target, f"the disk at {target} can only be read"))
+        if on_disk and "ro" in options.split(",") and target in WRITTEN:
+            findings.append(Exhausted("read-only", target, f"the disk at {target} can only be read"))
     return findings
 
 
-def memory(host):
-    lines = host.ask(None, "cat", "/proc/meminfo", root=False).splitlines()
-    values = dict(line.split(":", 1) for line in lines if ":" in line)
-    total, left = (int(values[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
+def memory(host: Host) -> list[Exhausted]:
+    kib = {}
+    for line in host.ask(None, "cat", "/proc/meminfo", root=False).splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            kib[name] = value.split()[0]
+    total, left = int(kib["MemTotal"]), int(kib["MemAvailable"])
     # Huge pages are those of guests, and no service has them.
-    huge = int(values.get("Hugetlb", "0").split()[0])
+    huge = int(kib.get("Hugetlb", "0"))
     if left >= min(LEAST_MEMORY * (total - huge), LEAST_MEMORY_KIB):
         return []
-    return [finding("no memory", "memory", f"{left >> 10} MiB of {total >> 10} MiB of memory are left")]
+    return [Exhausted("no memory", "memory", f"{left >> 10} MiB of {total >> 10} MiB of memory are left")]
 
 
-def kernel(host, since):
-    """The kernel's errors since a time: processes that it has killed, and disks that fail."""
+def kernel(host: Host, since: float) -> list[Exhausted]:
+    """Return the kernel's errors since a time: processes that it has killed, and disks that fail."""
     words = ("journalctl", "--no-pager", "--quiet", "--dmesg", "--output=short-unix", f"--since=@{int(since)}")
     findings = []
     for line in host.ask(None, *words).splitlines():
         killed = KILLED.search(line)
         if killed:
-            text = f"the kernel has killed {killed['name']}: no memory was left"
-            findings.append(finding("killed", killed["name"], text))
+            name = killed.group("name")
+            findings.append(Exhausted("killed", name, f"the kernel has killed {name}: no memory was left"))
         elif DISK_ERROR.search(line):
-            findings.append(finding("disk error", "disk", "the kernel reports errors of a disk"))
+            findings.append(Exhausted("disk error", "disk", "the kernel reports errors of a disk"))
     return unique(findings)
 
 
-def unique(findings):
-    return list({(entry["kind"], entry["where"]): entry for entry in findings}.values())
+def unique(findings: Iterable[Exhausted]) -> list[Exhausted]:
+    return list({(finding.kind, finding.where): finding for finding in findings}.values())
 
 
-def programs(host, components):
-    """Programs that a component on this host would start, and that nobody may execute."""
-    names = [name for component in sorted(components) for name in STARTS.get(component, ())]
+def programs(host: Host, components: Iterable[str]) -> list[Exhausted]:
+    """Return programs that a component on this host would start, and that cannot be executed."""
+    names: list[str] = []
+    for component in sorted(components):
+        names += STARTS.get(component, ())
     if not names:
         return []
-    either = [word for name in names for word in ("-o", "-name", name)][1:]
-    words = ("find", *FOLDERS, "-maxdepth", "1", "(", *either, ")", "-printf", "%m %s %p\\n")
+    words = ("find", *FOLDERS, "-maxdepth", "1", "(", *either(names), ")", "-printf", "%m %s %p\\n")
     findings = []
     for line in host.ask(None, *words, root=False, despite="No such file").splitlines():
         mode, size, path = line.split(" ", 2)
         if not int(mode, 8) & 0o111 or size == "0":
             text = f"{path} cannot be executed (mode {mode})"
-            findings.append(finding("not executable", path.rpartition("/")[2], text))
+            findings.append(Exhausted("not executable", path.rpartition("/")[2], text))
     return findings
 
 
-def read(host, components, since):
-    findings = []
-    for what, reader, *arguments in (
-        ("the disks", disks),
-        ("the mounts", mounts),
-        ("the memory", memory),
-        ("the kernel's errors", kernel, since),
-        ("the programs", programs, components),
-    ):
-        findings += host.attempt(what, reader, *arguments, default=[])
-    return findings
+def either(names: Iterable[str]) -> list[str]:
+    """Return the words by which find looks for files with one of the names."""
+    words: list[str] = []
+    for name in names:
+        words += ["-o", "-name", name]
+    return words[1:]
+
+
+def read(host: Host, components: Iterable[str], since: float) -> list[Exhausted]:
+    return [
+        *host.attempt("the disks", disks, default=[]),
+        *host.attempt("the mounts", mounts, default=[]),
+        *host.attempt("the memory", memory, default=[]),
+        *host.attempt("the kernel's errors", kernel, since, default=[]),
+        *host.attempt("the programs", programs, components, default=[]),
+    ]

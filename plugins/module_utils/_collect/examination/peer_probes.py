@@ -9,9 +9,15 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
-# So long a peer may take to accept a connection, and as long again to say its first word.
+from ..._model.host import PendingConnection, Reach
+from ..commands import Host
+from .configuration import Option
+
+# A peer may take this long to accept a connection, and as long again for its first answer.
 SECONDS = 1.5
 AT_ONCE = 16
 # A host that names more is asked about the first only.
@@ -54,44 +60,78 @@ HOSTS = {
     "nova_metadata_host": ("nova-api-metadata", "nova_metadata_port", 8775),
     "nova_metadata_ip": ("nova-api-metadata", "nova_metadata_port", 8775),
 }
+# The first word of a client in each protocol; a database speaks first itself.
+GREETINGS = {
+    "http": b"GET / HTTP/1.0\r\nHost: ADDRESS\r\n\r\n",
+    "amqp": b"AMQP\x00\x00\x09\x01",
+    "mysql": b"",
+    "memcached": b"version\r\n",
+    "ovsdb": b'{"id":"here","method":"echo","params":[]}',
+}
+# Stands before the processes of a connection; the address of the peer is the last word before it.
+USERS = 'users:(("'
+PORT = re.compile(r"[0-9]{1,5}")
+HIGHEST_PORT = (1 << 16) - 1
+# In bytes
+LONGEST_ANSWER = 1024
+SERVER_ERROR = re.compile(rb"HTTP/\d\.\d (5\d\d)")
+OWN_AUTHORITY = re.compile("local issuer|self.signed")
 
 
-def peers_in(options):
-    """{(component, address, port, what is spoken there): the projects that name it} out of the options of settings."""
-    peers = {}
-    given = {(path, section, option): value for _project, path, section, option, value in options}
-    for project, path, section, option, value in options:
-        found = peers_of(option, value)
-        if option in HOSTS:
-            component, port_option, usual = HOSTS[option]
-            _address, port = address_of(f"host:{given.get((path, section, port_option))}", usual)
-            found = [(component, value.strip(), port or usual, "http")]
+class Peer(NamedTuple):
+    """A peer that a setting or a line names. spoken: the protocol that is spoken there."""
+
+    component: str
+    address: str
+    port: int
+    spoken: str
+
+
+# Each peer to the projects that name it
+NamedPeers = dict[Peer, set[str]]
+
+
+def peers_in(options: Iterable[Option]) -> NamedPeers:
+    """Return the peers that options of settings name."""
+    listed = list(options)
+    values = {(option.path, option.section, option.name): option.value for option in listed}
+    peers: NamedPeers = {}
+    for option in listed:
+        found = peers_of(option.name, option.value)
+        if option.name in HOSTS:
+            component, port_option, usual = HOSTS[option.name]
+            given = values.get((option.path, option.section, port_option))
+            _address, port = address_of(f"host:{given}", usual)
+            found = [Peer(component, option.value.strip(), port or usual, "http")]
         for peer in found:
-            peers.setdefault(peer, set()).add(project)
+            peers.setdefault(peer, set()).add(option.project)
     return dict(list(peers.items())[:MOST])
 
 
-def peers_of(option, value):
-    """(component, address, port, what is spoken there) of each peer that the value of an option names."""
-    peers = []
+def peers_of(option: str, value: str) -> list[Peer]:
+    """Return each peer that the value of an option names."""
+    peers: list[Peer] = []
     for url in URL.finditer(value):
-        peers += peers_of_url(url["scheme"].lower(), url["rest"], option)
+        peers += peers_of_url(url.group("scheme").lower(), url.group("rest"), option)
     for match in REMOTE.finditer(value):
-        peers += peers_at(match, encrypted=match["way"].lower() == "ssl")
-    for pattern in () if peers else (PLACE, POOL):
-        for match in pattern.finditer(value):
+        peers += peers_at(match, encrypted=match.group("way").lower() == "ssl")
+    if not peers:
+        for match in [*PLACE.finditer(value), *POOL.finditer(value)]:
             peers += peers_at(match)
     return list(dict.fromkeys(peers))
 
 
-def peers_at(match, encrypted=False):
-    """What is at an address, if its port tells it."""
-    port = int(match["port"])
+def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
+    """Return what is at an address, if its port tells it."""
+    port = int(match.group("port"))
+    if port not in PORTS:
+        return []
     spoken = "tcp" if encrypted else SPOKEN_AT.get(port, "tcp")
-    return [(PORTS[port], match["place"].strip("[]"), port, spoken)] if port in PORTS else []
+    return [Peer(PORTS[port], match.group("place").strip("[]"), port, spoken)]
 
 
-def peers_of_url(scheme, rest, option=None):
+def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
+    """Return the peers that a URL names. rest: what stands behind its scheme."""
     if scheme not in SCHEMES:
         return []
     component, usual, spoken = SCHEMES[scheme]
@@ -103,42 +143,53 @@ def peers_of_url(scheme, rest, option=None):
     # The address of a queue may have several hosts, each with a user of its own.
     for part in authority.split(",") if component == "rabbitmq" else [authority]:
         place, port = address_of(part.rpartition("@")[2], usual)
-        named = component or ("keystone" if option in KEYSTONE else PATHS.get("".join(path[:1]))) or PORTS.get(port)
-        if place and named:
-            peers.append((named, place, port, "tcp" if port in ENCRYPTED else spoken))
+        named = component or component_at(option, path, port)
+        if place and port and named:
+            peers.append(Peer(named, place, port, "tcp" if port in ENCRYPTED else spoken))
     return peers
 
 
-def address_of(text, usual):
-    """(address, port) at the beginning of a text such as controller1:5672 or [fd00::1]:5672."""
+def component_at(option: str, path: list[str], port: int | None) -> str | None:
+    """Return the component behind a URL of HTTP, by the option that names it, its path or its port."""
+    if option in KEYSTONE:
+        return "keystone"
+    return PATHS.get("".join(path[:1])) or PORTS.get(port or 0)
+
+
+def address_of(text: str, usual: int) -> tuple[str, int] | tuple[None, None]:
+    """Return (address, port) at the beginning of a text such as controller1:5672 or [fd00::1]:5672."""
     match = ADDRESS.match(text)
-    port = int(match["port"] or usual) if match else 0
-    return (match["place"].strip("[]"), port) if 0 < port < 1 << 16 else (None, None)
+    if match is None:
+        return None, None
+    port = int(match.group("port") or usual)
+    return (match.group("place").strip("[]"), port) if 0 < port <= HIGHEST_PORT else (None, None)
 
 
-def probes(peers):
-    """How each peer answers from here: all are asked at the same time."""
+def probes(peers: NamedPeers) -> tuple[Reach, ...]:
+    """Return how each peer answers from here: all are asked in parallel."""
     listed = sorted(peers, key=str)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = list(pool.map(lambda peer: probe(*peer[1:]), listed))
-    return [
-        {"component": component, "address": address, "port": port, "how": how, "named_by": sorted(peers[peer])}
-        for peer, how in zip(listed, answers)
-        for component, address, port, _spoken in [peer]
-    ]
+        answers = list(pool.map(lambda peer: probe(peer.address, peer.port, peer.spoken), listed))
+    reach = []
+    for peer, how in zip(listed, answers):
+        named_by = tuple(sorted(peers[peer]))
+        reach.append(Reach(peer.component, peer.address, peer.port, how, named_by))
+    return tuple(reach)
 
 
-def probe(address, port, spoken):
-    """open, or why not: refused, silent (no answer to a connection), mute (accepts it and says nothing), and others."""
+def probe(address: str, port: int, spoken: str) -> str:
+    """Return open, or why not.
+
+    refused; silent: no answer to a connection; mute: accepts it and answers nothing; and others.
+    """
     try:
         with socket.create_connection((address, port), SECONDS) as link:
             return first_word(link, address, spoken)
-    except socket.timeout:  # noqa: UP041  in Python 3.9 it is no TimeoutError
+    except socket.timeout:
         return "silent"
     except ssl.SSLCertVerificationError as exc:
         # A certificate of an authority that only the services know is not wrong for that.
-        of_their_own = re.search("local issuer|self.signed", exc.verify_message)
-        return "open" if of_their_own else exc.verify_message
+        return "open" if OWN_AUTHORITY.search(exc.verify_message) else exc.verify_message
     # The second is of names that cannot even be asked for.
     except (socket.gaierror, ValueError):
         return "no such name"
@@ -151,8 +202,8 @@ def probe(address, port, spoken):
         return (exc.strerror or type(exc).__name__).lower()
 
 
-def first_word(link, address, spoken):
-    """How a peer goes on that has accepted a connection."""
+def first_word(link: socket.socket, address: str, spoken: str) -> str:
+    """Return how a peer goes on that has accepted a connection."""
     try:
         if spoken == "https":
             with ssl.create_default_context().wrap_socket(link, server_hostname=address) as secured:
@@ -161,16 +212,16 @@ def first_word(link, address, spoken):
             return "open"
         # A balancer may choose the service by the name that it is asked for.
         link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
-        return meaning(link.recv(1024), spoken)
-    except socket.timeout:  # noqa: UP041  as in probe; the connection stood, so the peer is told as mute
+        return meaning(link.recv(LONGEST_ANSWER), spoken)
+    except socket.timeout:
         return "mute"
 
 
-def meaning(answer, spoken):
-    """What the first bytes of an answer say."""
+def meaning(answer: bytes, spoken: str) -> str:
+    """Return what the first bytes of an answer mean."""
     if not answer:
         return "closed"
-    status = re.match(rb"HTTP/\d\.\d (5\d\d)", answer) if spoken == "http" else None
+    status = SERVER_ERROR.match(answer) if spoken == "http" else None
     if status:
         return f"status {status[1].decode()}"
     # An error of a database instead of its greeting: a number, and then the reason.
@@ -179,27 +230,12 @@ def meaning(answer, spoken):
     return "open"
 
 
-# The first word of a client in each protocol; a database speaks first itself.
-GREETINGS = {
-    "http": b"GET / HTTP/1.0\r\nHost: ADDRESS\r\n\r\n",
-    "amqp": b"AMQP\x00\x00\x09\x01",
-    "mysql": b"",
-    "memcached": b"version\r\n",
-    "ovsdb": b'{"id":"here","method":"echo","params":[]}',
-}
-# Stands before the processes of a connection; the address of the peer is the last word before it.
-USERS = 'users:(("'
-PORT = re.compile(r"[0-9]{1,5}")
-
-
-def hanging(host):
-    """(program, address, port) of connections that nobody has answered yet: the kernel knows them, of any service."""
+def pending(host: Host) -> tuple[PendingConnection, ...]:
+    """Return connections that have no answer yet: the kernel knows them, of any service."""
     words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
-    found = {waiting_in(line) for line in host.ask(None, *words).splitlines()} - {None}
-    return [
-        {"program": program, "address": address, "port": port, "component": PORTS.get(port)}
-        for program, address, port in sorted(found)
-    ]
+    waiting = map(waiting_in, host.ask(None, *words).splitlines())
+    found = sorted({connection for connection in waiting if connection})
+    return tuple(PendingConnection(program, address, port, PORTS.get(port)) for program, address, port in found)
 
 
 def waiting_in(line: str) -> tuple[str, str, int] | None:

@@ -2,13 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How shared services are by their own words: the broker, the database, Open vSwitch."""
+"""Read what the components of a host report about themselves: alarms of the broker, limits of the database, links."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Container
+from typing import Any
 
-from ..commands import UnreadError
+from ..._model.host import OwnReport
+from ..commands import Host, UnreadError
 
 INTERFACES = ("ovs-vsctl", "--timeout=4", "--format=json", "--columns=name,error", "find", "interface", "error!=[]")
 LINKS = ("ovs-vsctl", "--timeout=4", "--format=json", "--columns=name,type,external_ids", "find", "interface",
@@ -22,68 +25,79 @@ QUERY = (
 )
 
 
-def word(component, kind, text):
-    return {"component": component, "kind": kind, "text": text}
-
-
-def broker(host):
-    """Alarms and maintenance, which keep publishers back."""
+def broker(host: Host) -> list[OwnReport]:
+    """Return alarms and maintenance, which keep publishers back."""
     status = json.loads(host.ask("queue", "rabbitmq-diagnostics", "status", "--formatter", "json"))
-    words = [word("rabbitmq", "alarm", f"has an alarm: {name_of(alarm)}") for alarm in status.get("alarms") or []]
+    alarms = map(name_of, status.get("alarms") or [])
+    reports = [OwnReport("rabbitmq", "alarm", f"has an alarm: {name}") for name in alarms]
     if status.get("is_under_maintenance"):
-        words.append(word("rabbitmq", "alarm", "is under maintenance"))
-    return words
+        reports.append(OwnReport("rabbitmq", "alarm", "is under maintenance"))
+    return reports
 
 
-def name_of(alarm):
-    """memory_alarm, or the resource of an alarm that is described as a whole."""
+def name_of(alarm: Any) -> str:
+    """Return memory_alarm, or the resource of an alarm that is described as a whole."""
     if isinstance(alarm, dict):
         return str(alarm.get("resource") or alarm.get("type") or "resource_limit")
-    return " ".join(str(part) for part in alarm) if isinstance(alarm, list) else str(alarm)
+    return " ".join(map(str, alarm)) if isinstance(alarm, list) else str(alarm)
 
 
-def database(host):
+def database(host: Host) -> list[OwnReport]:
     try:
         output = host.ask("database", "mysql", "--batch", "--skip-column-names", f"--execute={QUERY}")
     except UnreadError as exc:
         if "Too many connections" not in exc.output:
             raise
-        return [word("database", "full", "has no connections left")]
-    values = dict(line.lower().split("\t", 1) for line in output.splitlines() if "\t" in line)
-    words = []
+        return [OwnReport("database", "full", "has no connections left")]
+    values = {}
+    for line in output.lower().splitlines():
+        name, tab, value = line.partition("\t")
+        if tab:
+            values[name] = value
+    return reports_of_database(values)
+
+
+def reports_of_database(values: dict[str, str]) -> list[OwnReport]:
+    """values: name of each variable and status to its value."""
+    reports = []
     if values.get("read_only") in ("on", "1"):
-        words.append(word("database", "read-only", "is read-only"))
-    left = int(values["max_connections"]) - int(values["threads_connected"])
+        reports.append(OwnReport("database", "read-only", "is read-only"))
+    most = values["max_connections"]
+    left = int(most) - int(values["threads_connected"])
     if left < FEW:
-        text = f"has {left} of {values['max_connections']} connections left"
-        words.append(word("database", "full", text))
-    if values.get("wsrep_on") == "on" and (
-        values.get("wsrep_ready") != "on" or values.get("wsrep_cluster_status") != "primary"
-    ):
-        words.append(word("database", "alarm", "is not part of the cluster's primary component"))
-    return words
+        reports.append(OwnReport("database", "full", f"has {left} of {most} connections left"))
+    cluster = (values.get("wsrep_ready"), values.get("wsrep_cluster_status"))
+    if values.get("wsrep_on") == "on" and cluster != ("on", "primary"):
+        text = "is not part of the cluster's primary component"
+        reports.append(OwnReport("database", "alarm", text))
+    return reports
 
 
-def switch(host):
-    """Interfaces that Open vSwitch could not make. Interfaces of guests come and go, so these are only told."""
+def switch(host: Host) -> list[OwnReport]:
+    """Return interfaces that Open vSwitch could not create; those of guests come and go."""
     rows = json.loads(host.ask("ovs", *INTERFACES))["data"]
-    return [word("ovsdb", "error", f"cannot make the interface {name}") for name, _error in rows]
+    return [OwnReport("ovsdb", "error", f"cannot make the interface {name}") for name, _error in rows]
 
 
-def links(host):
-    """Wires of Open vSwitch without a link. Its own interfaces may have none, and those of guests that are off."""
+def links(host: Host) -> list[OwnReport]:
+    """Return wires of Open vSwitch without a link. Its own interfaces and those of stopped guests may have none."""
     rows = json.loads(host.ask("ovs", *LINKS))["data"]
     wires = [name for name, kind, (_map, ids) in rows if kind == "" and "iface-id" not in dict(ids)]
-    return [word("data network", "link", f"is broken: the interface {name} has no link") for name in wires]
+    return [OwnReport("data network", "link", f"is broken: the interface {name} has no link") for name in wires]
 
 
-READERS = (("rabbitmq", broker), ("database", database), ("ovsdb", switch), ("ovsdb", links))
+READERS: tuple[tuple[str, Callable[[Host], list[OwnReport]]], ...] = (
+    ("rabbitmq", broker),
+    ("database", database),
+    ("ovsdb", switch),
+    ("ovsdb", links),
+)
 
 
-def read(host, components):
-    """The words of the components that are on this host."""
-    words = []
+def read(host: Host, components: Container[str]) -> list[OwnReport]:
+    """Return what the components that are on this host report."""
+    reports: list[OwnReport] = []
     for component, reader in READERS:
         if component in components:
-            words += host.attempt(f"the state of {component}", reader, default=[])
-    return words
+            reports += host.attempt(f"the state of {component}", reader, default=[])
+    return reports

@@ -2,120 +2,157 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads all parts of a host for an instance, each part once."""
+"""Read all parts of a host for an instance, each part once."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..._model.codec import from_json
+from ..._model.facts import Ceph, ComputeFacts, Dhcp, Facts, MetadataProxy, OvnPort, ProxiedRequest
+from ..._model.instance import DescribedInstance, Port
 from ..._record.clock import seconds_of
-from ..commands import UnreadError, addresses_of
+from ..commands import Host, UnreadError, addresses_of
 from ..logs.matching_lines import zone_of
 from . import ceph, dnsmasq, libvirt, metadata_proxy, ovn, ovs, router, units
 
+# A platform's profile
+Platform = Mapping[str, Any]
 
-def names_of(host):
-    """The names that the host gives itself."""
+
+def names_of(host: Host) -> tuple[str, ...]:
+    """Return the names that the host gives itself."""
     short = host.ask(None, "hostname", root=False).strip()
     try:
-        return sorted({short, host.ask(None, "hostname", "--fqdn", root=False).strip()})
+        long = host.ask(None, "hostname", "--fqdn", root=False).strip()
     except UnreadError:
-        return [short]  # no resolver knows the name
+        return (short,)  # no resolver knows the name
+    return tuple(sorted({short, long}))
 
 
-def parts_of(groups, platform):
-    """The parts of the cloud that the inventory says are on a host."""
-    return [part for part, names in platform["groups"].items() if set(names) & set(groups)]
+def parts_of(groups: Iterable[str], platform: Platform) -> list[str]:
+    """Return the parts of the cloud that the inventory says are on a host."""
+    own = set(groups)
+    return [part for part, names in platform["groups"].items() if own.intersection(names)]
 
 
-def pool_images(instance, platform):
-    """The names of the images that the instance may have in Ceph: in each pool where there are several."""
-    root = [f"{instance['server']['id']}_disk"] if instance["image"] else []
-    volumes = [f"volume-{volume}" for volume in instance["volumes"]]
-    return [
-        f"{pool}/{name}"
-        for kind, names in (("vms", root), ("volumes", volumes))
-        for name in names
-        for pool in listed(platform["pools"][kind])
-    ]
+def pool_images(instance: DescribedInstance, platform: Platform) -> list[tuple[str, str]]:
+    """Return (pool, name) of the images that the instance may have in Ceph: in each pool where there are several."""
+    images = []
+    pools = platform["pools"]
+    if instance.image:
+        images += [(pool, f"{instance.server.id}_disk") for pool in listed(pools["vms"])]
+    for volume in instance.volumes:
+        images += [(pool, f"volume-{volume}") for pool in listed(pools["volumes"])]
+    return images
 
 
-def listed(value):
+def listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def read(host, parts, instance, platform):
-    """The facts of the named parts of a host about an instance. A part that is not on the host has no key.
+def read(host: Host, parts: Sequence[str], instance: Mapping[str, Any] | None, platform: Platform) -> Facts:
+    """Return the facts of the named parts of a host about an instance.
 
     Without an instance, because an earlier stage failed, only the facts about the host itself.
     """
-    facts = {
-        "names": host.attempt("the host's name", names_of, default=[]),
-        "addresses": host.attempt("the host's addresses", addresses_of, default=[]),
-        "zone_s": host.attempt("the host's time zone", zone_of, default=None),
-        "services": host.attempt("the host's services", units.read, platform.get("units") or [], default=[]),
-    }
+    facts = Facts(
+        names=host.attempt("the host's name", names_of, default=()),
+        addresses=tuple(host.attempt("the host's addresses", addresses_of, default=[])),
+        zone_s=host.attempt("the host's time zone", zone_of),
+        services=host.attempt("the host's services", units.read, platform.get("units") or [], default=()),
+    )
     if not instance:
         if "ceph" in parts:
-            facts["ceph"] = ceph.read(host, [], platform["ceph_users"])
+            return dataclasses.replace(facts, ceph=ceph.read(host, [], platform["ceph_users"]))
         return facts
-    server = instance["server"]
-    since = seconds_of(server["created"])
-    if "compute" in parts:
-        facts.update(libvirt.read(host, server["id"]))
-        facts["interfaces"] = {port["id"]: ovs.read(host, port["id"])["interface"] for port in instance["ports"]}
-    if "network" in parts:
-        by_agents = [port for port in instance["ports"] if not network_of(port, instance)["distributed"]]
-        facts["dhcp"] = {port["id"]: read_dhcp(host, port, since, platform) for port in by_agents}
-        facts["routers"] = router.read(host, routers_of(instance))
-    # With OVN the proxies are on the compute hosts.
-    by_ovn = any(network["distributed"] for network in instance["networks"])
-    if "network" in parts or ("compute" in parts and by_ovn):
-        facts["metadata"] = {
-            port["id"]: read_proxies(host, port, instance, since, platform) for port in instance["ports"]
-        }
-    if "ovn" in parts and by_ovn:
-        facts["ovn"] = {port["id"]: read_ovn(host, port, instance) for port in instance["ports"]}
-    if "ceph" in parts:
-        images = [name.split("/", 1) for name in pool_images(instance, platform)]
-        facts["ceph"] = ceph.read(host, images, platform["ceph_users"], origin_of(instance))
-    return facts
+    return Reading(host, from_json(DescribedInstance, instance, "instance"), platform).add_to(facts, parts)
 
 
-def origin_of(instance):
-    """(pool, name) of the instance's image in Ceph, where Glance shows it; else None."""
-    url = (instance["image"] or {}).get("direct_url") or ""
-    return tuple(url.split("/")[3:5]) if url.startswith("rbd://") else None
+class Reading:
+    """A host while it is read for an instance."""
+
+    def __init__(self, host: Host, instance: DescribedInstance, platform: Platform) -> None:
+        self.host = host
+        self.instance = instance
+        self.platform = platform
+        self.since = seconds_of(instance.server.created)
+        self.has_ovn = any(network.distributed for network in instance.networks)
+
+    def add_to(self, facts: Facts, parts: Sequence[str]) -> Facts:
+        """Return facts with those of the named parts."""
+        if "compute" in parts:
+            facts = self.with_compute(facts)
+        if "network" in parts:
+            facts = dataclasses.replace(facts, dhcp=self.dhcp(), routers=router.read(self.host, self.routers()))
+        # With OVN the proxies are on the compute hosts.
+        if "network" in parts or ("compute" in parts and self.has_ovn):
+            metadata = {port.id: self.proxies(port) for port in self.instance.ports}
+            facts = dataclasses.replace(facts, metadata=metadata)
+        if "ovn" in parts and self.has_ovn:
+            facts = dataclasses.replace(facts, ovn={port.id: self.ovn(port) for port in self.instance.ports})
+        if "ceph" in parts:
+            facts = dataclasses.replace(facts, ceph=self.ceph())
+        return facts
+
+    def with_compute(self, facts: Facts) -> ComputeFacts:
+        domain = libvirt.read(self.host, self.instance.server.id)
+        interfaces = {port.id: ovs.read(self.host, port.id) for port in self.instance.ports}
+        return ComputeFacts(
+            facts.names, facts.addresses, facts.zone_s, facts.services, domain=domain, interfaces=interfaces
+        )
+
+    def dhcp(self) -> dict[str, Dhcp]:
+        ports = [port for port in self.instance.ports if not self.instance.network_of(port).distributed]
+        states, logs = self.platform["dhcp_states"], self.platform["dhcp_logs"]
+        return {port.id: dnsmasq.read(self.host, port.network, port.mac, self.since, states, logs) for port in ports}
+
+    def routers(self) -> list[str]:
+        """Return the routers of the instance's networks whose work agents do."""
+        routers: set[str] = set()
+        for network in self.instance.networks:
+            if not network.distributed:
+                routers.update(network.routers)
+        return sorted(routers)
+
+    def proxies(self, port: Port) -> tuple[MetadataProxy, ...]:
+        """Return the proxies of a port's network and its routers, with the requests of all addresses of the port."""
+        network = self.instance.network_of(port)
+        owners = [network.id, *network.routers]
+        logs = self.platform["metadata_logs"]
+        merged: tuple[MetadataProxy, ...] = ()
+        for address in port.addresses:
+            proxies = metadata_proxy.read(self.host, owners, address, self.since, logs)
+            merged = tuple(merge(one, other) for one, other in zip(merged, proxies)) if merged else proxies
+        return merged
+
+    def ovn(self, port: Port) -> OvnPort | None:
+        network = self.instance.network_of(port)
+        if not network.distributed:
+            return None
+        return ovn.read(self.host, port.id, port.addresses, port.subnets or (), network.routers)
+
+    def ceph(self) -> Ceph:
+        images = pool_images(self.instance, self.platform)
+        return ceph.read(self.host, images, self.platform["ceph_users"], self.origin())
+
+    def origin(self) -> tuple[str, str] | None:
+        """Return (pool, name) of the instance's image in Ceph, where Glance shows it."""
+        url = (self.instance.image and self.instance.image.direct_url) or ""
+        # rbd://cluster/pool/image/snapshot
+        _scheme, _empty, _cluster, pool, name, *_snapshot = [*url.split("/"), "", "", "", ""]
+        return (pool, name) if url.startswith("rbd://") and name else None
 
 
-def read_dhcp(host, port, since, platform):
-    return dnsmasq.read(host, port["network"], port["mac"], since, platform["dhcp_states"], platform["dhcp_logs"])
+def merge(proxy: MetadataProxy, other: MetadataProxy) -> MetadataProxy:
+    """Return a proxy with the requests that were read for two addresses."""
+    if proxy.requests is None or other.requests is None:
+        return proxy
+    requests = sorted([*proxy.requests, *other.requests], key=answered_at)
+    return dataclasses.replace(proxy, requests=tuple(requests))
 
 
-def routers_of(instance):
-    """The routers of the instance's networks whose work agents do."""
-    networks = [network for network in instance["networks"] if not network["distributed"]]
-    return sorted({router for network in networks for router in network["routers"]})
-
-
-def read_ovn(host, port, instance):
-    network = network_of(port, instance)
-    return ovn.read(host, port, network["routers"]) if network["distributed"] else None
-
-
-def network_of(port, instance):
-    return next(network for network in instance["networks"] if network["id"] == port["network"])
-
-
-def read_proxies(host, port, instance, since, platform):
-    network = network_of(port, instance)
-    owners = [network["id"], *network["routers"]]
-    by_address = [
-        metadata_proxy.read(host, owners, address, since, platform["metadata_logs"])["proxies"]
-        for address in port["addresses"]
-    ]
-    proxies = by_address[0] if by_address else []
-    for others in by_address[1:]:
-        for proxy, other in zip(proxies, others):
-            if proxy["requests"] is not None and other["requests"] is not None:
-                requests = [*proxy["requests"], *other["requests"]]
-                proxy["requests"] = sorted(requests, key=lambda request: request["at"])
-    return proxies
+def answered_at(request: ProxiedRequest) -> float:
+    return request.at

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ..commands import UnreadError
+from ..._model.facts import Ceph, CephHealth, ExistingImage, Image, ObjectPlace, OriginImage
+from ..commands import Host, UnreadError
 
 USERS = ["admin", "cinder", "nova", "openstack"]
 # Named, as else the programs would look in the caller's folder, too, and sudo runs them as root.
@@ -18,115 +21,124 @@ KEYRING = re.compile(r"^ceph\.client\.(.+)\.keyring$")
 ABSENT = re.compile(r"error opening (image|pool) .*No such file or directory")
 
 
-def read(host, images, users, origin=None):
-    """The cluster's health, its OSDs, and the parent, watchers and place of each image (pool, name).
+def read(
+    host: Host, images: Iterable[tuple[str, str]], users: Sequence[str], origin: tuple[str, str] | None = None
+) -> Ceph:
+    """Return the cluster's health, its OSDs, and the parent, watchers and place of each image (pool, name).
 
     origin: the image of Glance that the root disk is made of, as (pool, name).
     """
     user = host.attempt("the keyrings of Ceph", user_of, users)
     if user is None:
-        return {"user": None, "health": None, "osds": None, "images": None, "origin": None}
-    return {
-        "user": user,
-        "health": host.attempt("the health of Ceph", health_of, user),
-        "osds": host.attempt("the OSDs", osds_of, user),
-        "images": images_of(host, user, images),
-        "origin": origin and origin_of(host, user, *origin),
-    }
+        return Ceph(user=None)
+    return Ceph(
+        user=user,
+        health=host.attempt("the health of Ceph", health_of, user),
+        osds=host.attempt("the OSDs", osds_of, user),
+        images=images_of(host, user, images),
+        origin=origin_of(host, user, *origin) if origin else None,
+    )
 
 
-def images_of(host, user, images):
+def images_of(host: Host, user: str, images: Iterable[tuple[str, str]]) -> tuple[Image, ...]:
     described = []
     for pool, name in images:
         described.append(image_of(host, user, pool, name))
-        if host.unread and host.unread[-1]["kind"] == "hung":
+        if host.unread and host.unread[-1].kind == "hung":
             break  # the others would hang as well
-    return described
+    return tuple(described)
 
 
-def user_of(host, users):
-    """The first of the users whose keyring is on this host; None for a host without any: many clouds have no Ceph."""
+def user_of(host: Host, users: Sequence[str]) -> str | None:
+    """Return the first user with a keyring on this host; None for a host without any: many clouds have no Ceph."""
     try:
         files = host.ask("ceph", "ls", "/etc/ceph").split()
     except UnreadError as exc:
-        if exc.kind == "failed" and "No such file or directory" in exc.output:
+        if exc.is_of_absent_file:
             return None
         raise
-    here = [match.group(1) for match in map(KEYRING.match, files) if match]
-    chosen = next((user for user in users if user in here), None)
-    if here and chosen is None:
+    keyrings = map(KEYRING.match, files)
+    here = [match[1] for match in keyrings if match]
+    for user in users:
+        if user in here:
+            return user
+    if here:
         reason = f"no keyring of {', '.join(users)} lies there, but of {', '.join(here)}"
         raise UnreadError("failed", ["ls", "/etc/ceph"], reason)
-    return chosen
+    return None
 
 
-def ask(host, user, program, *words):
+def ask(host: Host, user: str, program: str, *words: str) -> Any:
     return json.loads(host.ask("ceph", program, "--conf", CONFIGURATION, "--id", user, *words, "--format", "json"))
 
 
-def health_of(host, user):
+def health_of(host: Host, user: str) -> CephHealth:
     health = ask(host, user, "ceph", "health")
     checks = {name: check["summary"]["message"] for name, check in health["checks"].items() if not check.get("muted")}
-    return {"status": health["status"], "checks": checks}
+    return CephHealth(health["status"], checks)
 
 
-def osds_of(host, user):
-    """The number of each OSD, and whether it is up. One that is out holds nothing, and may be down for good."""
+def osds_of(host: Host, user: str) -> dict[str, bool]:
+    """Return whether each OSD is up. One that is out holds nothing, and may be down for good."""
     dump = ask(host, user, "ceph", "osd", "dump")
     return {str(osd["osd"]): bool(osd["up"]) for osd in dump["osds"] if osd["up"] or osd["in"]}
 
 
-def image_of(host, user, pool, name):
-    image = {"pool": pool, "name": name, "exists": None}
+def image_of(host: Host, user: str, pool: str, name: str) -> Image:
     info = host.attempt(f"the image {pool}/{name}", info_of, user, pool, name)
-    if info is None:
-        return image
     if not info:
-        return {**image, "exists": False}
+        return Image(pool, name, exists=None if info is None else False)
+    return ExistingImage(
+        pool,
+        name,
+        exists=True,
+        size=info["size"],
+        features=tuple(info["features"]),
+        created=info.get("create_timestamp"),
+        parent=parent_of(info),
+        watchers=host.attempt(f"the watchers of {pool}/{name}", watchers_of, user, pool, name),
+        snapshots=host.attempt(f"the snapshots of {pool}/{name}", snapshots_of, user, pool, name),
+        header=host.attempt(f"the place of {pool}/{name}", place_of, user, pool, f"rbd_header.{info['id']}"),
+    )
+
+
+def parent_of(info: Mapping[str, Any]) -> str | None:
     parent = info.get("parent")
-    header = f"rbd_header.{info['id']}"
-    return {
-        **image,
-        "exists": True,
-        "size": info["size"],
-        "features": info["features"],
-        "created": info.get("create_timestamp"),
-        "parent": parent and f"{parent['pool']}/{parent['image']}@{parent['snapshot']}",
-        "watchers": host.attempt(f"the watchers of {pool}/{name}", watchers_of, user, pool, name),
-        "snapshots": host.attempt(f"the snapshots of {pool}/{name}", snapshots_of, user, pool, name),
-        "header": host.attempt(f"the place of {pool}/{name}", place_of, user, pool, header),
-    }
+    return "{pool}/{image}@{snapshot}".format(**parent) if parent else None
 
 
-def origin_of(host, user, pool, name):
-    """Whether an image of Glance is there, and its snapshots, of which disks are made."""
+def origin_of(host: Host, user: str, pool: str, name: str) -> OriginImage:
+    """Return whether an image of Glance is there, and its snapshots, which disks are cloned from."""
     info = host.attempt(f"the origin {pool}/{name}", info_of, user, pool, name)
-    snapshots = host.attempt(f"the origin {pool}/{name}", snapshots_of, user, pool, name) if info else []
-    return {"pool": pool, "name": name, "exists": None if info is None else bool(info), "snapshots": snapshots}
+    if not info:
+        return OriginImage(pool, name, exists=None if info is None else False, snapshots=())
+    snapshots = host.attempt(f"the origin {pool}/{name}", snapshots_of, user, pool, name)
+    return OriginImage(pool, name, exists=True, snapshots=snapshots)
 
 
-def info_of(host, user, pool, name):
-    """The answer of rbd info; an empty dictionary if the image does not exist."""
+def info_of(host: Host, user: str, pool: str, name: str) -> dict[str, Any]:
+    """Return the answer of rbd info; an empty dictionary if the image does not exist."""
     try:
-        return ask(host, user, "rbd", "info", f"{pool}/{name}")
+        info: dict[str, Any] = ask(host, user, "rbd", "info", f"{pool}/{name}")
     except UnreadError as exc:
         # The message about a missing keyring ends in the same words.
         if exc.kind == "failed" and ABSENT.search(exc.output):
             return {}
         raise
+    return info
 
 
-def watchers_of(host, user, pool, name):
-    """The addresses of the clients that have the image open."""
+def watchers_of(host: Host, user: str, pool: str, name: str) -> tuple[str, ...]:
+    """Return the addresses of the clients that have the image open."""
     watchers = ask(host, user, "rbd", "status", f"{pool}/{name}")["watchers"]
-    watchers = watchers.values() if isinstance(watchers, dict) else watchers
-    return [watcher["address"].rpartition(":")[0].strip("[]") for watcher in watchers]
+    listed = watchers.values() if isinstance(watchers, dict) else watchers
+    return tuple(watcher["address"].rpartition(":")[0].strip("[]") for watcher in listed)
 
 
-def snapshots_of(host, user, pool, name):
-    return [snapshot["name"] for snapshot in ask(host, user, "rbd", "snap", "ls", f"{pool}/{name}")]
+def snapshots_of(host: Host, user: str, pool: str, name: str) -> tuple[str, ...]:
+    return tuple(snapshot["name"] for snapshot in ask(host, user, "rbd", "snap", "ls", f"{pool}/{name}"))
 
 
-def place_of(host, user, pool, name):
+def place_of(host: Host, user: str, pool: str, name: str) -> ObjectPlace:
     place = ask(host, user, "ceph", "osd", "map", pool, name)
-    return {"object": name, "pg": place["pgid"], "acting": place["acting"]}
+    return ObjectPlace(name, place["pgid"], tuple(place["acting"]))

@@ -7,84 +7,100 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from ..commands import UnreadError, processes
+from ..._model.facts import Dhcp, DhcpMessage, DhcpReservation, DnsmasqProcess, Lease
+from ..commands import Host, UnreadError, processes
 from ..logs import matching_lines
+from ..logs.matching_lines import LogSources, MatchingLine
+
+T = TypeVar("T")
 
 STATES = ["/var/lib/neutron/dhcp", "/opt/stack/data/neutron/dhcp"]
 SOURCES = {"journals": ["dnsmasq-dhcp"], "files": ["/var/log/neutron/dnsmasq.log"]}
 TALK = re.compile(r"\bDHCP(?P<kind>[A-Z]+)\(\S+\)(?: (?P<address>[0-9a-f.:]+))? (?P<mac>[0-9a-f:]{17})")
+ADDRESS = re.compile(r"\[[0-9a-f:]+\]|\d+(\.\d+){3}")
+# The expiry, MAC, address, name and client id
+LEASE_FIELDS = 5
 
 
-def read(host, network, mac, since, states=None, sources=None):
-    """The lines of a MAC in the agent's files for a network, the dnsmasq processes, and their messages to the MAC."""
-    running = host.attempt("the processes of dnsmasq", dnsmasqs_of, network, default=[])
+def read(
+    host: Host,
+    network: str,
+    mac: str,
+    since: float,
+    states: Sequence[str] | None = None,
+    sources: LogSources | None = None,
+) -> Dhcp:
+    """Return the lines of a MAC in the agent's files for a network, the dnsmasq processes, and their messages to it."""
+    running = host.attempt("the processes of dnsmasq", dnsmasqs_of, network, default=())
     directory = host.attempt("the state of the DHCP agent", directory_of, network, states or STATES)
-    facts = {"directory": directory, "processes": running, "hosts": None, "options": None, "leases": None, "log": None}
     if directory is None:
-        return facts
-    for key, file, parse in FILES:
-        facts[key] = host.attempt(f"the file {file} of dnsmasq", content_of, f"{directory}/{file}", parse)
-    for key in ("hosts", "leases"):
-        facts[key] = facts[key] and [line for line in facts[key] if line["mac"] == mac]
+        return Dhcp(directory, running)
+    reservations = host.attempt("the file host of dnsmasq", content_of, f"{directory}/host", parse_hosts)
+    options = host.attempt("the file opts of dnsmasq", content_of, f"{directory}/opts", str.splitlines)
+    leases = host.attempt("the file leases of dnsmasq", content_of, f"{directory}/leases", parse_leases)
     lines = host.attempt("the log of dnsmasq", log_of, sources or SOURCES, mac, since)
-    facts["log"] = None if lines is None else parse_talk(lines, mac)
-    return facts
+    return Dhcp(
+        directory,
+        running,
+        hosts=None if reservations is None else tuple(line for line in reservations if line.mac == mac),
+        options=None if options is None else tuple(options),
+        leases=None if leases is None else tuple(lease for lease in leases if lease.mac == mac),
+        log=None if lines is None else parse_talk(lines, mac),
+    )
 
 
-def directory_of(host, network, states):
-    """The agent's directory for a network; None if this host has none."""
+def directory_of(host: Host, network: str, states: Sequence[str]) -> str | None:
+    """Return the agent's directory for a network; None if this host has none."""
     for state in states:
         try:
             host.ask("dhcp", "ls", f"{state}/{network}")
-            return f"{state}/{network}"
         except UnreadError as exc:
-            if exc.kind != "failed" or "No such file or directory" not in exc.output:
+            if not exc.is_of_absent_file:
                 raise
+        else:
+            return f"{state}/{network}"
     return None
 
 
-def dnsmasqs_of(host, network):
-    return [
-        {"pid": pid, "options": [word for word in words if "mtu" in word]}
-        for pid, words in processes(host, "dhcp", f"/{network}/")
-        if words[0].rpartition("/")[2] == "dnsmasq"
-    ]
+def dnsmasqs_of(host: Host, network: str) -> tuple[DnsmasqProcess, ...]:
+    running = []
+    for pid, words in processes(host, "dhcp", f"/{network}/"):
+        if words[0].rpartition("/")[2] == "dnsmasq":
+            options = tuple(word for word in words if "mtu" in word)
+            running.append(DnsmasqProcess(pid, options))
+    return tuple(running)
 
 
-def content_of(host, path, parse):
+def content_of(host: Host, path: str, parse: Callable[[str], list[T]]) -> list[T]:
     return parse(host.ask("dhcp", "cat", path))
 
 
-def log_of(host, sources, mac, since):
+def log_of(host: Host, sources: LogSources, mac: str, since: float) -> list[MatchingLine] | None:
     return matching_lines.read(host, "dhcp", sources, mac, since)
 
 
-def parse_hosts(text):
-    """Each line has the MAC, then tags, a name and the address; an IPv6 address is in brackets."""
+def parse_hosts(text: str) -> list[DhcpReservation]:
+    """Parse lines of a MAC, tags, a name and the address; an IPv6 address is in brackets."""
     hosts = []
     for line in text.splitlines():
-        words = line.split(",")
-        addresses = [word.strip("[]") for word in words[1:] if re.fullmatch(r"\[[0-9a-f:]+\]|\d+(\.\d+){3}", word)]
-        hosts.append({"mac": words[0], "address": addresses[0] if addresses else None})
+        mac, *words = line.split(",")
+        addresses = [word.strip("[]") for word in words if ADDRESS.fullmatch(word)]
+        hosts.append(DhcpReservation(mac, addresses[0] if addresses else None))
     return hosts
 
 
-def parse_leases(text):
-    """Each line has the expiry, MAC, address, name and client id."""
-    lines = [line.split() for line in text.splitlines()]
-    whole = [words for words in lines if len(words) == 5]
-    return [{"expires": int(words[0]), "mac": words[1], "address": words[2].strip("[]")} for words in whole]
+def parse_leases(text: str) -> list[Lease]:
+    lines = map(str.split, text.splitlines())
+    return [Lease(int(words[0]), words[1], words[2].strip("[]")) for words in lines if len(words) == LEASE_FIELDS]
 
 
-def parse_talk(lines, mac):
-    matches = [(TALK.search(line["text"]), line) for line in lines]
-    return [
-        {**match.groupdict(), "at": line["at"], "resolution_s": line["resolution_s"]}
-        for match, line in matches
-        if match and match["mac"] == mac
-    ]
-
-
-# The key of a fact, the agent's file, and the parser of the file
-FILES = (("hosts", "host", parse_hosts), ("options", "opts", str.splitlines), ("leases", "leases", parse_leases))
+def parse_talk(lines: list[MatchingLine], mac: str) -> tuple[DhcpMessage, ...]:
+    messages = []
+    for line in lines:
+        match = TALK.search(line.text)
+        if match and match.group("mac") == mac:
+            messages.append(DhcpMessage(**match.groupdict(), at=line.at, resolution_s=line.resolution_s))
+    return tuple(messages)

@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from ..commands import processes
+from ..._model.facts import MetadataProxy, ProxiedRequest
+from ..commands import Host, processes
 from ..logs import matching_lines
+from ..logs.matching_lines import LogSources, MatchingLine
 
-SOURCES = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
+SOURCES: LogSources = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
 # The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
 MAPPED = "::ffff:"
 REQUEST = re.compile(
@@ -20,41 +23,50 @@ REQUEST = re.compile(
 )
 
 
-def read(host, owners, address, since, sources=None):
-    """The processes of each owner's proxy, and the requests of an address. An owner is a network or a router."""
-    proxies = []
-    for owner in owners:
-        running = host.attempt("the processes of haproxy", haproxies_of, owner)
-        chosen = of_owner(sources or SOURCES, owner)
-        lines = host.attempt("the log of the metadata proxy", log_of, chosen, address, since)
-        requests = None if lines is None else [*filter(None, (parse_request(line, address) for line in lines))]
-        proxies.append({"owner": owner, "processes": running, "requests": requests})
-    return {"proxies": proxies}
+def read(
+    host: Host, owners: Iterable[str], address: str, since: float, sources: LogSources | None = None
+) -> tuple[MetadataProxy, ...]:
+    """Return each owner's proxy with the requests of an address. An owner is a network or a router."""
+    return tuple(proxy_of(host, owner, address, since, sources or SOURCES) for owner in owners)
 
 
-def of_owner(sources, owner):
-    return {kind: [name.replace("{owner}", owner) for name in names] for kind, names in sources.items()}
+def proxy_of(host: Host, owner: str, address: str, since: float, sources: LogSources) -> MetadataProxy:
+    running = host.attempt("the processes of haproxy", haproxies_of, owner)
+    lines = host.attempt("the log of the metadata proxy", log_of, of_owner(sources, owner), address, since)
+    return MetadataProxy(owner, running, None if lines is None else requests_in(lines, address))
 
 
-def haproxies_of(host, owner):
+def of_owner(sources: LogSources, owner: str) -> LogSources:
+    places = {}
+    for kind, names in sources.items():
+        places[kind] = [name.replace("{owner}", owner) for name in names or ()]
+    return places
+
+
+def haproxies_of(host: Host, owner: str) -> tuple[int, ...]:
     running = processes(host, "metadata", f"/{owner}.conf")
-    return [pid for pid, words in running if words[0].rpartition("/")[2] == "haproxy"]
+    return tuple(pid for pid, words in running if words[0].rpartition("/")[2] == "haproxy")
 
 
-def log_of(host, sources, address, since):
+def log_of(host: Host, sources: LogSources, address: str, since: float) -> list[MatchingLine] | None:
     return matching_lines.read(host, "metadata", sources, f"{address}:", since)
 
 
-def parse_request(line, address):
-    match = REQUEST.search(line["text"])
-    if not match or match["address"].removeprefix(MAPPED) != address:
+def requests_in(lines: Iterable[MatchingLine], address: str) -> tuple[ProxiedRequest, ...]:
+    requests = [parse_request(line, address) for line in lines]
+    return tuple(request for request in requests if request)
+
+
+def parse_request(line: MatchingLine, address: str) -> ProxiedRequest | None:
+    match = REQUEST.search(line.text)
+    if not match or match.group("address").removeprefix(MAPPED) != address:
         return None
-    words = match["request"].split()
-    return {
-        "at": line["at"],
-        "resolution_s": line["resolution_s"],
-        "status": int(match["status"]),
-        "path": words[1] if len(words) > 1 else None,
+    words = match.group("request").split()
+    return ProxiedRequest(
+        at=line.at,
+        resolution_s=line.resolution_s,
+        status=int(match.group("status")),
+        path=words[1] if len(words) > 1 else None,
         # From the first byte to the last, in milliseconds; the line is written at the end.
-        "seconds": max(0, int(match["took"])) / 1000,
-    }
+        seconds=max(0, int(match.group("took"))) / 1000,
+    )

@@ -2,43 +2,51 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A port in OVN's northbound and southbound databases: its binding, its DHCP, its port groups and its routers."""
+"""A port in the northbound and southbound databases of OVN, with its DHCP options, groups and routers."""
 
 from __future__ import annotations
 
-from ..commands import UnreadError
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..._model.facts import DhcpOptions, LogicalPort, OvnFloatingIp, OvnPort, OvnRouter, PortBinding
+from ..commands import Host, UnreadError
 from .ovs import rows
 
 # A follower answers, too: what is read here need not be newer than some milliseconds.
 NORTHBOUND = ("ovn_nb", "ovn-nbctl", "--no-leader-only", "--format=json")
 SOUTHBOUND = ("ovn_sb", "ovn-sbctl", "--no-leader-only", "--format=json")
 
+Row = dict[str, Any]
+
 
 class NoDatabaseError(Exception):
     """This host has no database of OVN, as not each host of the control plane has."""
 
 
-def read(host, port, routers):
-    """The facts about a port; None if no database of OVN runs here. routers: ids of the routers of its network."""
+def read(
+    host: Host, port: str, addresses: Sequence[str], subnets: Sequence[str], routers: Sequence[str]
+) -> OvnPort | None:
+    """Return the facts about a port; None if no database of OVN runs here. subnets, routers: those of its network."""
     try:
-        logical = host.attempt("OVN's port", logical_port, port["id"])
+        logical = host.attempt("OVN's port", logical_port, port)
     except NoDatabaseError:
         return None
-    return {
-        "logical": logical,
-        "binding": host.attempt("OVN's binding of the port", binding, port["id"]),
-        "dhcp": host.attempt("OVN's DHCP options", dhcp_options, logical, port.get("subnets", ())),
-        "groups": host.attempt("OVN's port groups", port_groups, logical),
-        "routers": host.attempt("OVN's routers", routers_of, routers, port["addresses"]),
-    }
+    return OvnPort(
+        logical=logical,
+        binding=host.attempt("OVN's binding of the port", binding, port),
+        dhcp=host.attempt("OVN's DHCP options", dhcp_options, logical, subnets),
+        groups=host.attempt("OVN's port groups", port_groups, logical),
+        routers=host.attempt("OVN's routers", routers_of, routers, addresses),
+    )
 
 
-def table(host, database, columns, *words):
+def table(host: Host, database: tuple[str, ...], columns: str, *words: str) -> list[Row]:
     part, *command = database
     return rows(host.ask(part, *command, f"--columns={columns}", *words))
 
 
-def logical_port(host, port):
+def logical_port(host: Host, port: str) -> LogicalPort | None:
     columns = "_uuid,up,enabled,addresses,dhcpv4_options"
     try:
         found = table(host, NORTHBOUND, columns, "find", "Logical_Switch_Port", f"name={port}")
@@ -49,87 +57,96 @@ def logical_port(host, port):
     if not found:
         return None
     row = found[0]
-    return {
-        "uuid": row["_uuid"],
-        "up": row["up"] is True,
+    return LogicalPort(
+        uuid=row["_uuid"],
+        up=row["up"] is True,
         # An empty column means that it is enabled.
-        "enabled": row["enabled"] is not False,
-        "addresses": listed(row["addresses"]),
-        "dhcp": next(iter(listed(row["dhcpv4_options"])), None),
-    }
+        enabled=row["enabled"] is not False,
+        addresses=tuple(listed(row["addresses"])),
+        dhcp=first(row["dhcpv4_options"]),
+    )
 
 
-def listed(value):
-    """The values of a column: a single value is not a list."""
+def listed(value: Any) -> list[Any]:
+    """Return the values of a column: a single value is not a list."""
     return value if isinstance(value, list) else [value]
 
 
-def binding(host, port):
-    """Whether a port is up in the southbound database, and the host of the chassis that has claimed it."""
+def first(value: Any) -> Any:
+    """Return the first value of a column, or None."""
+    return next(iter(listed(value)), None)
+
+
+def binding(host: Host, port: str) -> PortBinding | None:
+    """Return whether a port is up in the southbound database, and the host of the chassis that has claimed it."""
     found = table(host, SOUTHBOUND, "chassis,up", "find", "Port_Binding", f"logical_port={port}")
     if not found:
         return None
-    return {"host": host_of(host, found[0]["chassis"]), "up": found[0]["up"] is True}
+    return PortBinding(host_of(host, found[0]["chassis"]), found[0]["up"] is True)
 
 
-def host_of(host, chassis):
-    """The name of a chassis' host; None for a port that no chassis has claimed."""
+def host_of(host: Host, chassis: Any) -> str | None:
+    """Return the name of a chassis' host; None for a port that no chassis has claimed."""
     if not isinstance(chassis, str):
         return None
-    return table(host, SOUTHBOUND, "hostname", "list", "Chassis", chassis)[0]["hostname"]
+    name: str = table(host, SOUTHBOUND, "hostname", "list", "Chassis", chassis)[0]["hostname"]
+    return name
 
 
-def dhcp_options(host, logical, subnets):
-    """The range and the options that ovn-controller gives out, of the row that the port refers to."""
-    for subnet in subnets if logical else ():
+def dhcp_options(host: Host, logical: LogicalPort | None, subnets: Iterable[str]) -> DhcpOptions | None:
+    """Return the range and the options that ovn-controller gives out, of the row that the port refers to."""
+    if logical is None:
+        return None
+    for subnet in subnets:
         condition = f"external_ids:subnet_id={subnet}"
         for row in table(host, NORTHBOUND, "_uuid,cidr,options", "find", "DHCP_Options", condition):
-            if row["_uuid"] == logical["dhcp"]:
-                return {"cidr": row["cidr"], "options": row["options"]}
+            if row["_uuid"] == logical.dhcp:
+                return DhcpOptions(row["cidr"], row["options"])
     return None
 
 
-def port_groups(host, logical):
-    """The name of each group that the port is in, with the number of its ACLs."""
-    if not logical:
+def port_groups(host: Host, logical: LogicalPort | None) -> dict[str, int]:
+    """Return the name of each group that the port is in, with the number of its ACLs."""
+    if logical is None:
         return {}
-    found = table(host, NORTHBOUND, "name,acls", "find", "Port_Group", f"ports{{>=}}{logical['uuid']}")
+    found = table(host, NORTHBOUND, "name,acls", "find", "Port_Group", f"ports{{>=}}{logical.uuid}")
     return {row["name"]: len(listed(row["acls"])) for row in found}
 
 
-def routers_of(host, routers, addresses):
-    """Of each router the host and the MAC of its gateway, and the floating IPs of the port's addresses."""
+def routers_of(host: Host, routers: Iterable[str], addresses: Sequence[str]) -> dict[str, OvnRouter]:
     facts = {}
     for router in routers:
         for row in table(host, NORTHBOUND, "ports,nat", "find", "Logical_Router", f"name=neutron-{router}"):
-            floating = floating_ips(host, set(listed(row["nat"])), addresses) if listed(row["nat"]) else []
-            facts[router] = {**gateway_of(host, listed(row["ports"])), "floating_ips": floating}
+            facts[router] = router_of(host, row, addresses)
     return facts
 
 
-def floating_ips(host, rules, addresses):
-    """The floating IP of each address, by a router's NAT rules. Other projects may have the same addresses."""
-    columns, found = "_uuid,external_ip,external_mac,logical_ip,type", []
+def router_of(host: Host, row: Row, addresses: Sequence[str]) -> OvnRouter:
+    """Return the host and the MAC of a router's gateway, and the floating IPs of the port's addresses."""
+    rules = set(listed(row["nat"]))
+    floating = floating_ips(host, rules, addresses) if rules else ()
+    gateway, mac = gateway_of(host, listed(row["ports"]))
+    return OvnRouter(gateway, mac, floating)
+
+
+def floating_ips(host: Host, rules: set[str], addresses: Iterable[str]) -> tuple[OvnFloatingIp, ...]:
+    """Return the floating IP of each address, by a router's NAT rules. Other projects may have the same addresses."""
+    columns = "_uuid,external_ip,external_mac,logical_ip,type"
+    found: list[Row] = []
     for address in addresses:
         found += table(host, NORTHBOUND, columns, "find", "NAT", f"logical_ip={address}")
-    return [
-        # With a MAC of its own it is answered for where the port is, else by the router's gateway.
-        {
-            "address": row["external_ip"],
-            "fixed": row["logical_ip"],
-            "mac": next(iter(listed(row["external_mac"])), None),
-        }
-        for row in found
-        if row["type"] == "dnat_and_snat" and row["_uuid"] in rules
-    ]
+    ours = [row for row in found if row["type"] == "dnat_and_snat" and row["_uuid"] in rules]
+    # With a MAC of its own it is answered for where the port is, else by the router's gateway.
+    return tuple(OvnFloatingIp(row["external_ip"], row["logical_ip"], first(row["external_mac"])) for row in ours)
 
 
-def gateway_of(host, ports):
-    """The gateway port of a router: its MAC, and the host whose chassis has it; None and None without one."""
+def gateway_of(host: Host, ports: Iterable[str]) -> tuple[str | None, str | None]:
+    """Return the host whose chassis has the gateway port of a router, and the MAC of the port; Nones without one."""
     for port in ports:
         columns = "name,mac,gateway_chassis,ha_chassis_group"
         row = table(host, NORTHBOUND, columns, "list", "Logical_Router_Port", port)[0]
         # Neutron gives a gateway chassis of its own, in 2026.2 a group of them.
         if listed(row["gateway_chassis"]) or listed(row["ha_chassis_group"]):
-            return {"gateway": (binding(host, f"cr-{row['name']}") or {}).get("host"), "mac": row["mac"]}
-    return {"gateway": None, "mac": None}
+            bound = binding(host, f"cr-{row['name']}")
+            return bound.host if bound else None, row["mac"]
+    return None, None

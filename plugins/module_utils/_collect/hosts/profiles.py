@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The profiles of platforms: files that say where things are on the hosts of a cloud."""
+"""Load the profiles of platforms: files that say where things are on the hosts of a cloud."""
 
 from __future__ import annotations
 
 import functools
 import os
 from pathlib import Path
+from typing import Any
 
 try:
     import yaml
@@ -34,36 +35,34 @@ NEEDED = {
 HINT = "docs/platforms.md says how to write a profile."
 
 
-def profile_of(platform):
-    """The profile of a platform: one of ours by its name, or a file by its path."""
-    path = Path(str(platform)) if "/" in str(platform) else OURS / f"{platform}.yml"
+def profile_of(platform: object) -> dict[str, Any]:
+    """Return the profile of a platform: one of ours by its name, or a file by its path."""
+    is_path = "/" in str(platform)
+    path = Path(str(platform)) if is_path else OURS / f"{platform}.yml"
     try:
         return load(path, os.stat(path).st_mtime_ns)
     except FileNotFoundError:
         names = ", ".join(sorted(file.stem for file in OURS.glob("*.yml")))
-        missing = "there is no such file" if "/" in str(platform) else f"it is none of {names}, and no path"
-        raise wrong(platform, missing) from None
+        raise wrong(platform, "there is no such file" if is_path else f"it is none of {names}, and no path") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
-        raise wrong(
-            platform, f"it cannot be read: {getattr(exc, 'strerror', None) or ' '.join(str(exc).split())}"
-        ) from None
+        reason = getattr(exc, "strerror", None) or " ".join(str(exc).split())
+        raise wrong(platform, f"it cannot be read: {reason}") from None
 
 
 # A playbook asks for its profile with each task.
 @functools.lru_cache(maxsize=8)
-def load(path, _changed):
+def load(path: Path, _changed: int) -> dict[str, Any]:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     profile = content.get(VARIABLE) if isinstance(content, dict) else None
     if not isinstance(profile, dict):
         raise wrong(path, f"it has no mapping {VARIABLE}")
     for key, kind in NEEDED.items():
         if not isinstance(profile.get(key), kind):
-            raise wrong(
-                path, f"its key {key} is not a {'mapping' if kind is dict else 'list'}, which every profile has"
-            )
+            name = "mapping" if kind is dict else "list"
+            raise wrong(path, f"its key {key} is not a {name}, which every profile has")
     return profile
 
 
-def wrong(platform, why):
-    message = f"stackproof_platform cannot be '{platform}': {why}"
+def wrong(platform: object, reason: str) -> StageError:
+    message = f"stackproof_platform cannot be '{platform}': {reason}"
     return StageError("invalid", message, resource=str(platform), hint=HINT)

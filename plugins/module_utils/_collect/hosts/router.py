@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 
-from ..commands import UnreadError
+from ..._model.facts import Router, RouterInterface, Translation
+from ..commands import Host, UnreadError
 
 NAMESPACE = "qrouter-{}"
 # Neutron's name for the interface by which a router reaches the outside
@@ -19,15 +21,18 @@ TO_FIXED = re.compile(r"-A \S+-PREROUTING -d (?P<address>[0-9.]+)/32 .*-j DNAT -
 FROM_FIXED = re.compile(r"-A \S+-float-snat -s (?P<fixed>[0-9.]+)/32 .*-j SNAT --to-source (?P<address>[0-9.]+)")
 
 
-def read(host, routers):
-    """Id of each router to its facts; None if its namespace is not on this host."""
-    names = host.attempt("the namespaces", namespaces, default=[]) if routers else []
+def read(host: Host, routers: Iterable[str]) -> dict[str, Router | None]:
+    """Return each router by its id; None if its namespace is not on this host."""
+    facts: dict[str, Router | None] = {}
     spaces = {router: NAMESPACE.format(router) for router in routers}
-    return {router: facts_of(host, space) if space in names else None for router, space in spaces.items()}
+    here = host.attempt("the namespaces", namespaces, default=[]) if spaces else []
+    for router, space in spaces.items():
+        facts[router] = router_in(host, space) if space in here else None
+    return facts
 
 
-def namespaces(host):
-    """The names of all namespaces. Their folder is made with the first of them."""
+def namespaces(host: Host) -> list[str]:
+    """Return the names of all namespaces. Their folder is made with the first of them."""
     try:
         return host.ask(None, "ls", "/run/netns", root=False).split()
     except UnreadError as exc:
@@ -36,34 +41,29 @@ def namespaces(host):
         raise
 
 
-def facts_of(host, namespace):
-    return {
-        "outer": host.attempt("the router's addresses", outer_of, namespace, default=[]),
-        **host.attempt("the router's translations", translations, namespace, default={"to": [], "from": []}),
-    }
+def router_in(host: Host, namespace: str) -> Router:
+    outer = host.attempt("the router's addresses", outer_of, namespace, default=())
+    rules = host.attempt("the router's translations", rules_of, namespace, default=[])
+    return Router(outer, inbound=matched(TO_FIXED, rules), outbound=matched(FROM_FIXED, rules))
 
 
-def outer_of(host, namespace):
-    """The interfaces to the outside, with their MAC and their addresses."""
+def outer_of(host: Host, namespace: str) -> tuple[RouterInterface, ...]:
+    """Return the interfaces to the outside, with their MAC and their addresses."""
     interfaces = json.loads(host.ask(None, "ip", "-json", "-netns", namespace, "address", "show"))
-    return [
-        {
-            "name": interface["ifname"],
-            "mac": interface["address"],
-            "up": "UP" in interface["flags"],
-            "addresses": [address["local"] for address in interface["addr_info"] if address["family"] == "inet"],
-        }
-        for interface in interfaces
-        if interface["ifname"].startswith(OUTER)
-    ]
+    outer = []
+    for interface in interfaces:
+        if not interface["ifname"].startswith(OUTER):
+            continue
+        addresses = [address["local"] for address in interface["addr_info"] if address["family"] == "inet"]
+        up = "UP" in interface["flags"]
+        outer.append(RouterInterface(interface["ifname"], interface["address"], up, tuple(addresses)))
+    return tuple(outer)
 
 
-def translations(host, namespace):
-    """The floating IPs by the rules: `to` the fixed address for what comes, `from` it for what goes."""
-    rules = host.ask(None, "ip", "netns", "exec", namespace, "iptables-save", "--table=nat").splitlines()
-    return {"to": matched(TO_FIXED, rules), "from": matched(FROM_FIXED, rules)}
+def rules_of(host: Host, namespace: str) -> list[str]:
+    return host.ask(None, "ip", "netns", "exec", namespace, "iptables-save", "--table=nat").splitlines()
 
 
-def matched(pattern, rules):
-    found = (pattern.match(rule) for rule in rules)
-    return [match.groupdict() for match in found if match]
+def matched(pattern: re.Pattern[str], rules: Iterable[str]) -> tuple[Translation, ...]:
+    found = map(pattern.match, rules)
+    return tuple(Translation(**match.groupdict()) for match in found if match)

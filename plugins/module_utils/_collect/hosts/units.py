@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..._model.facts import ServiceUnit
+from ..commands import Host
 
 PROPERTIES = (
     "Id",
@@ -24,88 +30,124 @@ PROPERTIES = (
 )
 # A stopped unit in one of these states was not meant to run here.
 NOT_MEANT = ("", "disabled", "masked", "indirect", "bad")
+NOT_HERE = ("not-found", "masked", "error", None)
 WELL = "running"
-# It has ended because nobody needed it, and a socket starts it again.
+# It has ended because nothing needed it, and a socket starts it again.
 ON_DEMAND = "on demand"
 
+# A unit as systemctl shows it: its properties by their names
+Unit = Mapping[str, str]
+# A service of a platform's profile: component and units
+Service = Mapping[str, Any]
 
-def read(host, services):
-    """List of component, unit, state and when it changed by the host's clock. services: list of component and units."""
-    names = [unit for service in services for unit in service["units"]]
+
+@dataclass(frozen=True)
+class Uptime:
+    """How long the host has been up, and its time, both read at the same moment, in seconds."""
+
+    up_s: float
+    now: float
+
+
+def read(host: Host, services: Sequence[Service]) -> tuple[ServiceUnit, ...]:
+    """Return the units of services. services: list of component and units (patterns)."""
+    names: list[str] = []
+    for service in services:
+        names += service["units"]
     if not names:
-        return []
+        return ()
     # Without --all a pattern does not match stopped units.
     units = parsed(shown(host, names))
-    triggers = sorted({name for unit in units if unit.get("ActiveState") == "inactive" for name in triggers_of(unit)})
-    active = {unit["Id"] for unit in parsed(shown(host, triggers)) if unit.get("ActiveState") == "active"}
-    states = process_states(host)
-    up, now = float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]), time.time()
+    sockets = active_triggers(host, units)
+    processes = process_states(host)
+    uptime = Uptime(float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]), time.time())
     entries = {}
     for unit in units:
-        component = component_of(unit["Id"], services)
-        waits = bool(active.intersection(triggers_of(unit)))
-        state = state_of(unit, states.get(unit["Id"], ()), waits)
+        name = unit["Id"]
+        component = component_of(name, services)
+        waits = bool(sockets.intersection(triggers_of(unit)))
+        state = state_of(unit, processes.get(name, ()), waits)
         if component and state:
-            changed = changed_at(unit, state)
-            # A container may show a time since its own start, and systemd's is since that of its host.
-            changed = changed if changed <= up else 0
-            entries[unit["Id"]] = {
-                "component": component,
-                "unit": unit["Id"],
-                "state": state,
-                "for_s": round(up - changed, 1) if changed else None,
-                "since": round(now - up + changed, 1) if changed else None,
-                "restarts": int(unit.get("NRestarts") or 0),
-            }
-    return [entries[name] for name in sorted(entries)]
+            entries[name] = service_unit(component, unit, state, uptime)
+    return tuple(entries[name] for name in sorted(entries))
 
 
-def shown(host, names):
+def service_unit(component: str, unit: Unit, state: str, uptime: Uptime) -> ServiceUnit:
+    changed = changed_at(unit, state)
+    # A container may show a time since its own start, and systemd's is since that of its host.
+    is_known = 0 < changed <= uptime.up_s
+    return ServiceUnit(
+        component=component,
+        unit=unit["Id"],
+        state=state,
+        for_s=round(uptime.up_s - changed, 1) if is_known else None,
+        since=round(uptime.now - uptime.up_s + changed, 1) if is_known else None,
+        restarts=int(unit.get("NRestarts") or 0),
+    )
+
+
+def active_triggers(host: Host, units: Iterable[Unit]) -> set[str]:
+    """Return the active sockets and others that start one of the units that are inactive."""
+    names: set[str] = set()
+    for unit in units:
+        if unit.get("ActiveState") == "inactive":
+            names.update(triggers_of(unit))
+    triggers = parsed(shown(host, sorted(names)))
+    return {unit["Id"] for unit in triggers if unit.get("ActiveState") == "active"}
+
+
+def shown(host: Host, names: Sequence[str]) -> str:
     if not names:
         return ""
     return host.ask(None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
 
 
-def triggers_of(unit):
-    """The sockets and others that start a unit when it is needed."""
+def triggers_of(unit: Unit) -> list[str]:
+    """Return the sockets and others that start a unit when it is needed."""
     return unit.get("TriggeredBy", "").split()
 
 
-def parsed(output):
-    """The properties of each unit: systemctl show prints one a line, and an empty line between units."""
-    blocks = output.strip().split("\n\n")
-    return [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks if block]
+def parsed(output: str) -> list[Unit]:
+    """Parse the properties of each unit: systemctl show prints one a line, and an empty line between units."""
+    blocks = filter(None, output.strip().split("\n\n"))
+    return [properties_in(block) for block in blocks]
 
 
-def component_of(unit, services):
+def properties_in(block: str) -> Unit:
+    properties = {}
+    for line in block.splitlines():
+        name, equals, value = line.partition("=")
+        if equals:
+            properties[name] = value
+    return properties
+
+
+def component_of(unit: str, services: Iterable[Service]) -> str | None:
     for service in services:
         if any(fnmatch.fnmatchcase(unit, pattern) for pattern in service["units"]):
-            return service["component"]
+            component: str = service["component"]
+            return component
     return None
 
 
-def process_states(host):
-    """Unit to the states of its processes by the kernel: T is stopped by a signal, D waits for a disk."""
-    states = {}
+def process_states(host: Host) -> dict[str, list[str]]:
+    """Return the states of each unit's processes by the kernel: T is stopped by a signal, D waits for a disk."""
+    states: dict[str, list[str]] = {}
     for line in host.ask(None, "ps", "-e", "-o", "unit=,stat=", root=False).splitlines():
         unit, _space, state = line.strip().rpartition(" ")
         states.setdefault(unit.strip(), []).append(state[:1])
     return states
 
 
-def state_of(unit, states, waits=False):
-    """None for a unit that is not on this host, or not meant to run here. waits: a socket would start it."""
-    if unit.get("LoadState") in ("not-found", "masked", "error", None):
+def state_of(unit: Unit, states: Sequence[str], waits: bool = False) -> str | None:
+    """Return None for a unit that is not on this host, or not meant to run here. waits: a socket would start it."""
+    if unit.get("LoadState") in NOT_HERE:
         return None
     active = unit.get("ActiveState")
-    if active == "inactive" and waits:
-        return ON_DEMAND
     if active == "inactive":
-        return "stopped" if was_meant(unit) else None
-    if active == "failed":
-        return "failed"
+        return state_of_inactive(unit, waits)
     # systemd waits before it starts the unit again.
-    if unit.get("SubState", "").startswith("auto-restart"):
+    if active == "failed" or unit.get("SubState", "").startswith("auto-restart"):
         return "failed"
     if active in ("activating", "deactivating"):
         return active
@@ -114,16 +156,22 @@ def state_of(unit, states, waits=False):
     return WELL
 
 
-def changed_at(unit, state):
-    """When a unit came into its state, in seconds since the host's start. A service that was reloaded runs on."""
-    of_state, since_started = (
-        int(unit.get(f"{name}TimestampMonotonic") or 0) for name in ("StateChange", "ActiveEnter")
-    )
-    return (since_started if state == WELL and since_started else of_state) / 1e6
+def state_of_inactive(unit: Unit, waits: bool) -> str | None:
+    if waits:
+        return ON_DEMAND
+    return "stopped" if was_meant(unit) else None
 
 
-def was_meant(unit):
-    """Whether a stopped unit was meant to run. A static unit is started by others: it was, if it ever ran."""
+def changed_at(unit: Unit, state: str) -> float:
+    """Return when a unit came into its state, in seconds since the host's start. A reload of it changes nothing."""
+    changed = int(unit.get("StateChangeTimestampMonotonic") or 0)
+    started = int(unit.get("ActiveEnterTimestampMonotonic") or 0)
+    microseconds = started if state == WELL and started else changed
+    return microseconds / 1e6
+
+
+def was_meant(unit: Unit) -> bool:
+    """Return whether a stopped unit was meant to run. A static unit is started by others: it was, if it ever ran."""
     if unit.get("UnitFileState", "") == "static":
         return int(unit.get("StateChangeTimestampMonotonic") or 0) > 0
     return unit.get("UnitFileState", "") not in NOT_MEANT

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a line of a log tells of a failure: how something failed, and at which component.
+"""Find in a line of a log how something failed, and at which component.
 
 Pure: text in, words out. The patterns are those of the kernel, of protocols and of libraries, and of no single fault.
 """
@@ -10,12 +10,13 @@ Pure: text in, words out. The patterns are those of the kernel, of protocols and
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from ..examination.peer_probes import peers_of
 
 
-def status(codes):
-    """A pattern of a status of HTTP, which is no duration and no number of a process."""
+def status(codes: str) -> str:
+    """Return a pattern of a status of HTTP, which is no duration and no number of a process."""
     before = r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error)\W{0,9}"
     return rf"{before}{codes}\b|\b{codes} (?-i:[A-Z][a-z]{{2}})"
 
@@ -92,11 +93,11 @@ NAMES = {
 }
 
 
-def compiled(table):
+def compiled(table: Mapping[str, Sequence[str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items())
 
 
-# Who has sent back the error that a scheduler or conductor tells of
+# The component that has sent back the error that a scheduler or conductor reports
 SENT_BACK = {
     "nova-compute": ["Error from last host: "],
     "cinder-volume": ["from last vol-service: "],
@@ -105,18 +106,23 @@ SENT_BACK = {
 HOWS, MENTIONS, SENDERS = compiled(HOW), compiled(NAMES), compiled(SENT_BACK)
 
 
-def how_of(text):
-    """How something failed by a line, or None."""
-    return next((how for how, pattern in HOWS if pattern.search(text)), None)
+def how_of(text: str) -> str | None:
+    """Return how something failed by a line."""
+    for how, pattern in HOWS:
+        if pattern.search(text):
+            return how
+    return None
 
 
-def peer_in(text):
-    """(component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
-    senders = [(component, None) for component, pattern in SENDERS if pattern.search(text)]
-    peers = senders or [peer[:2] for peer in peers_of("", text)]
-    return peers[0] if peers else (None, None)
+def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
+    """Return (component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
+    for component, pattern in SENDERS:
+        if pattern.search(text):
+            return component, None
+    peers = peers_of("", text)
+    return (peers[0].component, peers[0].address) if peers else (None, None)
 
 
-def mentioned_in(text):
-    """The components that a line calls by their names."""
+def mentioned_in(text: str) -> list[str]:
+    """Return the components that a line calls by their names."""
     return [component for component, pattern in MENTIONS if pattern.search(text)]

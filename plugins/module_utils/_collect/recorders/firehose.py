@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records the messages that pass through RabbitMQ, and undoes its own changes there. A program for the broker's host.
+"""Record the messages that pass through RabbitMQ, and undo its own changes there. A program for the broker's host.
 
 firehose.py record DIRECTORY, and afterwards, however it ended: firehose.py restore DIRECTORY
 
@@ -27,6 +27,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Optional
 
 MARK = "stackproof-firehose-"
 # Beginnings of the tags of a recorder's user: a virtual host whose tracing it has switched on, the end of its recording
@@ -34,7 +36,9 @@ RESTORES, UNTIL = "restores:", "until-"
 TRACE = "amq.rabbitmq.trace"
 # Limits of the queue (messages) and of the file (bytes): the rest is lost, and the broker is not held up.
 QUEUED, KEPT = 20000, 64 << 20
+# In seconds
 PATIENCE = 60
+# In bytes of a message
 LONGEST = 1 << 20
 MOST_IDS = 200
 
@@ -45,29 +49,39 @@ METHOD = re.compile(r"^[a-z_][a-z0-9_.]{0,79}$")
 NAME = re.compile(r"^[\w.@:-]{1,255}$")
 
 
-def summary(at, key, headers, body):
-    """The fields that are kept of a traced message: sender, method, topic and ids. None if it is not an RPC message."""
+# The fields that are kept of a message
+Summary = dict[str, Any]
+# Makes a summary of the time, the routing key, the headers and the body of a traced message
+Keep = Callable[[float, str, Mapping[str, Any], Any], Optional[Summary]]
+# Runs a command and returns its output
+Execute = Callable[[Sequence[str]], str]
+
+
+def summary(at: float, key: str, headers: Mapping[str, Any], body: Any) -> Summary | None:
+    """Return the fields that are kept of a traced message: sender, method, topic and ids. None if it is not an RPC."""
     message = rpc_of(body)
     if message is None:
         return None
-    way, _dot, queue = key.partition(".")
-    delivered = way == "deliver"
+    direction, _dot, queue_name = key.partition(".")
+    delivered = direction == "deliver"
     keys = headers.get("routing_keys") or [""]
+    topic = queue_name if delivered else keys[0] or headers.get("exchange_name")
     client = str(headers.get("connection") or "").partition(" ")[0].rpartition(":")[0].strip("[]")
     requests = [message.get("_context_request_id"), message.get("_context_global_request_id")]
+    ids = set(UUID.findall(str(body[:LONGEST])))
     return {
         "at": at,
         "action": action_of(message, delivered),
         "method": fitting(METHOD, message.get("event_type", message.get("method"))),
         "message": fitting(MESSAGE, message.get("_msg_id") or message.get("_unique_id")),
-        "topic": fitting(NAME, queue if delivered else keys[0] or headers.get("exchange_name")),
+        "topic": fitting(NAME, topic),
         "client": fitting(NAME, client),
         "requests": sorted({request for request in requests if fitting(REQUEST, request)}),
-        "ids": sorted(set(UUID.findall(str(body[:LONGEST]))))[:MOST_IDS],
+        "ids": sorted(ids)[:MOST_IDS],
     }
 
 
-def action_of(message, delivered):
+def action_of(message: Mapping[str, Any], delivered: bool) -> str:
     if "event_type" in message:
         return "taken off" if delivered else "notify"
     if "method" not in message:
@@ -77,13 +91,13 @@ def action_of(message, delivered):
     return "call" if message.get("_msg_id") else "cast"
 
 
-def fitting(pattern, text):
-    """The text if it matches the pattern, else None."""
+def fitting(pattern: re.Pattern[str], text: Any) -> str | None:
+    """Return the text if it matches the pattern, else None."""
     return text if isinstance(text, str) and pattern.match(text) else None
 
 
-def rpc_of(body):
-    """The message of oslo.messaging in a body, or None."""
+def rpc_of(body: Any) -> dict[str, Any] | None:
+    """Return the message of oslo.messaging in a body."""
     if len(body) > LONGEST:
         return None
     try:
@@ -94,61 +108,67 @@ def rpc_of(body):
 
 
 class Broker:
-    """Asks rabbitmqctl. execute(words) runs a command and returns its output."""
+    """Asks rabbitmqctl."""
 
-    def __init__(self, execute, prefix):
-        self.execute, self.prefix = execute, prefix
+    def __init__(self, execute: Execute, prefix: Sequence[str]) -> None:
+        self.execute = execute
+        self.prefix = prefix
 
-    def ask(self, *words):
+    def ask(self, *words: str) -> str:
         return self.execute([*self.prefix, "rabbitmqctl", "--quiet", *words])
 
-    def vhosts(self):
-        """Whether each virtual host is traced."""
+    def vhosts(self) -> dict[str, bool]:
+        """Return whether each virtual host is traced."""
         vhosts = json.loads(self.ask("list_vhosts", "name", "tracing", "--formatter", "json"))
         return {vhost["name"]: vhost["tracing"] in (True, "true") for vhost in vhosts}
 
-    def recorders(self):
-        """The tags of each user that a recorder has made."""
+    def recorders(self) -> dict[str, list[str]]:
+        """Return the tags of each user that a recorder has made."""
         users = json.loads(self.ask("list_users", "--formatter", "json"))
         return {user["user"]: user["tags"] for user in users if user["user"].startswith(MARK)}
 
-    def address(self):
-        """The address and port of the broker, as its own host reaches it."""
+    def address(self) -> str:
+        """Return the address and port of the broker, as its own host reaches it."""
         listeners = json.loads(self.ask("status", "--formatter", "json"))["listeners"]
         plain = [listener for listener in listeners if listener["protocol"] == "amqp"]
         if not plain:
             raise RuntimeError("the broker has no listener without TLS")
-        name = plain[0]["interface"].strip("[]")
+        name, port = plain[0]["interface"].strip("[]"), plain[0]["port"]
         host = {"::": "127.0.0.1", "0.0.0.0": "127.0.0.1"}.get(name, name)
-        return f"[{host}]:{plain[0]['port']}" if ":" in host else f"{host}:{plain[0]['port']}"
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def lives(tags, now):
-    """Whether a recorder may still be at work. Its tag has the end: a broker that was lost keeps the user for ever."""
-    return any(tag.startswith(UNTIL) and tag[len(UNTIL) :].isdigit() and int(tag[len(UNTIL) :]) > now for tag in tags)
+def lives(tags: Iterable[str], now: float) -> bool:
+    """Return whether a recorder may still be at work.
+
+    Its tag has the end: a broker that was lost keeps the user for ever.
+    """
+    ends = [tag[len(UNTIL) :] for tag in tags if tag.startswith(UNTIL)]
+    return any(end.isdigit() and int(end) > now for end in ends)
 
 
-def hashed(password):
-    """A password as RabbitMQ keeps it: other processes can see the words of a command."""
+def hashed(password: str) -> str:
+    """Return a password as RabbitMQ keeps it: other processes can see the words of a command."""
     salt = os.urandom(4)
     return base64.b64encode(salt + hashlib.sha256(salt + password.encode()).digest()).decode()
 
 
-def recorded(vhosts, wanted):
-    """The virtual hosts to record: those that are wanted and exist."""
+def recorded(vhosts: Iterable[str], wanted: Sequence[str]) -> list[str]:
+    """Return the virtual hosts to record: those that are wanted and exist."""
     existing = [vhost for vhost in wanted if vhost in vhosts]
     if not existing:
         raise RuntimeError(f"the broker has no virtual host {' or '.join(wanted)}, but {', '.join(sorted(vhosts))}")
     return existing
 
 
-def admit(broker, name, vhosts, seconds, now):
-    """Make a user that may only record. Return (password, the virtual hosts that somebody else already traces)."""
+def admit(broker: Broker, name: str, vhosts: Sequence[str], seconds: float, now: float) -> tuple[str, list[str]]:
+    """Create a user that may only record. Return (password, the virtual hosts that others already trace)."""
     others = broker.recorders()
+    ours: set[str] = set()
     for user, tags in others.items():
+        ours.update(tags)
         if not lives(tags, now):
             broker.ask("delete_user", user)
-    ours = {tag for tags in others.values() for tag in tags}
     foreign = [vhost for vhost, traced in broker.vhosts().items() if traced and RESTORES + vhost not in ours]
     password = secrets.token_urlsafe(32)
     broker.ask("add_user", name, hashed(password), "--pre-hashed-password")
@@ -160,19 +180,22 @@ def admit(broker, name, vhosts, seconds, now):
     return password, [vhost for vhost in vhosts if vhost in foreign]
 
 
-def readmit(broker, name, now):
+def readmit(broker: Broker, name: str, now: float) -> None:
     """Remove a recorder's user. Tracing stays on for other recorders at work, and if it was on before."""
     users = broker.recorders()
     if name not in users:
         return
-    needed = {tag for user, tags in users.items() if user != name and lives(tags, now) for tag in tags}
+    needed: set[str] = set()
+    for user, tags in users.items():
+        if user != name and lives(tags, now):
+            needed.update(tags)
     for tag in users[name]:
         if tag.startswith(RESTORES) and tag not in needed:
             broker.ask("trace_off", "-p", tag[len(RESTORES) :])
     broker.ask("delete_user", name)
 
 
-def execute(words):
+def execute(words: Sequence[str]) -> str:
     # This program is not a module, and has no run_command().
     # pylint: disable-next=ansible-bad-function
     done = subprocess.run(
@@ -184,7 +207,7 @@ def execute(words):
     return done.stdout
 
 
-def record(directory, config, kept_of=summary):
+def record(directory: str, config: Mapping[str, Any], kept_of: Keep = summary) -> None:
     """Write what `kept_of` keeps of each message, until systemd ends this."""
     import amqp  # noqa: PLC0415 - OpenStack's own packages bring it; restore must work without it
 
@@ -193,10 +216,11 @@ def record(directory, config, kept_of=summary):
     password, foreign = admit(broker, name, vhosts, config["seconds"], time.time())
     with open(os.path.join(directory, "found.json"), "w", opener=private) as file:
         json.dump({"foreign": bool(foreign)}, file)
-    address, writing, ended = broker.address(), threading.Lock(), queue.SimpleQueue()
+    address, writing = broker.address(), threading.Lock()
+    ended: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
     with open(os.path.join(directory, "messages"), "w", opener=private, buffering=1) as file:
 
-        def keep(message):
+        def keep(message: Any) -> None:
             line = kept_of(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
             with writing:
                 if line and file.tell() < KEPT:
@@ -214,7 +238,7 @@ def record(directory, config, kept_of=summary):
         raise ended.get()
 
 
-def consume(channel, name, keep):
+def consume(channel: Any, name: str, keep: Callable[[Any], None]) -> None:
     """Have every message of a virtual host copied to a queue of our own."""
     channel.queue_declare(name, exclusive=True, auto_delete=True, arguments={"x-max-length": QUEUED})
     for key in ("publish.#", "deliver.#"):
@@ -222,50 +246,54 @@ def consume(channel, name, keep):
     channel.basic_consume(name, no_ack=True, callback=keep)
 
 
-def drain(connection, tell):
-    """Take what comes over a connection, and tell how that ended."""
+def drain(connection: Any, report: Callable[[BaseException], None]) -> None:
+    """Take what comes over a connection, and report how that ended."""
     try:
         while True:
             connection.drain_events()
     except Exception as exc:
-        tell(exc)
+        report(exc)
 
 
-def ready():
-    """Tell systemd that the service has begun."""
+def ready() -> None:
+    """Notify systemd that the service has begun."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.sendto(b"READY=1", "\0" + address[1:] if address.startswith("@") else address)
 
 
-def restore(directory, config, tries=3, pause=5):
+def restore(directory: str, config: Mapping[str, Any], tries: int = 3, pause: float = 5) -> None:
     """Undo all changes and remove the directory; if that fails, the reason stays in the file left there."""
     broker = Broker(execute, config["prefix"])
     for left in range(tries - 1, -1, -1):
         try:
             readmit(broker, config["name"], time.time())
-            return shutil.rmtree(directory)
+            shutil.rmtree(directory)
+            return
         except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as exc:
-            why = str(exc)
+            reason = str(exc)
         if left:
             time.sleep(pause)
     with contextlib.suppress(OSError):
         os.remove(os.path.join(directory, "messages"))
     with open(os.path.join(directory, "left"), "w", opener=private) as file:
-        file.write(why)
-    raise SystemExit(why)
+        file.write(reason)
+    raise SystemExit(reason)
 
 
-def private(path, flags):
+def private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def main():
+def main() -> None:
     work, directory = sys.argv[1:]
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    {"record": record, "restore": restore}[work](directory, config)
+    if work == "record":
+        record(directory, config)
+    else:
+        restore(directory, config)
 
 
 if __name__ == "__main__":

@@ -2,30 +2,38 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds the events of a run in the lines that the recorder of the message queue has kept. Pure."""
+"""Find the events of a run in the messages that the recorder of the queue has kept. Pure."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from ..._record.shapes import read_event
+from ..read_event import ReadEvent
 
 SERVICE = "rabbitmq"
 # A message has the time at which the recorder received it.
 RESOLUTION = 0.01
+FIELDS = ("action", "method", "message", "topic", "client")
 
 
-def read(lines, keys):
-    """The events of the run: messages with an id of the run, their replies, and the deliveries of both."""
-    kinds = {text: kind for kind, texts in keys.items() for text in texts}
+def read(lines: Iterable[str], keys: Mapping[str, Sequence[str]]) -> list[ReadEvent]:
+    """Return the events of the run: messages with an id of the run, their replies, and the deliveries of both."""
+    kinds = {}
+    for kind, texts in keys.items():
+        kinds.update(dict.fromkeys(texts, kind))
     events = [event_of(kept, kinds) for kept in whole(lines)]
-    # Other boots may share an id, such as that of an image: it does not make a message ours.
-    keyed = [event for event in events if event["keys"].keys() - {"shared"}]
-    ours = {event["message"] for event in keyed} - {None}
-    return [event for event in events if event["keys"].keys() - {"shared"} or event["message"] in ours]
+    ours = {event.fields["message"] for event in events if is_ours(event)} - {None}
+    return [event for event in events if is_ours(event) or event.fields["message"] in ours]
 
 
-def whole(lines):
+def is_ours(event: ReadEvent) -> bool:
+    """Return whether an event has an id of the run. Other boots may share an id, such as that of an image."""
+    return bool(event.keys.keys() - {"shared"})
+
+
+def whole(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             yield json.loads(line)
@@ -33,10 +41,10 @@ def whole(lines):
             continue  # the recorder is just writing it
 
 
-def event_of(kept, kinds):
-    by_kind = {}
-    for text in {*kept["requests"], *kept["ids"]} & kinds.keys():
-        by_kind.setdefault(kinds[text], []).append(text)
-    keys = {kind: sorted(texts) for kind, texts in sorted(by_kind.items())}
-    fields = {name: kept[name] for name in ("action", "method", "message", "topic", "client")}
-    return read_event(kept["at"], SERVICE, "rpc", RESOLUTION, level=None, keys=keys, **fields)
+def event_of(kept: Mapping[str, Any], kinds: Mapping[str, str]) -> ReadEvent:
+    keys: dict[str, list[str]] = {}
+    named = {*kept["requests"], *kept["ids"]}
+    for text in sorted(named & kinds.keys()):
+        keys.setdefault(kinds[text], []).append(text)
+    fields = {name: kept[name] for name in FIELDS}
+    return ReadEvent(kept["at"], SERVICE, "rpc", RESOLUTION, level=None, keys=dict(sorted(keys.items())), fields=fields)

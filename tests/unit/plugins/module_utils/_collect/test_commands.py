@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host, UnreadError, processes
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 SUDO = {"id -u": "1000\n"}
 
@@ -112,10 +113,10 @@ def test_a_long_command_is_cut_in_the_message_and_whole_in_the_record(replay):
     host = replay(None, {"systemctl": (1, "", "Failed to connect to bus: Host is down")})
     host.attempt("the services", lambda asked: asked.ask(None, "systemctl", "show", *units, root=False))
     (entry,) = host.unread
-    assert entry["command"] == " ".join(["systemctl", "show", *units])
-    assert entry["why"].startswith("failed: systemctl show nova-0.service ")
-    assert entry["why"].endswith(" nova-99.service: Failed to connect to bus: Host is down")
-    assert len(entry["why"]) < 200
+    assert entry.command == " ".join(["systemctl", "show", *units])
+    assert entry.reason.startswith("failed: systemctl show nova-0.service ")
+    assert entry.reason.endswith(" nova-99.service: Failed to connect to bus: Host is down")
+    assert len(entry.reason) < 200
 
 
 def test_an_attempt_says_what_was_not_read_and_goes_on(replay):
@@ -126,7 +127,7 @@ def test_an_attempt_says_what_was_not_read_and_goes_on(replay):
     assert host.attempt("the first", read, 1) == "text"
     assert host.attempt("the second", read, 2, default="nothing") == "nothing"
     why = "failed: cat 2: cat: 2: Is a directory"
-    assert host.unread == [{"what": "the second", "kind": "failed", "command": "cat 2", "why": why}]
+    assert to_json(host.unread) == [{"what": "the second", "kind": "failed", "command": "cat 2", "why": why}]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +146,8 @@ def test_an_answer_of_an_unknown_form_is_no_crash(replay, strange):
     host = replay(None)
     assert host.attempt("a number", strange) is None
     (entry,) = host.unread
-    assert (entry["what"], entry["kind"], entry["command"]) == ("a number", "strange", "<lambda>")
-    assert entry["why"].startswith("an answer of an unknown form: ")
+    assert (entry.what, entry.kind, entry.command) == ("a number", "strange", "<lambda>")
+    assert entry.reason.startswith("an answer of an unknown form: ")
 
 
 def test_what_is_no_failure_of_reading_is_not_hidden(replay):
@@ -197,7 +198,7 @@ def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
     )
     assert host.attempt("the images", lambda asked: asked.ask("ceph", "rbd", "ls")) is None
     assert asked[-1] == ["timeout", "15", "sudo", "-n", "rbd", "ls"]
-    assert host.unread == [
+    assert to_json(host.unread) == [
         {
             "what": "the images",
             "kind": "hung",
@@ -226,4 +227,4 @@ def test_what_takes_long_is_waited_for_and_told_apart():
     patient.attempt("the logs", lambda asked: asked.ask("logs", "find", "/var/log"))
     assert [words[1] for words in asked if words[0] == "timeout"] == ["4", "60"]
     assert asked.count(["id", "-u"]) == 1
-    assert [[entry["what"] for entry in each.unread] for each in (host, patient)] == [["the status"], ["the logs"]]
+    assert [[entry.what for entry in each.unread] for each in (host, patient)] == [["the status"], ["the logs"]]

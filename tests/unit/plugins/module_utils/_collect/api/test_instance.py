@@ -6,11 +6,18 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
 
 NETWORK = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
+
+
+def look(*arguments):
+    return to_json(instance_module.look(*arguments))
 
 
 @pytest.fixture
@@ -34,14 +41,14 @@ def looked(instance):
 
 
 def test_a_recorded_instance_as_a_member_sees_it(put_instance, connect, instance):
-    result = instance_module.look(connect(), put_instance())
+    result = look(connect(), put_instance())
     assert looked(result) == looked(instance)
     assert result["asked"]
 
 
 def test_a_recorded_instance_as_an_administrator_sees_it(put_instance, connect, api):
     identity = put_instance("admin")
-    result = instance_module.look(connect(), identity, connect())
+    result = look(connect(), identity, connect())
     assert looked(result) == looked(api["seen_by_admin"])
     assert (result["server"]["host"], result["ports"][0]["host"]) == ("compute2", "compute2")
 
@@ -52,34 +59,38 @@ def services(connection):
 
 def test_an_administrator_is_asked_for_all_but_the_image(put_instance, connect):
     member, admin = connect(), connect()
-    instance_module.look(member, put_instance("admin"), admin)
+    look(member, put_instance("admin"), admin)
     assert (services(member), services(admin)) == ({"image"}, {"compute", "network"})
 
 
+def server_on(host, put_instance):
+    return SimpleNamespace(id=put_instance("admin"), host=host)
+
+
 def test_what_placement_holds_for_an_instance_that_has_a_host_is_counted(put_instance, connect):
-    server = {"id": put_instance("admin"), "host": "compute2"}
-    assert instance_module.claims(connect(), server) == {"allocations": 1, "claimed_on": []}
+    server = server_on("compute2", put_instance)
+    assert instance_module.claims(connect(), server) == Claims(1)
 
 
 def test_an_instance_that_no_host_has_taken_is_where_placement_holds_something(put_instance, connect):
-    server = {"id": put_instance("admin"), "host": None}
-    assert instance_module.claims(connect(), server) == {"allocations": 1, "claimed_on": ["compute2"]}
+    server = server_on(None, put_instance)
+    assert instance_module.claims(connect(), server) == Claims(1, ("compute2",))
 
 
 def test_an_instance_that_boots_from_a_volume_has_no_image(put_instance, connect):
-    assert instance_module.look(connect(), put_instance(image=""))["image"] is None
+    assert look(connect(), put_instance(image=""))["image"] is None
 
 
 def test_an_image_that_is_gone_leaves_its_id(put_instance, connect, cloud, instance):
     identity = put_instance()
     cloud.things["/image/v2/images"].clear()
     expected = {"id": instance["image"]["id"], "direct_url": None, "stores": None, "disk_format": None}
-    assert instance_module.look(connect(), identity)["image"] == expected
+    assert look(connect(), identity)["image"] == expected
 
 
 def test_an_instance_without_volumes_has_none(put_instance, connect):
     identity = put_instance(**{"os-extended-volumes:volumes_attached": []})
-    assert instance_module.look(connect(), identity)["volumes"] == []
+    assert look(connect(), identity)["volumes"] == []
 
 
 def test_routers_of_a_network_are_named_once_and_those_of_others_not(put_instance, connect, cloud):
@@ -87,12 +98,12 @@ def test_routers_of_a_network_are_named_once_and_those_of_others_not(put_instanc
     for device, owner in (("r2", "router_interface"), ("r1", "router_gateway"), ("r2", "router_interface"), ("f", "x")):
         cloud.put("ports", network_id=NETWORK, device_id=device, device_owner=f"network:{owner}")
     cloud.put("ports", network_id="another", device_id="r3", device_owner="network:router_interface")
-    (network,) = instance_module.look(connect(), identity)["networks"]
+    (network,) = look(connect(), identity)["networks"]
     assert (network["routers"], network["distributed"]) == (["r1", "r2"], False)
 
 
 def test_of_a_network_that_many_share_only_who_serves_it_is_asked_for(put_instance, connect, cloud):
-    instance_module.look(connect(), put_instance())
+    look(connect(), put_instance())
     queries = (request.query for request in cloud.requests if request.path.endswith("/ports"))
     ((_network, *rest),) = (query for query in queries if "network_id" in dict(query))
     assert {name for name, _value in rest} == {"device_owner", "fields"}
@@ -104,20 +115,20 @@ def test_the_address_of_an_image_is_told_for_ceph_alone(put_instance, connect, c
     identity = put_instance()
     for image in cloud.all("images"):
         image["direct_url"] = "https://user:{}@store/image".format("password")
-    assert "password" not in json.dumps(instance_module.look(connect(), identity))
+    assert "password" not in json.dumps(look(connect(), identity))
 
 
 def test_a_network_of_ovn_is_told(put_instance, connect, cloud):
     identity = put_instance()
     cloud.put("ports", network_id=NETWORK, device_id="ovn", device_owner="network:distributed")
-    (network,) = instance_module.look(connect(), identity)["networks"]
+    (network,) = look(connect(), identity)["networks"]
     assert network["distributed"]
 
 
 def test_a_network_with_two_ports_is_described_once(put_instance, connect, cloud):
     identity = put_instance()
     cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", fixed_ips=[])
-    result = instance_module.look(connect(), identity)
+    result = look(connect(), identity)
     assert (len(result["ports"]), len(result["networks"])) == (2, 1)
 
 
@@ -133,7 +144,7 @@ def test_an_instance_with_more_ports_than_a_host_can_attach_is_known_by_the_firs
     for _port in range(20):
         cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", fixed_ips=[])
     cloud.put("ports", network_id=NETWORK, device_id="r1", device_owner="network:router_interface")
-    assert len(instance_module.look(connect(), identity)["ports"]) == 5
+    assert len(look(connect(), identity)["ports"]) == 5
     assert len(requests_for(cloud, "floatingips")) == 5
 
 
@@ -145,11 +156,11 @@ def test_the_rules_of_a_group_are_asked_for_once_however_many_ports_have_it(put_
         cloud.put("ports", network_id=NETWORK, device_id=identity, device_owner="compute:nova", **group)
     cloud.put("ports", network_id=NETWORK, device_id="ovn", device_owner="network:distributed")
     cloud.put("security-group-rules", id="rule", security_group_id="g1")
-    ports = instance_module.look(connect(), identity)["ports"]
+    ports = look(connect(), identity)["ports"]
     assert [port["security_rules"] for port in ports] == [{"g1": ["rule"]}] * 3
     assert [query["security_group_id"] for query in requests_for(cloud, "security-group-rules")] == ["g1"]
 
 
 def test_a_subnet_says_its_routes(api):
     subnet = {**api["subnets"][0], "host_routes": [{"destination": "10.0.0.0/8", "nexthop": "192.168.222.9"}]}
-    assert instance_module.describe_subnet(subnet)["routes"] == ["10.0.0.0/8,192.168.222.9"]
+    assert instance_module.describe_subnet(subnet).routes == ("10.0.0.0/8,192.168.222.9",)

@@ -28,7 +28,7 @@ def read(replay):
     def of(instead=None, components=(), name="examined-compute1"):
         host = replay(name, instead)
         findings = machine.read(host, set(components), SINCE)
-        return [(found["kind"], found["where"], found["text"]) for found in findings], host.unread
+        return [(found.kind, found.where, found.text) for found in findings], host.unread
 
     return of
 
@@ -246,7 +246,7 @@ NAMES = {"/proc/mounts": "the mounts", "/proc/meminfo": "the memory", "/usr/bin 
 def test_something_else_that_a_command_prints_is_an_entry(read, part, output):
     findings, unread = read({part: output}, COMPONENTS)
     assert findings == []
-    assert [(entry["what"], entry["kind"]) for entry in unread] == [(NAMES[part], "strange")]
+    assert [(entry.what, entry.kind) for entry in unread] == [(NAMES[part], "strange")]
 
 
 @pytest.mark.parametrize("output", ["", "x", "a b c d e\n1 2 3 4 5 6\n/x y z\n", "\n\n/var/log a b c d\n"])
@@ -259,7 +259,7 @@ def test_a_command_that_fails_does_not_hide_the_others(read, part):
     full = disk("/var/log", GIB, 0)
     other = {**full, **said(KILLED[0][0])} if part not in full else said(KILLED[0][0])
     findings, unread = read({**other, part: (1, "", "sudo: a password is required")}, COMPONENTS)
-    assert [(entry["what"], entry["kind"]) for entry in unread] == [(NAMES[part], "refused")]
+    assert [(entry.what, entry.kind) for entry in unread] == [(NAMES[part], "refused")]
     assert [found[0] for found in findings] == [
         kind for kind, of in (("no space", "df"), ("killed", "--dmesg")) if of != part
     ]

@@ -16,10 +16,17 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import peer_probes
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.configuration import Option
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.peer_probes import Peer
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 RABBIT = [("rabbitmq", "10.71.16.12", 5672, "amqp")]
 # A password may have each of these marks in it.
 PASSWORDS = ["plain", "12", "a:b", "a/b", "12/b", "a#b", "a?b", "a@b", "a'b", 'a"b', "a$b%20", "12,b", "[x]", "ü"]
+
+
+def peers_in(options):
+    return peer_probes.peers_in([Option(*option) for option in options])
 
 
 @pytest.mark.parametrize(
@@ -117,7 +124,7 @@ def test_peers_know_the_projects_that_name_them():
         ("neutron", "/etc/neutron/neutron.conf", "nova", "auth_url", "http://c1:5000"),
         ("nova", "/etc/nova/nova.conf", "cache", "memcache_servers", "c1:11211"),
     ]
-    assert peer_probes.peers_in(options) == {
+    assert peers_in(options) == {
         ("keystone", "c1", 5000, "http"): {"nova", "neutron"},
         ("memcached", "c1", 11211, "memcached"): {"nova"},
     }
@@ -129,18 +136,18 @@ def test_peers_know_the_projects_that_name_them():
 def test_a_peer_may_be_named_by_options_for_its_host_and_its_port(port, asked_at):
     place = ("neutron", "/etc/neutron/metadata_agent.ini", "DEFAULT")
     options = [(*place, "nova_metadata_host", " c1 ")] + ([(*place, "nova_metadata_port", port)] if port else [])
-    assert peer_probes.peers_in(options) == {("nova-api-metadata", "c1", asked_at, "http"): {"neutron"}}
+    assert peers_in(options) == {("nova-api-metadata", "c1", asked_at, "http"): {"neutron"}}
 
 
 def test_a_port_of_another_file_is_not_that_of_a_peer():
     host = ("neutron", "/etc/neutron/metadata_agent.ini", "DEFAULT", "nova_metadata_host", "c1")
     port = ("neutron", "/etc/neutron/other.ini", "DEFAULT", "nova_metadata_port", "8780")
-    assert ("nova-api-metadata", "c1", 8775, "http") in peer_probes.peers_in([host, port])
+    assert ("nova-api-metadata", "c1", 8775, "http") in peers_in([host, port])
 
 
 def test_of_a_host_that_names_very_many_only_the_first_are_asked():
     options = [("nova", "", "", "x", f"c{number}:5000") for number in range(peer_probes.MOST + 10)]
-    peers = peer_probes.peers_in(options)
+    peers = peers_in(options)
     assert len(peers) == peer_probes.MOST
     assert ("keystone", "c0", 5000, "tcp") in peers
 
@@ -347,10 +354,10 @@ def test_a_peer_that_does_not_speak_tls_is_told(listen):
 def test_all_peers_are_asked_at_the_same_time(listen):
     """Three that say nothing take no longer than one."""
     ports = [listen(mute) for _number in range(3)]
-    peers = {("memcached", "127.0.0.1", port, "memcached"): {"nova", "glance"} for port in ports}
-    peers[("keystone", "127.0.0.1", listen(answering(HTTP.format(200).encode()).treat), "http")] = {"catalogue"}
+    peers = {Peer("memcached", "127.0.0.1", port, "memcached"): {"nova", "glance"} for port in ports}
+    peers[Peer("keystone", "127.0.0.1", listen(answering(HTTP.format(200).encode()).treat), "http")] = {"catalogue"}
     began = time.monotonic()
-    found = peer_probes.probes(peers)
+    found = to_json(peer_probes.probes(peers))
     assert time.monotonic() - began < 2 * peer_probes.SECONDS + 0.2
     assert [(entry["component"], entry["how"], entry["named_by"]) for entry in found] == [
         ("keystone", "open", ["catalogue"]),
@@ -361,7 +368,7 @@ def test_all_peers_are_asked_at_the_same_time(listen):
 
 
 def test_without_peers_nobody_is_asked():
-    assert peer_probes.probes({}) == []
+    assert to_json(peer_probes.probes({})) == []
 
 
 # As ss prints them, and one of the kernel itself, which has no process
@@ -376,7 +383,7 @@ WAITING = """\
 
 def test_connections_that_nobody_answers_are_told_once_with_their_program(replay):
     host = replay(None, {"id -u": "1000", "ss": WAITING})
-    assert peer_probes.hanging(host) == [
+    assert to_json(peer_probes.pending(host)) == [
         {"program": "curl", "address": "10.71.16.99", "port": 8080, "component": None},
         {"program": "nova-compute", "address": "10.71.16.12", "port": 5672, "component": "rabbitmq"},
         {"program": "nova-conductor", "address": "fd00::12", "port": 3306, "component": "database"},
@@ -385,7 +392,7 @@ def test_connections_that_nobody_answers_are_told_once_with_their_program(replay
 
 @pytest.mark.parametrize("name", ["examined-controller1", "examined-compute1"])
 def test_a_recorded_host_waits_for_nobody(replay, name):
-    assert peer_probes.hanging(replay(name)) == []
+    assert to_json(peer_probes.pending(replay(name))) == []
 
 
 @pytest.mark.parametrize(
@@ -393,7 +400,7 @@ def test_a_recorded_host_waits_for_nobody(replay, name):
 )
 def test_something_else_that_ss_prints_is_no_connection(replay, output):
     host = replay(None, {"id -u": "1000", "ss": output})
-    assert host.attempt("the connections", peer_probes.hanging) == []
+    assert host.attempt("the connections", peer_probes.pending, default=()) == ()
     assert host.unread == []
 
 
@@ -401,7 +408,7 @@ def test_something_else_that_ss_prints_is_no_connection(replay, output):
 def test_a_long_line_that_ss_prints_takes_no_time(replay, mark):
     host = replay(None, {"id -u": "1000", "ss": (mark * (1 << 16))[: 1 << 16]})
     began = time.process_time()
-    host.attempt("the connections", peer_probes.hanging)
+    host.attempt("the connections", peer_probes.pending)
     assert time.process_time() - began < 2
     assert host.unread == []
 
@@ -418,10 +425,10 @@ def test_a_long_value_of_an_option_takes_no_time(value):
 @pytest.mark.parametrize("port", ["", "123456", "9" * 5000, "1x", "\N{ARABIC-INDIC DIGIT ONE}"])
 def test_what_is_no_port_makes_no_connection(replay, port):
     host = replay(None, {"id -u": "1000", "ss": f'0 1 10.0.0.1:5 10.0.0.2:{port} users:(("a",pid=1,fd=2))\n'})
-    assert host.attempt("the connections", peer_probes.hanging) == []
+    assert host.attempt("the connections", peer_probes.pending, default=()) == ()
 
 
 def test_ss_that_sudo_refuses_is_named(replay):
     host = replay(None, {"id -u": "1000", "ss": (1, "", "sudo: a password is required")})
-    assert host.attempt("the connections", peer_probes.hanging, default=[]) == []
-    assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the connections", "refused")]
+    assert host.attempt("the connections", peer_probes.pending, default=()) == ()
+    assert [(entry.what, entry.kind) for entry in host.unread] == [("the connections", "refused")]

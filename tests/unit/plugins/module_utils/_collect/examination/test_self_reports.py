@@ -23,7 +23,7 @@ def read(replay):
 
     def of(component, output, instead=None):
         host = replay(None, {"id -u": "1000", **(instead or {}), "sudo": output})
-        return [(word["kind"], word["text"]) for word in self_reports.read(host, {component})], host.unread
+        return [(report.kind, report.text) for report in self_reports.read(host, {component})], host.unread
 
     return of
 
@@ -143,7 +143,7 @@ def test_something_else_that_a_command_prints_is_an_entry_and_no_word(read, comp
     # A dictionary without alarms has none.
     times = 0 if component == "rabbitmq" and output.startswith('{"data') else SHARED[component]
     assert words == []
-    assert [(entry["what"], entry["kind"]) for entry in unread] == [(f"the state of {component}", "strange")] * times
+    assert [(entry.what, entry.kind) for entry in unread] == [(f"the state of {component}", "strange")] * times
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,12 @@ def test_something_else_that_a_command_prints_is_an_entry_and_no_word(read, comp
 def test_a_command_that_fails_is_named(read, component, answer, kind):
     words, unread = read(component, answer)
     assert words == []
-    assert [(entry["what"], entry["kind"]) for entry in unread] == [(f"the state of {component}", kind)] * SHARED[
-        component
-    ]
+    assert [(entry.what, entry.kind) for entry in unread] == [(f"the state of {component}", kind)] * SHARED[component]
 
 
 def test_one_that_fails_does_not_hide_another(replay):
     host = replay("examined-controller1", {"rabbitmq": (69, "", "Error: unable to perform an operation on node")})
     words = self_reports.read(host, {"rabbitmq", "database"})
-    assert (words, [entry["what"] for entry in host.unread]) == ([], ["the state of rabbitmq"])
+    assert (words, [entry.what for entry in host.unread]) == ([], ["the state of rabbitmq"])
     host = replay("examined-controller1", {"rabbitmq": (69, "", "Error"), "mysql": values(read_only="ON")})
-    assert [word["component"] for word in self_reports.read(host, {"rabbitmq", "database"})] == ["database"]
+    assert [report.component for report in self_reports.read(host, {"rabbitmq", "database"})] == ["database"]

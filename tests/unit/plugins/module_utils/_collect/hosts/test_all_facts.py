@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 from recorded_hosts import printed
 
 SERVER, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
@@ -25,8 +27,8 @@ def read(replay, instance, platform):
     def of(name, *parts, instead=None, how="packages", with_instance=True):
         profile = platform(how)
         host = replay(name, instead, profile["prefixes"])
-        facts = all_facts.read(host, parts, instance if with_instance else None, profile)
-        return facts, [(entry["what"], entry["kind"]) for entry in host.unread]
+        facts = to_json(all_facts.read(host, parts, instance if with_instance else None, profile))
+        return facts, [(entry.what, entry.kind) for entry in host.unread]
 
     return of
 
@@ -138,7 +140,7 @@ def test_a_host_that_does_not_know_its_name_is_read_all_the_same(read):
     ],
 )
 def test_names_of_a_host(replay, full, names):
-    assert all_facts.names_of(replay(None, {"--fqdn": full, "hostname": "compute1\n"})) == names
+    assert to_json(all_facts.names_of(replay(None, {"--fqdn": full, "hostname": "compute1\n"}))) == names
 
 
 @pytest.mark.parametrize(
@@ -160,40 +162,58 @@ def test_parts_of_a_host_are_said_by_its_groups(platform, how, groups, parts):
     assert all_facts.parts_of(groups, platform(how)) == parts
 
 
+def described(instance):
+    return from_json(DescribedInstance, instance)
+
+
+def read_proxies(host, port, instance, platform):
+    """The proxies of one port of an instance."""
+    reading = all_facts.Reading(host, described({**instance, "ports": [port]}), platform)
+    return to_json(reading.proxies(reading.instance.ports[0]))
+
+
 def test_images_in_ceph_are_the_root_disk_and_the_volumes(instance, platform):
     pools = {"pools": {"vms": "nova", "volumes": "cinder"}}
-    assert all_facts.pool_images(instance, platform()) == [f"vms/{SERVER}_disk", f"volumes/volume-{VOLUME}"]
+    assert all_facts.pool_images(described(instance), platform()) == [
+        ("vms", f"{SERVER}_disk"),
+        ("volumes", f"volume-{VOLUME}"),
+    ]
     instance["volumes"].append("b")
-    assert all_facts.pool_images(instance, pools)[1:] == [f"cinder/volume-{VOLUME}", "cinder/volume-b"]
+    assert all_facts.pool_images(described(instance), pools)[1:] == [
+        ("cinder", f"volume-{VOLUME}"),
+        ("cinder", "volume-b"),
+    ]
 
 
 def test_an_instance_that_boots_from_a_volume_has_no_root_disk(instance, platform):
-    assert all_facts.pool_images({**instance, "image": None}, platform()) == [f"volumes/volume-{VOLUME}"]
+    assert all_facts.pool_images(described({**instance, "image": None}), platform()) == [
+        ("volumes", f"volume-{VOLUME}")
+    ]
 
 
 def test_a_port_without_an_address_has_no_requests(replay, instance, platform):
     port = {**instance["ports"][0], "addresses": []}
-    assert all_facts.read_proxies(replay(None), port, instance, 0, platform()) == []
+    assert read_proxies(replay(None), port, instance, platform()) == []
 
 
 def test_the_proxies_of_a_network_and_of_its_routers_are_asked(replay, instance, platform):
     instance["networks"][0]["routers"] = ["r1", "r2"]
     host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "test": "", "journalctl": ""})
-    proxies = all_facts.read_proxies(host, instance["ports"][0], instance, 0, platform())
+    proxies = read_proxies(host, instance["ports"][0], instance, platform())
     assert [proxy["owner"] for proxy in proxies] == [NETWORK, "r1", "r2"]
 
 
 def test_requests_of_all_addresses_of_a_port_count(replay, instance, platform):
     port = {**instance["ports"][0], "addresses": ["fd00::5", "192.168.222.230", "192.168.222.231"]}
-    (recorded,) = all_facts.read_proxies(replay("network1"), instance["ports"][0], instance, 1795258881, platform())
-    (proxy,) = all_facts.read_proxies(replay("network1"), port, instance, 1795258881, platform())
+    (recorded,) = read_proxies(replay("network1"), instance["ports"][0], instance, platform())
+    (proxy,) = read_proxies(replay("network1"), port, instance, platform())
     assert len(proxy["requests"]) == 3
     assert proxy == recorded
 
 
 def test_requests_that_cannot_be_read_are_none_for_all_addresses(replay, instance, platform):
     port = {**instance["ports"][0], "addresses": ["fd00::5", "192.168.222.230"]}
-    (proxy,) = all_facts.read_proxies(replay("refused"), port, instance, 1795258881, platform())
+    (proxy,) = read_proxies(replay("refused"), port, instance, platform())
     assert proxy["requests"] is None
 
 

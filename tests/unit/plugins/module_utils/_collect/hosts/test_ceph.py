@@ -9,6 +9,7 @@ import json
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ceph
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import printed
 
 ROOT = "8585247f-547f-46d6-8c03-334064b2be45_disk"
@@ -57,7 +58,7 @@ def read(replay):
 
     def of(name="storage1", instead=None, images=(("vms", ROOT), ("volumes", VOLUME)), users=None, origin=None):
         host = replay(name, instead)
-        return ceph.read(host, images, users or ceph.USERS, origin), host.unread
+        return to_json(ceph.read(host, images, users or ceph.USERS, origin)), host.unread
 
     return of
 
@@ -92,7 +93,7 @@ def test_the_first_user_with_a_keyring_is_taken(replay):
 def test_a_host_without_a_keyring_of_these_users_says_whose_it_has(read):
     facts, (unread,) = read("storage1-odd", users=["nobody", "nova"])
     assert facts == NOTHING
-    assert unread["why"].endswith("no keyring of nobody, nova lies there, but of admin, cinder, glance")
+    assert unread.reason.endswith("no keyring of nobody, nova lies there, but of admin, cinder, glance")
 
 
 def test_a_host_without_any_keyring_has_no_user(read):
@@ -107,7 +108,7 @@ def test_a_host_without_the_folder_of_ceph_has_no_user(read):
 
 def test_a_folder_that_sudo_does_not_open_is_said(read):
     facts, (unread,) = read("refused")
-    assert (facts["images"], unread["what"], unread["kind"]) == (None, "the keyrings of Ceph", "refused")
+    assert (facts["images"], unread.what, unread.kind) == (None, "the keyrings of Ceph", "refused")
 
 
 def test_muted_checks_are_no_matter(read):
@@ -125,21 +126,21 @@ def test_an_osd_that_is_down_is_told(read):
 @pytest.mark.parametrize(("pool", "name"), [("vms", "nope"), ("nopool", "nope")])
 def test_an_image_or_a_pool_that_is_not_there_is_no_failure(replay, pool, name):
     host = replay("storage1-odd")
-    assert ceph.image_of(host, "admin", pool, name) == {"pool": pool, "name": name, "exists": False}
+    assert to_json(ceph.image_of(host, "admin", pool, name)) == {"pool": pool, "name": name, "exists": False}
     assert host.unread == []
 
 
 def test_an_image_that_nobody_may_ask_for_does_not_seem_to_be_gone(replay):
     host = replay("storage1-odd")
-    assert ceph.image_of(host, "nobody", "vms", ROOT) == {"pool": "vms", "name": ROOT, "exists": None}
+    assert to_json(ceph.image_of(host, "nobody", "vms", ROOT)) == {"pool": "vms", "name": ROOT, "exists": None}
     (unread,) = host.unread
-    assert (unread["what"], unread["kind"]) == (f"the image vms/{ROOT}", "failed")
-    assert "unable to find a keyring" in unread["why"]
+    assert (unread.what, unread.kind) == (f"the image vms/{ROOT}", "failed")
+    assert "unable to find a keyring" in unread.reason
 
 
 def test_a_recorded_image_has_a_snapshot_and_no_watchers(replay):
     host = replay("storage1-odd")
-    image = ceph.image_of(host, "admin", "images", IMAGE)
+    image = to_json(ceph.image_of(host, "admin", "images", IMAGE))
     assert (image["snapshots"], image["watchers"], image["parent"]) == (["snap"], [], None)
     assert host.unread == []
 
@@ -156,7 +157,7 @@ def test_what_cannot_be_read_of_an_image_is_none_and_named(read):
     root, volume = facts["images"]
     assert root == {**IMAGES[0], "watchers": None, "snapshots": None, "header": None}
     assert volume == {"pool": "volumes", "name": VOLUME, "exists": None}
-    assert [(entry["what"], entry["kind"]) for entry in unread] == [
+    assert [(entry.what, entry.kind) for entry in unread] == [
         (f"the watchers of vms/{ROOT}", "failed"),
         (f"the snapshots of vms/{ROOT}", "strange"),
         (f"the place of vms/{ROOT}", "strange"),
@@ -167,7 +168,7 @@ def test_what_cannot_be_read_of_an_image_is_none_and_named(read):
 def test_health_and_osds_that_cannot_be_read_are_none_and_named(read):
     facts, unread = read(instead={"health": "HEALTH_OK", "osd dump": (1, "", "Error EACCES: access denied")})
     assert (facts["health"], facts["osds"], facts["images"]) == (None, None, IMAGES)
-    assert [(entry["what"], entry["kind"]) for entry in unread] == [
+    assert [(entry.what, entry.kind) for entry in unread] == [
         ("the health of Ceph", "strange"),
         ("the OSDs", "failed"),
     ]
@@ -183,4 +184,4 @@ def test_health_and_osds_that_cannot_be_read_are_none_and_named(read):
 )
 def test_watchers_are_addresses_without_port(replay, answer):
     host = replay(None, {"id -u": "0", "rbd": json.dumps(answer)})
-    assert ceph.watchers_of(host, "admin", "vms", "x") == ["fd00::15", "10.0.0.2"]
+    assert to_json(ceph.watchers_of(host, "admin", "vms", "x")) == ["fd00::15", "10.0.0.2"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import dnsmasq
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.matching_lines import MatchingLine
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import printed, second
 
 NETWORK, MAC = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "fa:16:3e:2d:9a:e3"
@@ -42,8 +44,8 @@ def read(replay):
 
     def of(name="network1", instead=None, mac=MAC, prefixes=None):
         host = replay(name, instead, prefixes)
-        facts = dnsmasq.read(host, NETWORK, mac, 1795258881.0, STATES, SOURCES)
-        return facts, [(entry["what"], entry["kind"]) for entry in host.unread]
+        facts = to_json(dnsmasq.read(host, NETWORK, mac, 1795258881.0, STATES, SOURCES))
+        return facts, [(entry.what, entry.kind) for entry in host.unread]
 
     return of
 
@@ -121,7 +123,7 @@ def test_processes_that_cannot_be_listed_are_named(read):
 def test_only_a_dnsmasq_counts_as_one(replay):
     output = f"1 sudo dnsmasq /{NETWORK}/\n2 /usr/sbin/dnsmasq --a=/{NETWORK}/ -O mtu,9000\n3 vi /{NETWORK}/host\n"
     host = replay(None, {"pgrep": output})
-    assert dnsmasq.dnsmasqs_of(host, NETWORK) == [{"pid": 2, "options": ["mtu,9000"]}]
+    assert to_json(dnsmasq.dnsmasqs_of(host, NETWORK)) == [{"pid": 2, "options": ["mtu,9000"]}]
 
 
 def test_lines_of_a_host_file():
@@ -131,7 +133,7 @@ def test_lines_of_a_host_file():
         "fa:16:3e:00:00:03,set:port-y,host-10-0-0-7.openstacklocal,10.0.0.7,set:port-y\n"
         "fa:16:3e:00:00:04,ignore\n"
     )
-    assert [(host["mac"][-1], host["address"]) for host in dnsmasq.parse_hosts(text)] == [
+    assert [(host["mac"][-1], host["address"]) for host in to_json(dnsmasq.parse_hosts(text))] == [
         ("1", "10.0.0.5"),
         ("2", "fd00::5"),
         ("3", "10.0.0.7"),
@@ -146,7 +148,7 @@ def test_lines_of_a_lease_file():
         "1795345829 1042351 [fd00::5] host-fd00--5 00:01:00:01\n"
         "1795345830 cut\n"
     )
-    assert dnsmasq.parse_leases(text) == [
+    assert to_json(dnsmasq.parse_leases(text)) == [
         {"expires": 1795345828, "mac": "fa:16:3e:00:00:01", "address": "10.0.0.5"},
         {"expires": 1795345829, "mac": "1042351", "address": "fd00::5"},
     ]
@@ -158,7 +160,7 @@ def test_talk_with_others_and_talk_that_is_none_is_left_out():
         "dnsmasq-dhcp[1]: DHCPACK(tap1) 10.0.0.6 fa:16:3e:00:00:01 host",
         f"dnsmasq-dhcp[1]: not giving a name to {MAC}",
     ]
-    lines = [{"text": text, "at": 7.0, "resolution_s": 1} for text in texts]
-    assert dnsmasq.parse_talk(lines, MAC) == [
+    lines = [MatchingLine(7.0, 1, text) for text in texts]
+    assert to_json(dnsmasq.parse_talk(lines, MAC)) == [
         {"kind": "NAK", "address": "10.0.0.5", "mac": MAC, "at": 7.0, "resolution_s": 1}
     ]

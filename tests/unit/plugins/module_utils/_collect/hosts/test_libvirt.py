@@ -9,6 +9,7 @@ import re
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import libvirt
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import printed
 
 UUID = "8585247f-547f-46d6-8c03-334064b2be45"
@@ -59,7 +60,7 @@ def read(replay):
 
     def of(name="compute2", instead=None):
         host = replay(name, instead)
-        return libvirt.read(host, UUID)["domain"], [(entry["what"], entry["kind"]) for entry in host.unread]
+        return to_json(libvirt.read(host, UUID)), [(entry.what, entry.kind) for entry in host.unread]
 
     return of
 
@@ -127,18 +128,19 @@ def test_connections_of_another_process_with_a_similar_number_do_not_count(repla
     line = 'ESTAB 0 0 10.0.0.1:50 10.0.0.{}:6800 users:(("qemu",pid={},fd=1))\n'
     output = line.format(2, 12) + line.format(3, 123) + line.format(4, 12) + line.format(2, 12) + "pid=12, cut\n"
     host = replay(None, {"id -u": "0", "ss ": output})
-    assert libvirt.connections_of(host, 12) == ["10.0.0.2:6800", "10.0.0.4:6800"]
+    assert to_json(libvirt.connections_of(host, 12)) == ["10.0.0.2:6800", "10.0.0.4:6800"]
 
 
 def test_the_emulator_is_told_from_another_process_with_the_same_words(replay):
     output = f"10 sh -c watch uuid {UUID}\n11 /usr/libexec/qemu-kvm -uuid {UUID}\n"
     host = replay(None, {"id -u": "0", "pgrep": output, "ss ": "", "/proc/11/stat": "11 (a b) S " + "0 " * 30,
                          "cat /proc/stat": "btime 7\n"})  # fmt: skip
-    assert libvirt.process_of(host, UUID) == {"pid": 11, "started": 7.0, "connections": []}
+    assert to_json(libvirt.process_of(host, UUID)) == {"pid": 11, "started": 7.0, "connections": []}
 
 
 def test_memory_and_disks_of_other_forms():
-    domain = libvirt.parse_domain("""
+    domain = to_json(
+        libvirt.parse_domain("""
         <domain><uuid>a</uuid><name>b</name><vcpu>4</vcpu><memory unit='MiB'>2048</memory><devices>
         <disk type='file' device='disk'><source file='/disk'/><target dev='vda'/></disk>
         <disk type='block' device='disk'><source dev='/dev/x'/><target dev='vdb'/></disk>
@@ -148,6 +150,7 @@ def test_memory_and_disks_of_other_forms():
         <interface type='bridge'><mac address='m'/><source bridge='br-int'/><target dev='tap'/>
         <virtualport><parameters interfaceid='i'/></virtualport></interface>
         </devices></domain>""")
+    )
     assert domain["memory_mib"] == 2048
     assert [disk["source"] for disk in domain["disks"]] == ["/disk", "/dev/x", None, "p/n"]
     assert [disk["target"] for disk in domain["disks"]] == ["vda", "vdb", None, None]
@@ -158,9 +161,9 @@ def test_memory_and_disks_of_other_forms():
 
 def test_memory_is_in_kibibytes_where_nothing_else_is_said():
     text = "<domain><uuid>a</uuid><name>b</name><vcpu>1</vcpu><memory>2097152</memory></domain>"
-    assert libvirt.parse_domain(text)["memory_mib"] == 2048
+    assert to_json(libvirt.parse_domain(text))["memory_mib"] == 2048
 
 
 def test_no_secrets_are_no_failure(replay):
     output = " UUID   Usage\n--------------\n\n"
-    assert libvirt.secrets_of(replay(None, {"id -u": "0", "secret-list": output})) == []
+    assert to_json(libvirt.secrets_of(replay(None, {"id -u": "0", "secret-list": output}))) == []

@@ -10,6 +10,8 @@ import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.matching_lines import MatchingLine
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import journal_of, printed
 
 NETWORK, ADDRESS, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "192.168.222.230", 1795258881.0
@@ -28,12 +30,16 @@ REQUESTS = [
 
 
 def line(text):
-    return {"text": text, "at": 7.0, "resolution_s": 1}
+    return MatchingLine(7.0, 1, text)
+
+
+def read(host, *about):
+    return to_json(metadata_proxy.read(host, *about))
 
 
 def test_recorded_requests_are_read_wholly(replay):
     host = replay("network1")
-    assert metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE) == {
+    assert {"proxies": read(host, [NETWORK], ADDRESS, SINCE)} == {
         "proxies": [{"owner": NETWORK, "processes": [PROCESS], "requests": REQUESTS}]
     }
     assert host.unread == []
@@ -44,42 +50,42 @@ def test_requests_in_a_file_of_a_german_host_are_read(replay):
     talk = f"{ADDRESS}:57008 [21/Nov/2026:11:01:47.638] listener metadata/metadata 0/0/0/511/511 200 1 - - ---- "
     text = f'Nov 21 11:01:48 network1 haproxy[17605]: {talk}1/1/0/0/0 0/0 "GET /user_data HTTP/1.1"\n'
     host = replay(None, {"id -u": "0", "pgrep": (1, "", ""), "test": "", "date": "+0000\n", "grep": text})
-    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, {"files": ["/var/log/haproxy.log"]})["proxies"]
+    (proxy,) = read(host, [NETWORK], ADDRESS, SINCE, {"files": ["/var/log/haproxy.log"]})
     request = {"at": 1795258908.0, "resolution_s": 1, "status": 200, "path": "/user_data", "seconds": 0.511}
     assert (proxy["requests"], host.unread) == ([request], [])
 
 
 def test_a_proxy_that_does_not_run_has_its_requests_still(replay):
     host = replay("stopped")
-    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
+    (proxy,) = read(host, [NETWORK], ADDRESS, SINCE)
     assert (proxy["processes"], proxy["requests"], host.unread) == ([], REQUESTS, [])
 
 
 def test_an_address_that_begins_like_another_has_no_requests(replay):
-    (proxy,) = metadata_proxy.read(replay("network1"), [NETWORK], "192.168.222.23", SINCE)["proxies"]
+    (proxy,) = read(replay("network1"), [NETWORK], "192.168.222.23", SINCE)
     assert proxy["requests"] == []
-    (proxy,) = metadata_proxy.read(replay("network1"), [NETWORK], "2.168.222.230", SINCE)["proxies"]
+    (proxy,) = read(replay("network1"), [NETWORK], "2.168.222.230", SINCE)
     assert proxy["requests"] == []
 
 
 def test_a_host_where_sudo_refuses_says_so(replay):
     host = replay("refused")
-    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE)["proxies"]
+    (proxy,) = read(host, [NETWORK], ADDRESS, SINCE)
     assert (proxy["processes"], proxy["requests"]) == ([], None)
-    assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the log of the metadata proxy", "refused")]
+    assert [(entry.what, entry.kind) for entry in host.unread] == [("the log of the metadata proxy", "refused")]
 
 
 def test_a_container_that_cannot_be_looked_into_is_said(replay):
     host = replay("containers", prefixes={"metadata": ["docker", "exec", "neutron_dhcp_agent"]})
     sources = {"journals": [], "files": ["/var/log/kolla/neutron/haproxy.log"]}
-    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, sources)["proxies"]
+    (proxy,) = read(host, [NETWORK], ADDRESS, SINCE, sources)
     assert proxy == {"owner": NETWORK, "processes": None, "requests": None}
-    assert [entry["kind"] for entry in host.unread] == ["missing", "missing"]
+    assert [entry.kind for entry in host.unread] == ["missing", "missing"]
 
 
 def test_without_a_known_log_the_requests_are_not_known(replay):
     host = replay("network1")
-    (proxy,) = metadata_proxy.read(host, [NETWORK], ADDRESS, SINCE, {"journals": [], "files": []})["proxies"]
+    (proxy,) = read(host, [NETWORK], ADDRESS, SINCE, {"journals": [], "files": []})
     assert proxy["processes"]
     assert proxy["requests"] is None
     assert host.unread == []
@@ -88,7 +94,7 @@ def test_without_a_known_log_the_requests_are_not_known(replay):
 def test_each_owner_has_its_own_process_and_journal(replay):
     host = replay(None, {"id -u": "0", "/a.conf": "5 /usr/sbin/haproxy -f /x/a.conf\n6 vi /x/a.conf\n",
                          "/b.conf": (1, "", ""), "test": "", "journalctl": ""})  # fmt: skip
-    proxies = metadata_proxy.read(host, ["a", "b"], ADDRESS, 0)["proxies"]
+    proxies = read(host, ["a", "b"], ADDRESS, 0)
     assert proxies == [
         {"owner": "a", "processes": [5], "requests": []},
         {"owner": "b", "processes": [], "requests": []},
@@ -126,12 +132,12 @@ def test_the_owner_is_put_into_names_of_journals_and_files():
 )  # fmt: skip
 def test_a_line_of_haproxy_is_understood(text, address, status, path, seconds):
     expected = {"at": 7.0, "resolution_s": 1, "status": status, "path": path, "seconds": seconds}
-    assert metadata_proxy.parse_request(line(text), address) == expected
+    assert to_json(metadata_proxy.parse_request(line(text), address)) == expected
 
 
 @pytest.mark.parametrize("text", ["", "10.0.0.5:42 connected", "Proxy listener started."])
 def test_a_line_that_is_no_request_is_none(text):
-    assert metadata_proxy.parse_request(line(text), "10.0.0.5") is None
+    assert to_json(metadata_proxy.parse_request(line(text), "10.0.0.5")) is None
 
 
 @pytest.mark.parametrize(

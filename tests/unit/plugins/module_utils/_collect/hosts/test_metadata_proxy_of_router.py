@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.matching_lines import MatchingLine
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 # A router's proxy writes addresses as IPv6, that of a network alone does not.
 ROUTER = (
@@ -18,12 +20,12 @@ NETWORK = ROUTER.removeprefix("::ffff:")
 
 @pytest.mark.parametrize("text", [ROUTER, NETWORK])
 def test_a_request_is_found_in_the_log_of_each_kind_of_proxy(text):
-    line = {"at": "2026-11-21T11:27:59.336505+00:00", "resolution_s": 1e-06, "text": text}
-    assert metadata_proxy.parse_request(line, "192.168.222.252") == {
-        "at": "2026-11-21T11:27:59.336505+00:00",
+    line = MatchingLine(1795260479.336505, 1e-06, text)
+    assert to_json(metadata_proxy.parse_request(line, "192.168.222.252")) == {
+        "at": 1795260479.336505,
         "resolution_s": 1e-06,
         "status": 200,
         "path": "/openstack/latest/meta_data.json",
         "seconds": 1.115,
     }
-    assert metadata_proxy.parse_request(line, "192.168.222.25") is None
+    assert to_json(metadata_proxy.parse_request(line, "192.168.222.25")) is None

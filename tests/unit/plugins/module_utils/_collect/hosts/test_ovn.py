@@ -9,6 +9,7 @@ import json
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 NO_SOCKET = "unix:/var/run/ovn/ovnnb_db.sock: database connection failed (No such file or directory)"
 REFUSED = "unix:/var/run/ovn/ovnnb_db.sock: database connection failed (Connection refused)"
@@ -21,7 +22,8 @@ def read(replay, instance_in_ovn):
     def of(instead=None):
         host = replay("controller1-ovn", instead)
         (port,), (network,) = instance_in_ovn["ports"], instance_in_ovn["networks"]
-        return ovn.read(host, port, network["routers"]), [(entry["what"], entry["kind"]) for entry in host.unread]
+        facts = ovn.read(host, port["id"], port["addresses"], port["subnets"], network["routers"])
+        return to_json(facts), [(entry.what, entry.kind) for entry in host.unread]
 
     return of
 
@@ -51,9 +53,9 @@ def test_a_recorded_port_is_read_wholly(read, instance_in_ovn):
 
 def test_a_port_in_a_record_of_0_1_0_is_read_without_its_dhcp(replay, instance_in_ovn):
     host = replay("controller1-ovn")
-    port = {name: value for name, value in instance_in_ovn["ports"][0].items() if name != "subnets"}
-    facts = ovn.read(host, port, instance_in_ovn["networks"][0]["routers"])
-    assert (facts["dhcp"], facts["binding"]["up"], host.unread) == (None, True, [])
+    (port,), (network,) = instance_in_ovn["ports"], instance_in_ovn["networks"]
+    facts = ovn.read(host, port["id"], port["addresses"], (), network["routers"])
+    assert (facts.dhcp, facts.binding.up, host.unread) == (None, True, [])
 
 
 def test_a_host_without_databases_has_no_facts(read):

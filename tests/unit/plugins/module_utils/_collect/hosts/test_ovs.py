@@ -10,6 +10,7 @@ import re
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovs
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import printed
 
 PORT, TAP = "bd6f4d7b-9cf8-4359-8587-aae420e24aca", "tapbd6f4d7b-9c"
@@ -36,7 +37,7 @@ def read(replay):
 
     def of(name="compute2", instead=None):
         host = replay(name, instead)
-        return ovs.read(host, PORT)["interface"], [(entry["what"], entry["kind"]) for entry in host.unread]
+        return to_json(ovs.read(host, PORT)), [(entry.what, entry.kind) for entry in host.unread]
 
     return of
 
@@ -96,12 +97,12 @@ def test_an_interface_that_has_no_number_yet_has_no_flows(read):
 
 
 def test_a_link_that_the_kernel_does_not_have_is_none(replay):
-    assert ovs.link_of(replay("network1-odd"), "tapnone") is None
+    assert to_json(ovs.link_of(replay("network1-odd"), "tapnone")) is None
 
 
 def test_a_link_that_is_down_is_told(replay):
     host = replay(None, {"ip ": '[{"mtu": 9000, "flags": ["BROADCAST", "LOWER_UP"]}]'})
-    assert ovs.link_of(host, "tap") == {"mtu": 9000, "up": False}
+    assert to_json(ovs.link_of(host, "tap")) == {"mtu": 9000, "up": False}
     assert host.execute.asked == ["ip -json link show dev tap"]
 
 
@@ -113,7 +114,7 @@ def test_a_port_that_is_not_there_or_has_no_tag_has_none(replay):
 
 def test_no_flows_have_no_age(replay):
     host = replay(None, {"id -u": "0", "ovs-ofctl": "NXST_FLOW reply (xid=0x4):\n"})
-    assert ovs.flows_of(host, "br-int", 4) == {"count": 0, "oldest_s": None, "youngest_s": None}
+    assert to_json(ovs.flows_of(host, "br-int", 4)) == {"count": 0, "oldest_s": None, "youngest_s": None}
 
 
 def test_ages_of_flows_are_those_of_the_first_and_the_last(replay):
@@ -121,7 +122,7 @@ def test_ages_of_flows_are_those_of_the_first_and_the_last(replay):
         " cookie=0x1, duration=5.5s, idle_age=3, a\n cookie=0x1, duration=120.25s, b\n cookie=0x1, duration=7s, c\n"
     )
     host = replay(None, {"id -u": "0", "ovs-ofctl": output})
-    assert ovs.flows_of(host, "br-int", 4) == {"count": 3, "oldest_s": 120.25, "youngest_s": 5.5}
+    assert to_json(ovs.flows_of(host, "br-int", 4)) == {"count": 3, "oldest_s": 120.25, "youngest_s": 5.5}
     assert host.execute.asked[-1] == "ovs-ofctl dump-flows br-int in_port=4"
 
 

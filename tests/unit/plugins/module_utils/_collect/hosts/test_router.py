@@ -9,6 +9,7 @@ import json
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import router
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import printed
 
 (ROUTER,) = (name.removeprefix("qrouter-") for name in printed("network1-router", "ls").split() if "qrouter" in name)
@@ -20,7 +21,7 @@ def read(replay):
 
     def of(*routers, instead=None):
         host = replay("network1-router", instead)
-        return router.read(host, routers), [(entry["what"], entry["kind"]) for entry in host.unread]
+        return to_json(router.read(host, routers)), [(entry.what, entry.kind) for entry in host.unread]
 
     return of
 

@@ -11,6 +11,7 @@ import time
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import units
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import UNITS
 
 NOVA = [{"component": "nova-compute", "units": ["nova-compute.service", "openstack-nova-compute.service"]}]
@@ -35,13 +36,17 @@ def block(**more):
     return "".join(f"{name}={value}\n" for name, value in {**WELL, **more}.items())
 
 
+def read_units(host, services):
+    return to_json(units.read(host, services))
+
+
 @pytest.fixture
 def read(replay):
     """Return a function that reads the services of a host by what its commands print."""
 
     def of(show, services=None, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
         answers = {"systemctl": show, "ps": ps, "uptime": uptime}
-        return units.read(replay(None, answers), NOVA if services is None else services)
+        return read_units(replay(None, answers), NOVA if services is None else services)
 
     return of
 
@@ -58,7 +63,7 @@ def read(replay):
     ],
 )
 def test_a_recorded_host_has_its_services_and_not_those_that_are_masked(replay, platform, name, components):
-    services = units.read(replay(name), platform()["units"])
+    services = read_units(replay(name), platform()["units"])
     assert {service["component"] for service in services} == components
     assert {service["state"] for service in services} == {"running"}
     up = float(UNITS[name]["uptime"].split()[0])
@@ -68,7 +73,7 @@ def test_a_recorded_host_has_its_services_and_not_those_that_are_masked(replay, 
 
 
 def test_a_recorded_controller_names_no_unit_twice(replay, platform):
-    services = units.read(replay("controller1"), platform()["units"])
+    services = read_units(replay("controller1"), platform()["units"])
     names = [service["unit"] for service in services]
     # mysql.service is another name of mariadb.service.
     assert names == sorted(set(names))
@@ -117,14 +122,14 @@ def test_a_container_that_counts_from_its_own_start_has_no_times(read):
 
 def test_without_units_nothing_is_asked(replay):
     host = replay(None)
-    assert units.read(host, []) == []
-    assert units.read(host, [{"component": "x", "units": []}]) == []
+    assert read_units(host, []) == []
+    assert read_units(host, [{"component": "x", "units": []}]) == []
     assert host.execute.asked == []
 
 
 def test_systemd_is_asked_once_and_without_sudo(replay, platform):
     host = replay("compute1")
-    units.read(host, platform()["units"])
+    read_units(host, platform()["units"])
     assert [command.split()[0] for command in host.execute.asked] == ["systemctl", "ps", "cat"]
 
 
@@ -182,7 +187,7 @@ def read_with_sockets(replay):
     def of(unit, *states):
         sockets = "\n".join(block(Id=name, ActiveState=state) for name, state in zip(SOCKETS.split(), states))
         host = replay(None, {".socket": sockets, "systemctl": block(**unit), "ps": "", "uptime": "50786.75 1.0"})
-        return units.read(host, NOVA), host.execute.asked
+        return read_units(host, NOVA), host.execute.asked
 
     return of
 
@@ -241,7 +246,7 @@ def test_a_socket_starts_its_own_unit_and_none_that_has_failed(replay):
     ]
     sockets = [block(Id="a.socket"), block(Id="b.socket", ActiveState="inactive")]
     answers = {".socket": "\n".join(sockets), "systemctl": "\n".join(shown), "ps": "", "uptime": "50786.75 1.0"}
-    states = [service["state"] for service in units.read(replay(None, answers), OSD)]
+    states = [service["state"] for service in read_units(replay(None, answers), OSD)]
     assert states == [units.ON_DEMAND, "stopped", "failed"]
 
 
@@ -297,7 +302,7 @@ def test_a_unit_that_is_nobodys_is_passed_over(read, unit):
 def test_a_unit_of_a_template_that_is_stopped_is_told(replay):
     stopped = block(Id="ceph-osd@0.service", ActiveState="inactive", SubState="dead")
     host = replay(None, {"systemctl": stopped, "ps": "", "uptime": "1.0 1.0"})
-    assert [(service["unit"], service["state"]) for service in units.read(host, OSD)] == [
+    assert [(service["unit"], service["state"]) for service in read_units(host, OSD)] == [
         ("ceph-osd@0.service", "stopped")
     ]
     # Without this option systemctl leaves out what is stopped where it is asked with a pattern.
@@ -332,7 +337,7 @@ def test_what_cannot_be_read_is_said(replay, part, answer, kind):
     answers = {"systemctl": block(), "ps": "", "uptime": "1 1", part: answer}
     host = replay(None, answers)
     assert host.attempt("the host's services", units.read, NOVA, default=[]) == []
-    assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the host's services", kind)]
+    assert [(entry.what, entry.kind) for entry in host.unread] == [("the host's services", kind)]
 
 
 def test_real_commands_are_asked_with_their_words(tmp_path):
@@ -346,5 +351,5 @@ def test_real_commands_are_asked_with_their_words(tmp_path):
         done = subprocess.run([tmp_path / words[2], *words[3:]], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    assert units.read(commands.Host(execute), NOVA)[0]["state"] == "frozen"
+    assert read_units(commands.Host(execute), NOVA)[0]["state"] == "frozen"
     assert asked[0][3:] == ["show", "--all", f"--property={','.join(units.PROPERTIES)}", "--", *NOVA[0]["units"]]

@@ -9,7 +9,8 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats, line_messages
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 BOOT, LOCAL = "req-03b40d4a-6468-4371-a2d5-864347bcb436", "req-cde46fff-5e77-4a4c-ac81-ad543be792ff"
 SERVER, IMAGE = "593bff83-ecde-4bff-b038-2774dcc49b76", "eb3db05b-1d3f-4163-b31d-ef1538244a5b"
@@ -23,7 +24,17 @@ def at(*words):
 
 
 def parse(line, near=NOON, zone=0):
-    return line_formats.parse(line, near, zone)
+    """The fields of a line that are set; None for a line without a format."""
+    parsed = line_formats.parse(line, near, zone)
+    if parsed is None:
+        return None
+    fields = {
+        **parsed._asdict(),
+        "requests": list(parsed.requests),
+        "http": to_json(parsed.http),
+        "queue": to_json(parsed.queue),
+    }
+    return {name: value for name, value in fields.items() if value is not None or name == "at"}
 
 
 def oslo(message, logger="nova.compute.manager", level="DEBUG", context=f"{BOOT} {LOCAL} {WHO}"):
@@ -343,11 +354,11 @@ SERVED = "oslo_messaging.rpc.server"
 )
 def test_each_thing_that_is_done_with_a_message(message, logger, rpc):
     parsed = amqp(message, logger)
-    assert (parsed["kind"], parsed["rpc"], parsed["level"]) == ("rpc", rpc, "messaging")
+    assert (parsed["kind"], parsed["queue"], parsed["level"]) == ("rpc", rpc, "messaging")
 
 
 def test_every_action_of_the_code_is_tested():
-    actions = {action for action, _pattern in line_formats.RPC}
+    actions = {action for action, _pattern in line_messages.RPC}
     assert actions == {
         "method", "notify", "cast", "call", "received", "taken", "reply", "replied", "answered",
     }  # fmt: skip
@@ -480,12 +491,12 @@ def test_bytes_that_are_no_text_do_no_harm():
     ],
 )
 def test_a_query_tells_what_is_ours_or_a_plain_name_only(path, expected):
-    assert line_formats.masked_path(path, {SERVER: "server"}) == expected
+    assert line_messages.masked_path(path, {SERVER: "server"}) == expected
 
 
 def test_a_long_path_and_a_long_query_are_cut():
-    assert len(line_formats.masked_path("/" + "a" * 10_000, {})) == 300
-    assert len(line_formats.masked_path("/a?" + "b=c&" * 10_000, {})) < 2100
+    assert len(line_messages.masked_path("/" + "a" * 10_000, {})) == 300
+    assert len(line_messages.masked_path("/a?" + "b=c&" * 10_000, {})) < 2100
 
 
 MESSAGE = f"[instance: {SERVER}] Claim successful on node compute2"

@@ -10,8 +10,11 @@ import time
 
 import events_of
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats, reader
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
 OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
@@ -32,11 +35,11 @@ def error(message, context=f"{BOOT} {OTHER} u p", logger="nova.compute.manager",
 
 
 def scan(*lines, service="nova-compute", **wanted):
-    keys = {SERVER: "server", BOOT: "request"}
+    keys = {"server": [SERVER], "request": [BOOT]}
     asked = {"phrases": [], "windows": [], "since": NOON - 300, "began": NOON - 30, "until": NOON + 30, "errors": True}
-    scanner = reader.Scan(keys, {**asked, **wanted}, 0)
+    scanner = Scan(from_json(Wanted, {"keys": keys, **asked, **wanted}), 0)
     scanner.take(service, ((None, line) for line in lines), 0)
-    return scanner.events
+    return [event.to_json() for event in scanner.events]
 
 
 def filed(*lines, **wanted):

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import UnreadError
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import matching_lines
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.matching_lines import MatchingLine
 from recorded_hosts import journal_of, printed, second
 
 MAC = "fa:16:3e:2d:9a:e3"
@@ -39,17 +40,17 @@ def month_number(name):
 
 
 def texts(result):
-    return [line["text"] for line in result]
+    return [line.text for line in result]
 
 
 def test_recorded_lines_of_a_file(replay):
     parsed = matching_lines.read(replay("network1"), "dhcp", BOTH, MAC, 1795258881.0)
     lines = printed("network1", LOG).splitlines()
-    assert [line["at"] for line in parsed] == [second(line[:15]) for line in lines]
+    assert [line.at for line in parsed] == [second(line[:15]) for line in lines]
     assert len(parsed) == 4
-    assert {line["resolution_s"] for line in parsed} == {1}
-    assert parsed[0]["text"] == lines[0][16:]
-    assert parsed[0]["text"].endswith(f"DHCPDISCOVER(tap6d66f24a-7d) {MAC} ")
+    assert {line.resolution_s for line in parsed} == {1}
+    assert parsed[0].text == lines[0][16:]
+    assert parsed[0].text.endswith(f"DHCPDISCOVER(tap6d66f24a-7d) {MAC} ")
 
 
 def test_recorded_lines_of_a_journal(replay):
@@ -59,8 +60,8 @@ def test_recorded_lines_of_a_journal(replay):
     word, _space, rest = fields["MESSAGE"].partition(" ")
     assert word.startswith("192.168.222.230:")
     (line,) = matching_lines.read(replay("network1"), "metadata", sources, word, 1795258881.0)
-    assert (line["at"], line["resolution_s"]) == (int(fields["__REALTIME_TIMESTAMP"]) / 1e6, 1e-6)
-    assert line["text"] == f"{word} {rest}"
+    assert (line.at, line.resolution_s) == (int(fields["__REALTIME_TIMESTAMP"]) / 1e6, 1e-6)
+    assert line.text == f"{word} {rest}"
     assert "/openstack/latest/user_data" in rest
 
 
@@ -106,7 +107,7 @@ def test_a_file_that_is_there_but_cannot_be_read_is_a_failure_whatever_the_journ
 def test_lines_come_in_the_order_of_their_times_wherever_they_are_from(lines):
     journal = entry(300_000_000, "third word") + entry(100_000_001, "first word") + entry(0, "no such")
     result = lines(BOTH, journalctl=journal, grep="1970-01-01T00:03:20+00:00 second word\n")
-    assert [(line["at"], line["text"]) for line in result] == [
+    assert [(line.at, line.text) for line in result] == [
         (100.000001, "first word"),
         (200.0, "second word"),
         (300.0, "third word"),
@@ -130,7 +131,7 @@ def test_lines_of_before_are_left_out_but_for_those_of_the_same_second(lines):
     ],
 )
 def test_a_time_without_a_year_is_the_nearest(text, near, zone, expected):
-    assert matching_lines.parse_line(f"{text} a[1]: b", near, zone)["at"] == expected
+    assert matching_lines.parse_line(f"{text} a[1]: b", near, zone).at == expected
 
 
 @pytest.mark.parametrize("month", ["Jan", "Mar", "May", "Oct", "Nov", "Dec"])
@@ -138,7 +139,7 @@ def test_a_time_without_a_year_is_the_nearest(text, near, zone, expected):
 def test_months_are_english_whatever_the_language_of_the_host(lines, month):
     at = datetime.strptime(f"2026 {month_number(month)} 21 16:31:46 +0000", "%Y %m %d %H:%M:%S %z").timestamp()
     (line,) = lines(FILE, at - 5, grep=f"{month} 21 16:31:46 dnsmasq-dhcp[1]: word\n")
-    assert line["at"] == at
+    assert line.at == at
 
 
 @pytest.mark.parametrize("text", ["Jan  1 00:01:60 a[1]: a leap second", "Nix  1 00:01:00 a[1]: b"])
@@ -156,7 +157,7 @@ def test_the_zone_of_a_host(replay, output, seconds):
 def test_a_file_of_a_host_in_another_zone(lines):
     at = datetime(2026, 11, 21, 16, 31, 46, tzinfo=timezone(timedelta(hours=5.5))).timestamp()
     (line,) = lines(FILE, at - 5, zone="+0530", grep="Nov 21 16:31:46 dnsmasq-dhcp[1]: word\n")
-    assert line == {"at": at, "resolution_s": 1, "text": "dnsmasq-dhcp[1]: word"}
+    assert line == MatchingLine(at, 1, "dnsmasq-dhcp[1]: word")
 
 
 @pytest.mark.parametrize("zone", ["+0530", "-0500"])
@@ -164,7 +165,7 @@ def test_a_file_of_a_container_that_knows_no_zone_is_in_utc(lines, zone, monkeyp
     at = datetime(2026, 11, 21, 11, 1, 46, tzinfo=timezone.utc).timestamp()
     monkeypatch.setattr(matching_lines.time, "time", lambda: at + 60)
     (line,) = lines(FILE, at - 5, zone=zone, grep="Nov 21 11:01:46 dnsmasq-dhcp[1]: word\n")
-    assert line["at"] == at
+    assert line.at == at
 
 
 def test_without_any_source_nothing_is_known(replay):
@@ -189,7 +190,7 @@ def test_no_file_needs_no_zone(replay):
     ],
 )
 def test_a_line_of_a_file_has_a_time_and_the_rest(text, at, resolution, rest):
-    assert matching_lines.parse_line(text, 0, 0) == {"at": at, "resolution_s": resolution, "text": rest}
+    assert matching_lines.parse_line(text, 0, 0) == MatchingLine(at, resolution, rest)
 
 
 @pytest.mark.parametrize("text", ["", "word", "00:01:40 a[1]: b", "-- more"])
@@ -203,4 +204,4 @@ def test_without_a_begin_a_line_without_a_year_is_of_the_last_months(lines):
     month = "JanFebMarAprMayJunJulAugSepOctNovDec"[written.month * 3 - 3 : written.month * 3]
     text = f"{month} {written.day:2d} {written:%H:%M:%S} dnsmasq-dhcp[1]: a word"
     (line,) = lines(FILE, since=0, **{LOG: text})
-    assert line["at"] == written.timestamp()
+    assert line.at == written.timestamp()

@@ -24,8 +24,17 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands, info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import journald, line_formats, reader
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import (
+    grep,
+    journald,
+    line_formats,
+    log_files,
+    reader,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted, Writer
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from tree import FLOWS, RECORDED
 
 FOLLOWED = RECORDED / "followed"
@@ -97,6 +106,13 @@ def logs(tmp_path):
     return Logs(tmp_path / "nova")
 
 
+def logs_of(host, services, wanted):
+    """The logs of a host as they leave it."""
+    writers = [from_json(Writer, service) for service in services]
+    result = reader.read(host, writers, from_json(Wanted, wanted))
+    return {"events": [event.to_json() for event in result.events], "sources": to_json(result.sources)}
+
+
 class Logs:
     def __init__(self, folder):
         self.folder = folder
@@ -122,7 +138,7 @@ class Logs:
 
     def read(self):
         self.host = commands.Host(self.execute)
-        return reader.read(self.host, self.services, self.wanted)
+        return logs_of(self.host, self.services, self.wanted)
 
     def moments(self):
         return [round(event["at"] - BEGAN.timestamp(), 3) for event in self.read()["events"]]
@@ -197,7 +213,7 @@ def test_a_key_that_is_the_beginning_of_a_longer_one_is_not_found(logs, text, co
 
 def scan_for(keys):
     wanted = {"phrases": [], "windows": [], "since": 0.0, "began": 0.0, "until": 1.0}
-    return reader.Scan(dict.fromkeys(keys, "port"), wanted, 0)
+    return Scan(from_json(Wanted, {"keys": {"port": list(keys)}, **wanted}), 0)
 
 
 def test_keys_are_found_as_an_expression_for_all_of_them_finds_them():
@@ -358,14 +374,14 @@ def test_a_small_hole_is_read_over(logs):
 def test_the_logs_in_a_container_have_other_paths_than_those_of_the_host(logs):
     path = str(logs.write([EARLIER]))
     os.truncate(path, 1 << 40)
-    assert reader.holes_in(commands.Host(logs.execute), [path])[path] == pytest.approx(1 << 40)
-    assert reader.holes_in(commands.Host(logs.execute, {"logs": ["docker", "exec"]}), [path]) == {}
-    assert reader.holes_in(commands.Host(logs.execute), ["/nowhere/at/all.log"]) == {}
+    assert log_files.holes_in(commands.Host(logs.execute), [path])[path] == pytest.approx(1 << 40)
+    assert log_files.holes_in(commands.Host(logs.execute, {"logs": ["docker", "exec"]}), [path]) == {}
+    assert log_files.holes_in(commands.Host(logs.execute), ["/nowhere/at/all.log"]) == {}
 
 
 def test_first_lines_without_an_end_take_no_memory(logs, monkeypatch):
     """Of a file without line ends head prints all, as of one line."""
-    monkeypatch.setattr(reader, "LARGEST_EDGES", 4 << 20)
+    monkeypatch.setattr(log_files, "LARGEST_EDGES", 4 << 20)
     path = logs.folder / "nova-compute.log"
     with path.open("wb") as stream:
         for _part in range(40):
@@ -374,14 +390,14 @@ def test_first_lines_without_an_end_take_no_memory(logs, monkeypatch):
     host = commands.Host(info_module.execute, sudo=())
     tracemalloc.start()
     try:
-        edges = host.attempt("the first and last lines of the logs", reader.edges_of, [str(path)], default={})
+        edges = host.attempt("the first and last lines of the logs", log_files.edges_of, [str(path)], default={})
         memory = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert edges == {}
     (unread,) = host.unread
-    assert (unread["what"], unread["kind"]) == ("the first and last lines of the logs", "failed")
-    assert unread["why"].endswith("it prints more than 4 MiB")
+    assert (unread.what, unread.kind) == ("the first and last lines of the logs", "failed")
+    assert unread.reason.endswith("it prints more than 4 MiB")
     assert memory < 20 << 20
 
 
@@ -448,7 +464,7 @@ def test_a_search_that_was_ended_proves_nothing_though_a_file_vanished_too(logs)
     logs.execute = lambda words, take: (124, "", "grep: /x: No such file") if "grep" in words else real(words, take)
     result = logs.read()
     assert [(source["whole"], source["why"]) for source in result["sources"]] == [(False, "it was not read")]
-    assert [entry["kind"] for entry in logs.host.unread] == ["hung"]
+    assert [entry.kind for entry in logs.host.unread] == ["hung"]
 
 
 def test_logs_that_sudo_refuses_are_unread(logs):
@@ -456,11 +472,11 @@ def test_logs_that_sudo_refuses_are_unread(logs):
     local, refused = Local(), (1, "", "sudo: a password is required")
     logs.execute = lambda words, take: refused if "find" in words else local(words, take)
     assert logs.read() == {"events": [], "sources": []}
-    assert [(entry["what"], entry["kind"]) for entry in logs.host.unread] == [("the list of logs", "refused")]
+    assert [(entry.what, entry.kind) for entry in logs.host.unread] == [("the list of logs", "refused")]
 
 
 def test_a_flood_is_not_whole(logs, monkeypatch):
-    monkeypatch.setattr(reader, "MOST", 50)
+    monkeypatch.setattr(grep, "MOST", 50)
     logs.write([EARLIER, *(line(number / 10, STARTING) for number in range(80))])
     source = logs.source()
     assert (source["whole"], source["why"]) == (False, "more than 50 lines were found in it")
@@ -611,7 +627,7 @@ def test_a_flood_in_the_journal_is_cut_off_and_said(logs, monkeypatch):
 def test_a_journal_that_cannot_be_read_is_unread(logs):
     logs.services = [{"service": "slapd", "journals": ["slapd"]}]
     assert logs.read() == {"events": [], "sources": []}
-    assert [(entry["what"], entry["kind"]) for entry in logs.host.unread] == [("the journal", "missing")]
+    assert [(entry.what, entry.kind) for entry in logs.host.unread] == [("the journal", "missing")]
 
 
 def test_a_line_of_a_devstack_journal_has_its_time_from_there(logs):
@@ -642,7 +658,7 @@ def recorded(tmp_path, platform):
             for service in platform()["logs"]
         ]
         host = commands.Host(Local(zone))
-        result = reader.read(host, services, WANTED)
+        result = logs_of(host, services, WANTED)
         assert host.unread == []
         return result
 
@@ -745,8 +761,8 @@ def test_the_times_to_look_for_are_few_and_leave_out_none(days, zone):
     """Of ten minutes each minute is looked for, of months each hour, of years each day."""
     since = 1795271880.0
     until = since + days * 86400
-    texts = reader.moments({"since": since, "until": until}, zone)
-    assert len(texts) <= 4 * 4 * reader.MOST_MOMENTS
+    texts = grep.moments(since, until, zone)
+    assert len(texts) <= 4 * 4 * grep.MOST_MOMENTS
     for at in (since, (since + until) / 2, until) if days < 9999 else ():
         stamp = datetime.fromtimestamp(at, timezone(timedelta(seconds=zone)))
         month = line_formats.MONTHS[stamp.month - 1]

@@ -41,7 +41,8 @@ def kept():
 
 @pytest.fixture
 def read(run, kept):
-    return queue_module.read([json.dumps(line) for line in kept], ids.keys_of(run))
+    events = queue_module.read([json.dumps(line) for line in kept], ids.keys_of(run))
+    return [event.to_json() for event in events]
 
 
 def test_nothing_of_a_message_is_kept_but_what_is_named(kept):
