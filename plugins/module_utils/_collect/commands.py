@@ -124,15 +124,19 @@ class Host:
         """
         prefix = list(self.prefixes.get(part or "") or [])
         # Only root may enter a container, even if anybody may run the command inside it.
-        command = [*(self.sudo if root or prefix else ()), *prefix, *words]
+        as_root = self.sudo if root or prefix else ()
+        command = [*as_root, *prefix, *words]
         status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
         if status == TIMED_OUT:
             raise UnreadError("hung", command, f"no answer after {self.patience} s")
-        if status == 0 or (despite and has_only(errors, despite)):
+        if status == 0 or has_only(errors, despite):
             return out
-        printed = errors or (out if take is None else "")
-        output = " ".join(printed.split())[:LONGEST_OUTPUT] or f"exit status {status}"
-        raise UnreadError(kind_of(status, output, (words[0], *prefix[:1])), command, output)
+        # What was made of the output is not its text.
+        text = out if take is None else ""
+        printed = " ".join((errors or text).split())
+        reason = printed[:LONGEST_OUTPUT] or f"exit status {status}"
+        programs = (words[0], *prefix[:1])
+        raise UnreadError(kind_of(status, reason, programs), command, reason)
 
     @overload
     def attempt(self, what: str, read: Callable[..., T], *arguments: Any) -> Optional[T]: ...
@@ -153,9 +157,11 @@ class Host:
         return default
 
 
-def has_only(errors: str, text: str) -> bool:
+def has_only(errors: str, text: str | None) -> bool:
     """Return whether there are errors, and each of their lines has a text."""
-    return bool(errors.strip()) and all(text in line for line in errors.splitlines())
+    if text is None or not errors.strip():
+        return False
+    return all(text in line for line in errors.splitlines())
 
 
 def kind_of(status: int, output: str, programs: tuple[str, ...]) -> str:

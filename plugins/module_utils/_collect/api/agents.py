@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from ..._cloud.connection import answer_of
 from ..._cloud.errors import CLOUD_ERRORS, explain
+from ..._model.codec import from_json
 from ..._model.record import Agent
 from ..._record.errors import MALFORMED, StageError
+from .answers import AgentAnswer, ServiceAnswer
 
 # Names of components, where the APIs use other names
 NAMES = {
@@ -57,38 +59,40 @@ def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
 
 def compute(admin: Any) -> list[Agent]:
     services = answer_of(admin.compute.get("/os-services"))["services"]
-    return [of_service(service, service["host"]) for service in services]
+    return [of_service(from_json(ServiceAnswer, service)) for service in services]
 
 
 def network(admin: Any) -> list[Agent]:
-    return [of_agent(entry) for entry in answer_of(admin.network.get("/agents"))["agents"]]
+    agents = answer_of(admin.network.get("/agents"))["agents"]
+    return [of_agent(from_json(AgentAnswer, agent)) for agent in agents]
 
 
 def volume(admin: Any) -> list[Agent]:
     if not admin.has_service("block-storage"):
         return []
     services = answer_of(admin.block_storage.get("/os-services"))["services"]
-    # A back end of cinder-volume is named host@back end.
-    return [of_service(service, service["host"].partition("@")[0]) for service in services]
+    return [of_service(from_json(ServiceAnswer, service)) for service in services]
 
 
-def of_agent(entry: Mapping[str, Any]) -> Agent:
+def of_agent(agent: AgentAnswer) -> Agent:
     return Agent(
-        component=component_of(entry["binary"]),
-        host=entry["host"],
-        state="up" if entry["alive"] else "down",
-        enabled=bool(entry["admin_state_up"]),
-        heard=entry["heartbeat_timestamp"],
+        component=component_of(agent.binary),
+        host=agent.host,
+        state="up" if agent.alive else "down",
+        enabled=agent.enabled,
+        heard=agent.heard,
     )
 
 
-def of_service(service: Mapping[str, Any], host: str) -> Agent:
+def of_service(service: ServiceAnswer) -> Agent:
+    # A back end of cinder-volume is named host@back end.
+    host, _at, _back_end = service.host.partition("@")
     return Agent(
-        component=component_of(service["binary"]),
+        component=component_of(service.binary),
         host=host,
-        state="up" if service["state"] == "up" else "down",
-        enabled=service["status"] == "enabled",
-        heard=service["updated_at"],
+        state="up" if service.state == "up" else "down",
+        enabled=service.status == "enabled",
+        heard=service.heard,
     )
 
 

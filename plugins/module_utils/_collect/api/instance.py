@@ -6,14 +6,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ..._cloud.connection import answer_of
+from ..._model.codec import from_json
 from ..._model.instance import BootImage, Claims, DescribedInstance, Network, Port, Server, Subnet
 from ..._model.record import OtherBoot, OtherBoots
 from ..._record.clock import now, seconds_of
 from ..._record.errors import StageError
+from .answers import (
+    BootAnswer,
+    FloatingIpAnswer,
+    OwnerAnswer,
+    PortAnswer,
+    RuleAnswer,
+    ServerAnswer,
+    SubnetAnswer,
+)
+
+T = TypeVar("T")
 
 # Since this version a server shows the sizes of its flavor.
 FLAVOR_SINCE = "2.47"
@@ -36,28 +49,23 @@ MOST_PORTS = 500
 # In seconds: how long the guest still sends requests after a boot, and how long logs still name a server that is gone.
 SETTLING, WINDING_UP = 60, 5
 
-# A JSON object of an answer
-Json = Mapping[str, Any]
-
 
 def look(cloud: Any, server_id: str, admin: Any = None) -> DescribedInstance:
     """Return the server with its ports, networks, volumes and image. An administrator also sees their hosts."""
     everything = admin or cloud
     answer = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))
-    server = answer["server"]
-    found = listed(everything, "ports", device_id=server_id)[:MOST_PORTS]
+    server = from_json(ServerAnswer, answer["server"], "the server")
+    ports = listed(everything, "ports", PortAnswer, device_id=server_id)[:MOST_PORTS]
     networks = {}
-    for identity in dict.fromkeys(port["network_id"] for port in found):
+    for identity in dict.fromkeys(port.network for port in ports):
         networks[identity] = describe_network(everything, identity)
-    ports = describe_ports(everything, found, networks)
-    volumes = [volume["id"] for volume in server["os-extended-volumes:volumes_attached"]]
     return DescribedInstance(
         asked=seconds_of(now()),
         server=describe_server(server),
-        ports=tuple(ports),
+        ports=describe_ports(everything, ports, networks),
         networks=tuple(networks.values()),
-        volumes=tuple(volumes),
-        image=describe_image(cloud, server["image"]["id"]) if server["image"] else None,
+        volumes=tuple(volume.id for volume in server.volumes),
+        image=describe_image(cloud, server.image["id"]) if server.image else None,
     )
 
 
@@ -69,20 +77,19 @@ def other_boots(admin: Any, server_id: str, since: str) -> OtherBoots | None:
     # There is another page: a part of the others is not enough.
     if answer.get("servers_links"):
         return None
-    boots = [boot_of(server) for server in answer["servers"] if server["id"] != server_id]
+    servers = [from_json(BootAnswer, server, "a server") for server in answer["servers"]]
+    boots = [boot_of(server) for server in servers if server.id != server_id]
     return OtherBoots(asked, tuple(boots))
 
 
-def boot_of(server: Json) -> OtherBoot:
+def boot_of(server: BootAnswer) -> OtherBoot:
     """Return when a boot began and ended as nova knows it. The end of one that may still be under way is None.
 
     For some seconds after its end it may still cause events.
     """
-    began = server["created"]
-    launched, gone = server.get("OS-SRV-USG:launched_at"), server.get("OS-SRV-USG:terminated_at")
-    if gone or server["status"] in ("DELETED", "ERROR"):
-        return OtherBoot(began, gone or server["updated"], WINDING_UP)
-    return OtherBoot(began, launched, SETTLING if launched else None)
+    if server.terminated or server.status in ("DELETED", "ERROR"):
+        return OtherBoot(server.created, server.terminated or server.updated, WINDING_UP)
+    return OtherBoot(server.created, server.launched, SETTLING if server.launched else None)
 
 
 def claims(admin: Any, server: Server) -> Claims:
@@ -100,14 +107,14 @@ def name_of(admin: Any, provider: str) -> str:
     return name
 
 
-def listed(cloud: Any, kind: str, **query: Any) -> list[Json]:
+def listed(cloud: Any, kind: str, answer: type[T], **query: Any) -> list[T]:
     """Return what the network service lists. A service that ignores a filter lists those of others, too."""
     things = answer_of(cloud.network.get(f"/{kind.replace('_', '-')}", params=query))[kind]
     filters = {name: value for name, value in query.items() if name != "fields"}
-    return [thing for thing in things if passes(thing, filters)]
+    return [from_json(answer, thing, kind) for thing in things if passes(thing, filters)]
 
 
-def passes(thing: Json, filters: Json) -> bool:
+def passes(thing: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
     # With fields, a thing does not show all that was asked for.
     return all(is_like(thing.get(name), value) for name, value in filters.items())
 
@@ -116,69 +123,73 @@ def is_like(value: Any, asked: Any) -> bool:
     return value is None or value == asked or (isinstance(asked, list) and value in asked)
 
 
-def describe_server(server: Json) -> Server:
-    flavor = server["flavor"]
+def describe_server(server: ServerAnswer) -> Server:
     return Server(
-        id=server["id"],
-        name=server["name"],
-        status=server["status"],
-        project_id=server["tenant_id"],
-        host=server.get("OS-EXT-SRV-ATTR:host"),
-        host_id=server["hostId"],
-        created=server["created"],
-        vcpus=flavor["vcpus"],
-        memory_mib=flavor["ram"],
-        disk_gib=flavor["disk"],
+        id=server.id,
+        name=server.name,
+        status=server.status,
+        project_id=server.project_id,
+        host=server.host,
+        host_id=server.host_id,
+        created=server.created,
+        vcpus=server.flavor.vcpus,
+        memory_mib=server.flavor.ram,
+        disk_gib=server.flavor.disk,
     )
 
 
-def describe_ports(cloud: Any, found: list[Json], networks: Mapping[str, Network]) -> list[Port]:
+def describe_ports(cloud: Any, ports: list[PortAnswer], networks: Mapping[str, Network]) -> tuple[Port, ...]:
     """Return the ports, those that OVN serves with all that OVN's databases must have of them."""
-    by_ovn = [port for port in found if networks[port["network_id"]].distributed]
+    by_ovn = [port for port in ports if networks[port.network].distributed]
     rules = rules_of(cloud, by_ovn)
-    ports = []
-    for port in found:
-        network = networks[port["network_id"]]
+    described = []
+    for port in ports:
+        network = networks[port.network]
         floating = floating_ips(cloud, port) if network.routers else ()
-        ports.append(describe_port(port, floating, rules if network.distributed else None))
-    return ports
+        own = describe_port(port, floating)
+        described.append(in_ovn(own, port, rules) if network.distributed else own)
+    return tuple(described)
 
 
-def describe_port(
-    port: Json, floating: tuple[str, ...] = (), rules: Mapping[str, tuple[str, ...]] | None = None
-) -> Port:
-    addresses = port["fixed_ips"]
-    subnets = [address["subnet_id"] for address in addresses] if rules is not None else ()
-    own_rules = {group: rules[group] for group in port["security_groups"]} if rules is not None else None
+def describe_port(port: PortAnswer, floating: tuple[str, ...] = ()) -> Port:
     return Port(
-        id=port["id"],
-        mac=port["mac_address"],
-        addresses=tuple(address["ip_address"] for address in addresses),
-        network=port["network_id"],
-        host=port.get("binding:host_id") or None,
-        kind=port.get("binding:vif_type"),
-        status=port["status"],
-        created=port.get("created_at"),
-        updated=port.get("updated_at"),
-        revision=port.get("revision_number"),
+        id=port.id,
+        mac=port.mac,
+        addresses=tuple(address.address for address in port.addresses),
+        network=port.network,
+        host=port.host or None,
+        kind=port.kind,
+        status=port.status,
+        created=port.created,
+        updated=port.updated,
+        revision=port.revision,
         floating_ips=floating,
-        subnets=None if rules is None else tuple(subnets),
-        security_rules=own_rules,
     )
 
 
-def floating_ips(cloud: Any, port: Json) -> tuple[str, ...]:
-    return tuple(entry["floating_ip_address"] for entry in listed(cloud, "floatingips", port_id=port["id"]))
+def in_ovn(described: Port, port: PortAnswer, rules: Mapping[str, tuple[str, ...]]) -> Port:
+    """Return a port with its subnets and the rules of its security groups."""
+    return dataclasses.replace(
+        described,
+        subnets=tuple(address.subnet for address in port.addresses),
+        security_rules={group: rules[group] for group in port.security_groups or ()},
+    )
 
 
-def rules_of(cloud: Any, ports: Iterable[Json]) -> dict[str, tuple[str, ...]]:
+def floating_ips(cloud: Any, port: PortAnswer) -> tuple[str, ...]:
+    found = listed(cloud, "floatingips", FloatingIpAnswer, port_id=port.id)
+    return tuple(floating.address for floating in found)
+
+
+def rules_of(cloud: Any, ports: Iterable[PortAnswer]) -> dict[str, tuple[str, ...]]:
     """Return the ids of the rules of each security group that one of the ports has."""
-    rules: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, None] = {}
     for port in ports:
-        for group in port["security_groups"]:
-            if group not in rules:
-                found = listed(cloud, "security_group_rules", security_group_id=group, fields=["id"])
-                rules[group] = tuple(rule["id"] for rule in found)
+        groups.update(dict.fromkeys(port.security_groups or ()))
+    rules = {}
+    for group in groups:
+        found = listed(cloud, "security_group_rules", RuleAnswer, security_group_id=group, fields=["id"])
+        rules[group] = tuple(rule.id for rule in found)
     return rules
 
 
@@ -186,36 +197,36 @@ def describe_network(cloud: Any, identity: str) -> Network:
     network = answer_of(cloud.network.get(f"/networks/{identity}"))["network"]
     # A shared network may have thousands of other ports.
     fields = ["device_id", "device_owner"]
-    owners: dict[str, list[str]] = {}
-    for port in listed(cloud, "ports", network_id=identity, device_owner=OWNERS, fields=fields):
-        owners.setdefault(port["device_owner"], []).append(port["device_id"])
+    devices: dict[str, list[str]] = {}
+    for port in listed(cloud, "ports", OwnerAnswer, network_id=identity, device_owner=OWNERS, fields=fields):
+        devices.setdefault(port.owner, []).append(port.device)
     routers: set[str] = set()
-    for owner, devices in owners.items():
+    for owner, own in devices.items():
         if "router" in owner:
-            routers.update(devices)
-    subnets = listed(cloud, "subnets", network_id=identity)
+            routers.update(own)
+    subnets = listed(cloud, "subnets", SubnetAnswer, network_id=identity)
     return Network(
         id=identity,
         mtu=network.get("mtu"),
         subnets=tuple(map(describe_subnet, subnets)),
         # Each DHCP agent has a port, but not every user may see it.
-        dhcp_ports=tuple(owners.get("network:dhcp", ())),
+        dhcp_ports=tuple(devices.get("network:dhcp", ())),
         # OVN has a port of its own kind instead of DHCP agents.
-        distributed="network:distributed" in owners,
+        distributed="network:distributed" in devices,
         routers=tuple(sorted(routers)),
         # Then the compute hosts translate floating IPs.
-        on_computes="network:router_interface_distributed" in owners,
+        on_computes="network:router_interface_distributed" in devices,
     )
 
 
-def describe_subnet(subnet: Json) -> Subnet:
+def describe_subnet(subnet: SubnetAnswer) -> Subnet:
     return Subnet(
-        id=subnet["id"],
-        version=subnet["ip_version"],
-        cidr=subnet["cidr"],
-        gateway=subnet["gateway_ip"],
-        dhcp=subnet["enable_dhcp"],
-        routes=tuple("{destination},{nexthop}".format(**route) for route in subnet["host_routes"]),
+        id=subnet.id,
+        version=subnet.version,
+        cidr=subnet.cidr,
+        gateway=subnet.gateway,
+        dhcp=subnet.dhcp,
+        routes=tuple(f"{route.destination},{route.nexthop}" for route in subnet.routes),
     )
 
 

@@ -71,6 +71,8 @@ GREETINGS = {
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
 PORT = re.compile(r"[0-9]{1,5}")
+# What ends the authority of a URL
+PATH_MARKS = re.compile("[/?#]")
 HIGHEST_PORT = (1 << 16) - 1
 # In bytes
 LONGEST_ANSWER = 1024
@@ -135,25 +137,29 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
     if scheme not in SCHEMES:
         return []
     component, usual, spoken = SCHEMES[scheme]
-    authority, *path = re.split("[/?#]", rest)
+    authority, *path = PATH_MARKS.split(rest)
     if component and "@" not in authority:
         # A password may have one of these marks in it.
-        authority = re.split("[/?#]", rest.rpartition("@")[2])[0]
+        _user, _at, behind = rest.rpartition("@")
+        authority = PATH_MARKS.split(behind)[0]
     peers = []
     # The address of a queue may have several hosts, each with a user of its own.
-    for part in authority.split(",") if component == "rabbitmq" else [authority]:
+    parts = authority.split(",") if component == "rabbitmq" else [authority]
+    for part in parts:
         place, port = address_of(part.rpartition("@")[2], usual)
+        if place is None or port is None:
+            continue
         named = component or component_at(option, path, port)
-        if place and port and named:
+        if named:
             peers.append(Peer(named, place, port, "tcp" if port in ENCRYPTED else spoken))
     return peers
 
 
-def component_at(option: str, path: list[str], port: int | None) -> str | None:
+def component_at(option: str, path: list[str], port: int) -> str | None:
     """Return the component behind a URL of HTTP, by the option that names it, its path or its port."""
     if option in KEYSTONE:
         return "keystone"
-    return PATHS.get("".join(path[:1])) or PORTS.get(port or 0)
+    return PATHS.get("".join(path[:1])) or PORTS.get(port)
 
 
 def address_of(text: str, usual: int) -> tuple[str, int] | tuple[None, None]:

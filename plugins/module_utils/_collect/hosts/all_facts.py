@@ -86,13 +86,14 @@ class Reading:
         if "compute" in parts:
             facts = self.with_compute(facts)
         if "network" in parts:
-            facts = dataclasses.replace(facts, dhcp=self.dhcp(), routers=router.read(self.host, self.routers()))
+            facts = dataclasses.replace(facts, dhcp=self.dhcp())
+            facts = dataclasses.replace(facts, routers=router.read(self.host, self.routers()))
         # With OVN the proxies are on the compute hosts.
-        if "network" in parts or ("compute" in parts and self.has_ovn):
-            metadata = {port.id: self.proxies(port) for port in self.instance.ports}
-            facts = dataclasses.replace(facts, metadata=metadata)
-        if "ovn" in parts and self.has_ovn:
-            facts = dataclasses.replace(facts, ovn={port.id: self.ovn(port) for port in self.instance.ports})
+        has_proxies = "network" in parts or (self.has_ovn and "compute" in parts)
+        if has_proxies:
+            facts = dataclasses.replace(facts, metadata=self.metadata())
+        if self.has_ovn and "ovn" in parts:
+            facts = dataclasses.replace(facts, ovn=self.ovn())
         if "ceph" in parts:
             facts = dataclasses.replace(facts, ceph=self.ceph())
         return facts
@@ -117,6 +118,9 @@ class Reading:
                 routers.update(network.routers)
         return sorted(routers)
 
+    def metadata(self) -> dict[str, tuple[MetadataProxy, ...]]:
+        return {port.id: self.proxies(port) for port in self.instance.ports}
+
     def proxies(self, port: Port) -> tuple[MetadataProxy, ...]:
         """Return the proxies of a port's network and its routers, with the requests of all addresses of the port."""
         network = self.instance.network_of(port)
@@ -128,7 +132,10 @@ class Reading:
             merged = tuple(merge(one, other) for one, other in zip(merged, proxies)) if merged else proxies
         return merged
 
-    def ovn(self, port: Port) -> OvnPort | None:
+    def ovn(self) -> dict[str, OvnPort | None]:
+        return {port.id: self.ovn_port(port) for port in self.instance.ports}
+
+    def ovn_port(self, port: Port) -> OvnPort | None:
         network = self.instance.network_of(port)
         if not network.distributed:
             return None

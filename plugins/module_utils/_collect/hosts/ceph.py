@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Optional
 
+from ..._model.codec import Key, from_json
 from ..._model.facts import Ceph, CephHealth, ExistingImage, Image, ObjectPlace, OriginImage
 from ..commands import Host, UnreadError
 
@@ -68,6 +70,40 @@ def user_of(host: Host, users: Sequence[str]) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class Osd:
+    """An OSD in the dump of the OSD map. One that is out holds nothing, and may be down for good."""
+
+    number: Annotated[int, Key("osd")]
+    is_up: Annotated[int, Key("up")]
+    is_in: Annotated[int, Key("in")]
+
+
+@dataclass(frozen=True)
+class ParentInfo:
+    pool: str
+    image: str
+    snapshot: str
+
+    def __str__(self) -> str:
+        return f"{self.pool}/{self.image}@{self.snapshot}"
+
+
+@dataclass(frozen=True)
+class ImageInfo:
+    """The answer of rbd info."""
+
+    id: str
+    size: int
+    features: tuple[str, ...]
+    created: Annotated[Optional[str], Key("create_timestamp")] = None
+    parent: Optional[ParentInfo] = None
+
+
+# Stands for an image that does not exist
+NO_IMAGE = ImageInfo(id="", size=0, features=())
+
+
 def ask(host: Host, user: str, program: str, *words: str) -> Any:
     return json.loads(host.ask("ceph", program, "--conf", CONFIGURATION, "--id", user, *words, "--format", "json"))
 
@@ -79,53 +115,48 @@ def health_of(host: Host, user: str) -> CephHealth:
 
 
 def osds_of(host: Host, user: str) -> dict[str, bool]:
-    """Return whether each OSD is up. One that is out holds nothing, and may be down for good."""
+    """Return whether each OSD is up."""
     dump = ask(host, user, "ceph", "osd", "dump")
-    return {str(osd["osd"]): bool(osd["up"]) for osd in dump["osds"] if osd["up"] or osd["in"]}
+    osds = [from_json(Osd, osd, "the OSD") for osd in dump["osds"]]
+    return {str(osd.number): bool(osd.is_up) for osd in osds if osd.is_up or osd.is_in}
 
 
 def image_of(host: Host, user: str, pool: str, name: str) -> Image:
     info = host.attempt(f"the image {pool}/{name}", info_of, user, pool, name)
-    if not info:
+    if info is None or info is NO_IMAGE:
         return Image(pool, name, exists=None if info is None else False)
     return ExistingImage(
         pool,
         name,
         exists=True,
-        size=info["size"],
-        features=tuple(info["features"]),
-        created=info.get("create_timestamp"),
-        parent=parent_of(info),
+        size=info.size,
+        features=info.features,
+        created=info.created,
+        parent=str(info.parent) if info.parent else None,
         watchers=host.attempt(f"the watchers of {pool}/{name}", watchers_of, user, pool, name),
         snapshots=host.attempt(f"the snapshots of {pool}/{name}", snapshots_of, user, pool, name),
-        header=host.attempt(f"the place of {pool}/{name}", place_of, user, pool, f"rbd_header.{info['id']}"),
+        header=host.attempt(f"the place of {pool}/{name}", place_of, user, pool, f"rbd_header.{info.id}"),
     )
-
-
-def parent_of(info: Mapping[str, Any]) -> str | None:
-    parent = info.get("parent")
-    return "{pool}/{image}@{snapshot}".format(**parent) if parent else None
 
 
 def origin_of(host: Host, user: str, pool: str, name: str) -> OriginImage:
     """Return whether an image of Glance is there, and its snapshots, which disks are cloned from."""
     info = host.attempt(f"the origin {pool}/{name}", info_of, user, pool, name)
-    if not info:
+    if info is None or info is NO_IMAGE:
         return OriginImage(pool, name, exists=None if info is None else False, snapshots=())
     snapshots = host.attempt(f"the origin {pool}/{name}", snapshots_of, user, pool, name)
     return OriginImage(pool, name, exists=True, snapshots=snapshots)
 
 
-def info_of(host: Host, user: str, pool: str, name: str) -> dict[str, Any]:
-    """Return the answer of rbd info; an empty dictionary if the image does not exist."""
+def info_of(host: Host, user: str, pool: str, name: str) -> ImageInfo:
+    """Return the answer of rbd info; NO_IMAGE if the image does not exist."""
     try:
-        info: dict[str, Any] = ask(host, user, "rbd", "info", f"{pool}/{name}")
+        return from_json(ImageInfo, ask(host, user, "rbd", "info", f"{pool}/{name}"), "the image")
     except UnreadError as exc:
         # The message about a missing keyring ends in the same words.
         if exc.kind == "failed" and ABSENT.search(exc.output):
-            return {}
+            return NO_IMAGE
         raise
-    return info
 
 
 def watchers_of(host: Host, user: str, pool: str, name: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from ..logs import matching_lines
 from ..logs.matching_lines import LogSources, MatchingLine
 
 T = TypeVar("T")
+E = TypeVar("E", DhcpReservation, Lease)
 
 STATES = ["/var/lib/neutron/dhcp", "/opt/stack/data/neutron/dhcp"]
 SOURCES = {"journals": ["dnsmasq-dhcp"], "files": ["/var/log/neutron/dnsmasq.log"]}
@@ -45,11 +46,18 @@ def read(
     return Dhcp(
         directory,
         running,
-        hosts=None if reservations is None else tuple(line for line in reservations if line.mac == mac),
+        hosts=of_mac(reservations, mac),
         options=None if options is None else tuple(options),
-        leases=None if leases is None else tuple(lease for lease in leases if lease.mac == mac),
+        leases=of_mac(leases, mac),
         log=None if lines is None else parse_talk(lines, mac),
     )
+
+
+def of_mac(entries: list[E] | None, mac: str) -> tuple[E, ...] | None:
+    """Return the lines of a file that have a MAC; None for a file that could not be read."""
+    if entries is None:
+        return None
+    return tuple(entry for entry in entries if entry.mac == mac)
 
 
 def directory_of(host: Host, network: str, states: Sequence[str]) -> str | None:

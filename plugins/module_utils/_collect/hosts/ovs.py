@@ -9,10 +9,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
+from ..._model.codec import from_json, hints_of, key_of
 from ..._model.facts import Flows, Link, SwitchInterface
 from ..commands import Host, UnreadError
+
+T = TypeVar("T")
 
 AGE = re.compile(r"\bduration=([\d.]+)s")
 
@@ -32,11 +37,45 @@ def read(host: Host, port: str) -> SwitchInterface | None:
     )
 
 
-def rows(text: str) -> list[dict[str, Any]]:
-    """Parse a table of ovs-vsctl; maps, sets and UUIDs in it become dictionaries, lists and texts."""
-    table = json.loads(text)
-    headings = table["headings"]
-    return [dict(zip(headings, map(plain, row))) for row in table["data"]]
+@dataclass(frozen=True)
+class InterfaceRow:
+    """A row of Open vSwitch's table Interface."""
+
+    name: str
+    ofport: Any
+    external_ids: Mapping[str, str]
+    error: Any
+
+
+@dataclass(frozen=True)
+class PortRow:
+    """A row of Open vSwitch's table Port."""
+
+    tag: Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as ovs-vsctl and its like print it."""
+
+    headings: tuple[str, ...]
+    data: tuple[Any, ...]
+
+
+def columns_of(kind: type[Any]) -> str:
+    """Return the columns of a kind of row, as an option of ovs-vsctl and its like."""
+    columns = [key_of(name, hint) for name, hint in hints_of(cast(Any, kind)).items()]
+    return f"--columns={','.join(columns)}"
+
+
+def rows(text: str, kind: type[T]) -> list[T]:
+    """Parse a table; maps, sets and UUIDs in it become dictionaries, lists and texts."""
+    table = from_json(Table, json.loads(text), "the table")
+    found = []
+    for row in table.data:
+        values = dict(zip(table.headings, map(plain, row)))
+        found.append(from_json(kind, values, "the row"))
+    return found
 
 
 def plain(value: Any) -> Any:
@@ -51,22 +90,22 @@ def plain(value: Any) -> Any:
 
 
 def interface_of(host: Host, port: str) -> SwitchInterface | None:
-    columns = "--columns=name,ofport,external_ids,error"
     condition = f"external_ids:iface-id={port}"
-    interfaces = rows(host.ask("ovs", "ovs-vsctl", "--format=json", columns, "find", "Interface", condition))
+    words = ("ovs-vsctl", "--format=json", columns_of(InterfaceRow), "find", "Interface", condition)
+    interfaces = rows(host.ask("ovs", *words), InterfaceRow)
     if not interfaces:
         return None
     interface, *others = interfaces
-    ids = interface["external_ids"]
+    ids = interface.external_ids
     return SwitchInterface(
-        name=interface["name"],
-        ofport=number(interface["ofport"]),
-        error=interface["error"] or None,
+        name=interface.name,
+        ofport=number(interface.ofport),
+        error=interface.error or None,
         port=ids.get("iface-id"),
         mac=ids.get("attached-mac"),
         server=ids.get("vm-uuid"),
         by_ovn=ids.get("ovn-installed") == "true",
-        others=tuple(other["name"] for other in others),
+        others=tuple(other.name for other in others),
     )
 
 
@@ -80,8 +119,9 @@ def bridge_of(host: Host, name: str) -> str:
 
 
 def tag_of(host: Host, name: str) -> int | None:
-    ports = rows(host.ask("ovs", "ovs-vsctl", "--format=json", "--columns=tag", "find", "Port", f"name={name}"))
-    return number(ports[0]["tag"]) if ports else None
+    words = ("ovs-vsctl", "--format=json", columns_of(PortRow), "find", "Port", f"name={name}")
+    ports = rows(host.ask("ovs", *words), PortRow)
+    return number(ports[0].tag) if ports else None
 
 
 def link_of(host: Host, name: str) -> Link | None:

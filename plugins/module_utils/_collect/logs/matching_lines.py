@@ -41,6 +41,20 @@ def read(host: Host, part: str, sources: LogSources, word: str, since: float) ->
     lines: list[MatchingLine] = []
     for identifier in journals:
         lines += lines_of_journal(host, identifier, word, since)
+    lines += lines_of_files(host, part, paths, word, since, is_needed=not journals)
+    late = [line for line in lines if line.at >= since - line.resolution_s]
+    return sorted(late, key=written_at)
+
+
+def written_at(line: MatchingLine) -> float:
+    return line.at
+
+
+def lines_of_files(
+    host: Host, part: str, paths: Sequence[str], word: str, since: float, is_needed: bool
+) -> list[MatchingLine]:
+    """Return the lines of files that exist. is_needed: whether one of them must."""
+    lines: list[MatchingLine] = []
     missing: list[UnreadError] = []
     for path in paths:
         try:
@@ -49,14 +63,9 @@ def read(host: Host, part: str, sources: LogSources, word: str, since: float) ->
             if not exc.is_of_absent_file:
                 raise
             missing.append(exc)
-    if missing and len(missing) == len(paths) and not journals:
+    if is_needed and missing and len(missing) == len(paths):
         raise missing[0]
-    late = [line for line in lines if line.at >= since - line.resolution_s]
-    return sorted(late, key=written_at)
-
-
-def written_at(line: MatchingLine) -> float:
-    return line.at
+    return lines
 
 
 def lines_of_file(host: Host, part: str, path: str, word: str, since: float) -> list[MatchingLine]:

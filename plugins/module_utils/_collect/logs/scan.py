@@ -174,11 +174,13 @@ class Scan:
         keys = self.keys_in(line)
         phrases, fields = self.phrases_in(service, parsed.text)
         texts = [text for text in self.windows.get(service, ()) if text in line]
+        # The method of a message is in a line before it, which may have no id.
         if parsed.queue:
             fields.update(self.message(service, parsed, parsed.queue))
         elif parsed.http:
             fields.update(self.request(parsed.http))
-        if not (keys or texts) or (parsed.kind == "line" and not (phrases or texts)):
+        is_proof = bool(texts or phrases or parsed.kind != "line")
+        if not is_proof or not (keys or texts):
             return None
         return ReadEvent(
             at,

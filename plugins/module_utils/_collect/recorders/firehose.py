@@ -64,10 +64,9 @@ def summary(at: float, key: str, headers: Mapping[str, Any], body: Any) -> Summa
         return None
     direction, _dot, queue_name = key.partition(".")
     delivered = direction == "deliver"
-    keys = headers.get("routing_keys") or [""]
-    topic = queue_name if delivered else keys[0] or headers.get("exchange_name")
-    client = str(headers.get("connection") or "").partition(" ")[0].rpartition(":")[0].strip("[]")
+    topic = queue_name if delivered else topic_in(headers)
     requests = [message.get("_context_request_id"), message.get("_context_global_request_id")]
+    own_requests = {request for request in requests if fitting(REQUEST, request)}
     ids = set(UUID.findall(str(body[:LONGEST])))
     return {
         "at": at,
@@ -75,10 +74,24 @@ def summary(at: float, key: str, headers: Mapping[str, Any], body: Any) -> Summa
         "method": fitting(METHOD, message.get("event_type", message.get("method"))),
         "message": fitting(MESSAGE, message.get("_msg_id") or message.get("_unique_id")),
         "topic": fitting(NAME, topic),
-        "client": fitting(NAME, client),
-        "requests": sorted({request for request in requests if fitting(REQUEST, request)}),
+        "client": fitting(NAME, client_in(headers)),
+        "requests": sorted(own_requests),
         "ids": sorted(ids)[:MOST_IDS],
     }
+
+
+def topic_in(headers: Mapping[str, Any]) -> Any:
+    """Return the topic to which a message was sent."""
+    keys = headers.get("routing_keys") or [""]
+    return keys[0] or headers.get("exchange_name")
+
+
+def client_in(headers: Mapping[str, Any]) -> str:
+    """Return the address of the client in the name of a connection, such as [fd00::1]:40000 -> [fd00::2]:5672."""
+    connection = str(headers.get("connection") or "")
+    client, _arrow, _broker = connection.partition(" ")
+    address, _colon, _port = client.rpartition(":")
+    return address.strip("[]")
 
 
 def action_of(message: Mapping[str, Any], delivered: bool) -> str:

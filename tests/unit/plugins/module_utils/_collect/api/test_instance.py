@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.answers import SubnetAnswer
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
 
 NETWORK = "43fab180-bf69-42bf-a74e-9ed8722a60fa"
@@ -163,4 +164,4 @@ def test_the_rules_of_a_group_are_asked_for_once_however_many_ports_have_it(put_
 
 def test_a_subnet_says_its_routes(api):
     subnet = {**api["subnets"][0], "host_routes": [{"destination": "10.0.0.0/8", "nexthop": "192.168.222.9"}]}
-    assert instance_module.describe_subnet(subnet).routes == ("10.0.0.0/8,192.168.222.9",)
+    assert instance_module.describe_subnet(from_json(SubnetAnswer, subnet)).routes == ("10.0.0.0/8,192.168.222.9",)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovs
@@ -126,13 +128,25 @@ def test_ages_of_flows_are_those_of_the_first_and_the_last(replay):
     assert host.execute.asked[-1] == "ovs-ofctl dump-flows br-int in_port=4"
 
 
+@dataclass(frozen=True)
+class Bridge:
+    """Some columns of a row with values of each kind."""
+
+    name: Any
+    external_ids: Any
+    flood_vlans: Any
+    other_config: Any
+    protocols: Any
+    ports: Any
+
+
 def test_maps_sets_and_ids_of_a_recorded_table_are_those_of_python(replay):
     host = replay("network1-odd")
-    (bridge,) = ovs.rows(host.ask("ovs", "ovs-vsctl", "--format=json", "list", "Bridge", "br-int"))
-    assert bridge["name"] == "br-int"
-    assert bridge["external_ids"] == {}
-    assert bridge["flood_vlans"] == []
-    assert bridge["other_config"]["mac-table-size"] == "50000"
-    assert bridge["protocols"] == [f"OpenFlow1{number}" for number in range(5)]
-    assert all(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", port) for port in bridge["ports"])
-    assert len(bridge["ports"]) > 1
+    (bridge,) = ovs.rows(host.ask("ovs", "ovs-vsctl", "--format=json", "list", "Bridge", "br-int"), Bridge)
+    assert bridge.name == "br-int"
+    assert bridge.external_ids == {}
+    assert bridge.flood_vlans == []
+    assert bridge.other_config["mac-table-size"] == "50000"
+    assert bridge.protocols == [f"OpenFlow1{number}" for number in range(5)]
+    assert all(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", port) for port in bridge.ports)
+    assert len(bridge.ports) > 1
