@@ -96,6 +96,11 @@ class Host:
             self._sudo = () if user.strip() == "0" else SUDO
         return self._sudo
 
+    def privilege(self, root: bool, prefix: Sequence[str]) -> tuple[str, ...]:
+        """Return the words that make a command one of root."""
+        # Only root may enter a container, even if anybody may run the command inside it.
+        return self.sudo if root or prefix else ()
+
     @overload
     def ask(self, part: str | None, *words: str, root: bool = ..., despite: str | None = ...) -> str: ...
 
@@ -123,15 +128,13 @@ class Host:
         take: makes something of the stream of a long output, which is returned instead.
         """
         prefix = list(self.prefixes.get(part or "") or [])
-        # Only root may enter a container, even if anybody may run the command inside it.
-        as_root = self.sudo if root or prefix else ()
-        command = [*as_root, *prefix, *words]
+        command = [*self.privilege(root, prefix), *prefix, *words]
         status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
         if status == TIMED_OUT:
             raise UnreadError("hung", command, f"no answer after {self.patience} s")
         if status == 0 or has_only(errors, despite):
             return out
-        # What was made of the output is not its text.
+        # take may have made something else of it.
         text = out if take is None else ""
         printed = " ".join((errors or text).split())
         reason = printed[:LONGEST_OUTPUT] or f"exit status {status}"

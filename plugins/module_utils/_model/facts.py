@@ -368,7 +368,7 @@ class Ceph:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a host knows. JSON leaves out what belongs to a part of the cloud that is not on the host.
+    """The facts of a host. JSON leaves out what belongs to a part of the cloud that is not on the host.
 
     zone_s: the host's time zone, in seconds east of UTC.
     interfaces, dhcp, metadata, ovn: id of each port to what is known of it. routers: id of each router to the same.

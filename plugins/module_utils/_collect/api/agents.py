@@ -29,7 +29,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a service of the cloud answered. reason: why it did not."""
+    """The answer of a service of the cloud. reason: why there is none."""
 
     agents: list[Agent]
     reason: Optional[str] = None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What differs between hosts that should be alike, and what has changed since the last run that passed. Pure."""
+"""Find what differs between hosts that should be alike, and what has changed since the last run that passed. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECENT = 3600
 # More of them are another kind of host, or a change of the whole cloud.
 MOST = 20
 
-# What is compared: a name to a text, such as an option to the digest of its value
+# A name to a text, such as an option to the digest of its value
 Table = Mapping[str, str]
 
 

@@ -28,8 +28,10 @@ OVN_REMOTE = ("ovs-vsctl", "--timeout=4", "--if-exists", "get", "open", ".", "ex
 
 @dataclass(frozen=True)
 class Question:
-    """What a host needs to know. salt: the word that keys digests. since: since when the kernel's errors count, by the
-    clock of the host. urls: those of the catalogue."""
+    """The question that a host is asked. salt: the word that keys digests. urls: those of the catalogue.
+
+    since: when the time begins whose errors of the kernel count, by the clock of the host.
+    """
 
     salt: str
     since: float

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a host's services need of it: disks, memory, a kernel without errors, and programs that can be run."""
+"""Check what a host's services need of it: disks, memory, a kernel without errors, and programs that can be run."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The peers of a host's services: which there are by the settings and the catalogue, and how each answers from here."""
+"""Find the peers of a host's services, by the settings and the catalogue, and how each answers from here."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ PATHS = {
     "identity": "keystone", "image": "glance-api", "placement": "placement-api", "compute": "nova-api",
     "volume": "cinder-api", "networking": "neutron-server",
 }  # fmt: skip
-# The component that a URL is about, its port if none is said, and what is spoken there
+# The component that a URL is about, its port if it names none, and the protocol
 SCHEMES = {
     "rabbit": ("rabbitmq", 5672, "amqp"), "amqp": ("rabbitmq", 5672, "amqp"), "mysql": ("database", 3306, "mysql"),
     "postgresql": ("database", 5432, "tcp"), "ldap": ("ldap", 389, "tcp"), "ldaps": ("ldap", 636, "tcp"),
     "http": (None, 80, "http"), "https": (None, 443, "https"),
 }  # fmt: skip
-# The same where no URL says it: of other ports no word is expected, as at 5671, where a client begins with TLS.
+# The protocol by the port, where there is no URL. No answer is expected at other ports, as at 5671, where a client
+# begins with TLS.
 SPOKEN_AT = {3306: "mysql", 5672: "amqp", 6641: "ovsdb", 6642: "ovsdb", 11211: "memcached"}
 ENCRYPTED = {5671}
 KEYSTONE = {"auth_url", "www_authenticate_uri", "auth_uri"}
@@ -71,7 +72,7 @@ GREETINGS = {
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
 PORT = re.compile(r"[0-9]{1,5}")
-# What ends the authority of a URL
+# The marks that end the authority of a URL
 PATH_MARKS = re.compile("[/?#]")
 HIGHEST_PORT = (1 << 16) - 1
 # In bytes
@@ -124,7 +125,7 @@ def peers_of(option: str, value: str) -> list[Peer]:
 
 
 def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
-    """Return what is at an address, if its port tells it."""
+    """Return the peer at an address, if its port is that of a component."""
     port = int(match.group("port"))
     if port not in PORTS:
         return []
@@ -143,9 +144,7 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
         _user, _at, behind = rest.rpartition("@")
         authority = PATH_MARKS.split(behind)[0]
     peers = []
-    # The address of a queue may have several hosts, each with a user of its own.
-    parts = authority.split(",") if component == "rabbitmq" else [authority]
-    for part in parts:
+    for part in parts_of(authority, component):
         place, port = address_of(part.rpartition("@")[2], usual)
         if place is None or port is None:
             continue
@@ -153,6 +152,11 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
         if named:
             peers.append(Peer(named, place, port, "tcp" if port in ENCRYPTED else spoken))
     return peers
+
+
+def parts_of(authority: str, component: str | None) -> list[str]:
+    """Return the hosts of an address: that of a queue may have several, each with a user of its own."""
+    return authority.split(",") if component == "rabbitmq" else [authority]
 
 
 def component_at(option: str, path: list[str], port: int) -> str | None:

@@ -81,9 +81,13 @@ def switch(host: Host) -> list[OwnReport]:
 
 def links(host: Host) -> list[OwnReport]:
     """Return wires of Open vSwitch without a link. Its own interfaces and those of stopped guests may have none."""
-    rows = json.loads(host.ask("ovs", *LINKS))["data"]
-    wires = [name for name, kind, (_map, ids) in rows if kind == "" and "iface-id" not in dict(ids)]
-    return [OwnReport("data network", "link", f"is broken: the interface {name} has no link") for name in wires]
+    reports = []
+    for name, kind, (_map, ids) in json.loads(host.ask("ovs", *LINKS))["data"]:
+        is_wire = kind == "" and "iface-id" not in dict(ids)
+        if is_wire:
+            text = f"is broken: the interface {name} has no link"
+            reports.append(OwnReport("data network", "link", text))
+    return reports
 
 
 READERS: tuple[tuple[str, Callable[[Host], list[OwnReport]]], ...] = (

@@ -33,7 +33,7 @@ def names_of(host: Host) -> tuple[str, ...]:
 
 
 def parts_of(groups: Iterable[str], platform: Platform) -> list[str]:
-    """Return the parts of the cloud that the inventory says are on a host."""
+    """Return the parts of the cloud that are on a host by the inventory."""
     own = set(groups)
     return [part for part, names in platform["groups"].items() if own.intersection(names)]
 

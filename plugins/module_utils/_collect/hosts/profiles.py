@@ -32,7 +32,7 @@ NEEDED = {
     "dhcp_logs": dict,
     "metadata_logs": dict,
 }
-HINT = "docs/platforms.md says how to write a profile."
+HINT = "docs/platforms.md explains how to write a profile."
 
 
 def profile_of(platform: object) -> dict[str, Any]:
@@ -43,9 +43,12 @@ def profile_of(platform: object) -> dict[str, Any]:
         return load(path, os.stat(path).st_mtime_ns)
     except FileNotFoundError:
         names = ", ".join(sorted(file.stem for file in OURS.glob("*.yml")))
-        raise wrong(platform, "there is no such file" if is_path else f"it is none of {names}, and no path") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
-        reason = getattr(exc, "strerror", None) or " ".join(str(exc).split())
+        reason = "there is no such file" if is_path else f"it is neither a path nor one of {names}"
+        raise wrong(platform, reason) from None
+    except OSError as exc:
+        raise wrong(platform, f"it cannot be read: {exc.strerror}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as exc:
+        reason = " ".join(str(exc).split())
         raise wrong(platform, f"it cannot be read: {reason}") from None
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the kernel of a network host knows of Neutron's routers: their namespaces, addresses and translations."""
+"""Read what the kernel of a network host knows of Neutron's routers: their namespaces, addresses, translations."""
 
 from __future__ import annotations
 

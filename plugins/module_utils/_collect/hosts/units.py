@@ -43,7 +43,7 @@ Service = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Uptime:
-    """How long the host has been up, and its time, both read at the same moment, in seconds."""
+    """The uptime and the time of a host, read at the same moment, in seconds."""
 
     up_s: float
     now: float

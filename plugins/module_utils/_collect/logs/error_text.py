@@ -21,7 +21,7 @@ def status(codes: str) -> str:
     return rf"{before}{codes}\b|\b{codes} (?-i:[A-Z][a-z]{{2}})"
 
 
-# How something failed, the first that fits: what says more stands before what says less.
+# How something failed; the first that matches counts, so the more specific ones come first.
 HOW = {
     "full": [
         "no space left", r"(?:\b(?:is|are|disk|device|osds?|pools?|queue|table)[ _]|\(s\) )full\b", r"\bblocked\b",

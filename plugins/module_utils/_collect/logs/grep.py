@@ -67,7 +67,7 @@ def matching_lines(
     if texts:
         pattern = pattern_of(texts, times)
         collect(matches, output_of(host, paths, "--extended-regexp", f"--regexp={pattern}"))
-    return {path: [lines[number] for number in sorted(lines)] for path, lines in matches.items()}
+    return {path: list(dict(sorted(lines.items())).values()) for path, lines in matches.items()}
 
 
 def pattern_of(texts: Iterable[str], times: Iterable[str]) -> str:

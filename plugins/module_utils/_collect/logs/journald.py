@@ -99,7 +99,7 @@ def entries(stream: IO[bytes]) -> Iterator[dict[str, bytes]]:
             continue
         name, equals, value = line[:-1].partition(b"=")
         if not equals:
-            # What is more than a line of plain text comes behind its length.
+            # A value that is not a line of plain text comes behind its length.
             size = stream.read(8)
             if len(size) < 8:
                 return  # journalctl was ended
@@ -120,7 +120,7 @@ def head_of(stream: IO[bytes], size: int) -> bytes:
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """Return a pattern that finds each of the texts. What they share at their beginnings is compared once: with a
+    """Return a pattern that finds each of the texts. A beginning that several share is compared once: with a
     hundred ids it searches six times as fast as the plain alternatives."""
     tree: Tree = {}
     for text in texts:

@@ -86,7 +86,7 @@ def holes_in(host: Host, paths: Iterable[str]) -> dict[str, int]:
 
 
 def largest_hole(path: str) -> int:
-    """Return how many bytes the largest hole of a file has; 0 if this user or the file system cannot tell."""
+    """Return how many bytes the largest hole of a file has; 0 if it cannot be found out."""
     largest = at = 0
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

@@ -7,7 +7,7 @@
 A pattern is cut at each ".*" into parts, which are looked for one behind the other. In a part each repeat is followed
 by a character that it does not take, so from each place of a line there is one way to match it, and nothing is tried
 twice. Such a way may still lead through all of the line, so that a pattern with a wide repeat costs the square of the
-length of what it is looked for in. That is why only the beginning of a line is searched for it, and only some of the
+length of what it is looked for in. Therefore only the beginning of a line is searched for it, and only some of the
 alternatives may have one. Whoever wrote the pattern, a search takes about a second at most.
 """
 
@@ -23,8 +23,8 @@ LONGEST = 500
 WIDE = 32
 # Alternatives with a wide repeat. No pattern of the collection has one beside another alternative.
 MOST_WIDE = 8
-# Characters of a line that are searched for an alternative with a wide repeat. What a service reports of itself stands
-# at the beginning; what is longer are the bodies of requests.
+# Characters of a line that are searched for an alternative with a wide repeat. Services write
+# about themselves at the beginning; longer lines hold the bodies of requests.
 SEARCHED = 4096
 # A repeat stands behind a character or a class of characters only, and no group is repeated.
 TOKEN = re.compile(
@@ -54,7 +54,7 @@ class Pattern:
             check_width(alternatives)
             self.alternatives = [Alternative(parts) for parts in alternatives]
         except (ValueError, OverflowError, re.error) as exc:
-            hint = "docs/flows.md says which patterns there are."
+            hint = "docs/flows.md lists the patterns that there are."
             raise StageError("invalid", f"the pattern {text[:LONGEST]!r}: {exc}", resource=text, hint=hint) from None
 
     def search(self, text: str) -> dict[str, str | None] | None:
@@ -80,7 +80,7 @@ class Alternative:
         values: dict[str, str | None] = {}
         for part in self.parts:
             match = part.search(text, at, end)
-            # What reaches the end of what is searched may go on behind it.
+            # A match that reaches the end of the searched part may go on behind it.
             if match is None or match.end() == end < len(text):
                 return None
             at = match.end()
@@ -105,7 +105,7 @@ def is_wide(token: Token) -> bool:
     if repeat in ("", "?"):
         return False
     most = repeat.strip("{}").rpartition(",")[2]
-    # Of +, * and {2,} nothing says how often.
+    # +, * and {2,} have no upper limit.
     return not most.isdigit() or int(most) > WIDE
 
 

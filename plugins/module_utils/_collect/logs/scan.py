@@ -179,8 +179,7 @@ class Scan:
             fields.update(self.message(service, parsed, parsed.queue))
         elif parsed.http:
             fields.update(self.request(parsed.http))
-        is_proof = bool(texts or phrases or parsed.kind != "line")
-        if not is_proof or not (keys or texts):
+        if not is_evidence(parsed, keys, phrases, texts):
             return None
         return ReadEvent(
             at,
@@ -281,6 +280,13 @@ class Scan:
         }
 
 
+def is_evidence(parsed: Line, keys: dict[str, list[str]], phrases: list[str], texts: list[str]) -> bool:
+    """Return whether a line belongs to the run, and shows something."""
+    if texts:
+        return True
+    return bool(keys) and (bool(phrases) or parsed.kind != "line")
+
+
 def shows_requests(edges: Edges) -> bool:
     """Return whether lines of a file are about requests of HTTP."""
     return any(map(ANSWER.search, [*edges[0], *edges[1]]))
@@ -291,7 +297,7 @@ def is_one_error(error: ReadEvent, at: float, logger: str | None) -> bool:
 
 
 def merged(error: ReadEvent, failure: dict[str, Any], keys: dict[str, list[str]]) -> ReadEvent:
-    """Return an error with what a later line of it says: the last line of a traceback is the exception itself."""
+    """Return an error with the fields of a later line: the last line of a traceback is the exception itself."""
     fields = {**error.fields, **{name: value for name, value in failure.items() if value}}
     mentions = [*error.fields.get("mentions", ()), *failure.get("mentions", ())]
     fields.update(mentions=list(dict.fromkeys(mentions)))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is looked for in the logs of a host, and what is found."""
+"""Describe what is looked for in the logs of a host, and what is found."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WindowText:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for. keys: kind of an id to the ids of the run. errors: whether errors are looked for as well.
+    """The ids and texts that are looked for. keys: kind of an id to the ids of the run. errors: whether errors count.
 
     since, until: in seconds since the epoch, by the clock of the host. began: when the run did.
     """
@@ -67,7 +67,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class ReadLog(LogFile):
-    """A log that was read. requests: whether it shows requests of HTTP; a journal does not tell."""
+    """A log that was read. requests: whether it shows requests of HTTP; None for a journal."""
 
     requests: Optional[bool] = None
 

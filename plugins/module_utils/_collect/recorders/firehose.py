@@ -174,15 +174,21 @@ def recorded(vhosts: Iterable[str], wanted: Sequence[str]) -> list[str]:
     return existing
 
 
-def admit(broker: Broker, name: str, vhosts: Sequence[str], seconds: float, now: float) -> tuple[str, list[str]]:
-    """Create a user that may only record. Return (password, the virtual hosts that others already trace)."""
-    others = broker.recorders()
-    ours: set[str] = set()
-    for user, tags in others.items():
-        ours.update(tags)
+def remove_dead(broker: Broker, now: float) -> set[str]:
+    """Remove the users of recorders that are not at work any more, and return the tags of all."""
+    tags_of_all: set[str] = set()
+    for user, tags in broker.recorders().items():
+        tags_of_all.update(tags)
         if not lives(tags, now):
             broker.ask("delete_user", user)
-    foreign = [vhost for vhost, traced in broker.vhosts().items() if traced and RESTORES + vhost not in ours]
+    return tags_of_all
+
+
+def admit(broker: Broker, name: str, vhosts: Sequence[str], seconds: float, now: float) -> tuple[str, list[str]]:
+    """Create a user that may only record. Return (password, the virtual hosts that others already trace)."""
+    ours = remove_dead(broker, now)
+    traced = [vhost for vhost, is_traced in broker.vhosts().items() if is_traced]
+    foreign = [vhost for vhost in traced if RESTORES + vhost not in ours]
     password = secrets.token_urlsafe(32)
     broker.ask("add_user", name, hashed(password), "--pre-hashed-password")
     restored = [RESTORES + vhost for vhost in vhosts if vhost not in foreign]

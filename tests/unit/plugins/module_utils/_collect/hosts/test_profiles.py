@@ -42,8 +42,11 @@ def test_a_file_is_known_by_its_path_and_read_again_when_it_has_changed(own):
 @pytest.mark.parametrize(
     ("platform", "why"),
     [
-        ("nope", "stackproof_platform cannot be 'nope': it is none of devstack, kolla, osa, packages, and no path"),
-        ("", "it is none of devstack, kolla, osa, packages"),
+        (
+            "nope",
+            "stackproof_platform cannot be 'nope': it is neither a path nor one of devstack, kolla, osa, packages",
+        ),
+        ("", "it is neither a path nor one of devstack, kolla, osa, packages"),
         ("../packages", "there is no such file"),
         ("/nonexistent/own.yml", "stackproof_platform cannot be '/nonexistent/own.yml': there is no such file"),
         ("/", "it cannot be read: Is a directory"),
@@ -90,6 +93,6 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 def test_the_filter_says_it_in_the_same_words():
     assert hosts.profile_of("kolla") == profiles.profile_of("kolla")
     with pytest.raises(
-        AnsibleFilterError, match=r"it is none of devstack, kolla, osa, packages, and no path\. docs/platforms"
+        AnsibleFilterError, match=r"it is neither a path nor one of devstack, kolla, osa, packages\. docs/platforms"
     ):
         hosts.profile_of("nope")

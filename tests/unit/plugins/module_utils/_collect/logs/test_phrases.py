@@ -213,7 +213,7 @@ def test_what_is_not_of_the_plain_kind_is_said(text, why):
         Pattern(text)
     assert str(caught.value).startswith(f"the pattern {text[:500]!r}: ")
     assert why in str(caught.value)
-    assert caught.value.record["hint"] == "docs/flows.md says which patterns there are."
+    assert caught.value.record["hint"] == "docs/flows.md lists the patterns that there are."
 
 
 @pytest.mark.parametrize(
