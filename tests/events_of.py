@@ -1,16 +1,29 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The events of one source at a time, as tests ask for them."""
+"""Flows and events of recorded runs as plain data, as tests ask for them."""
 
 from __future__ import annotations
 
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import events
+from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+
+
+def plain(event):
+    """Return an event as flows see it, with what it was found by."""
+    return {**event.searchable, "said": list(event.phrases), "window": list(event.texts)}
+
+
+def followed(record, flows, reads):
+    """Return the flows of a run as run.json has them, and all its events."""
+    results, found = follow.follow(record, flows, reads)
+    return to_json(results), [plain(event) for event in found]
 
 
 def source(name, record, reads=None, logs=None):
+    """Return the events of one source."""
     run = events.context_of({"stages": [], **record}, {"log": logs or (reads if name == "log" else {})})
-    return events.of_source(name, run, reads or {})
+    return [plain(event) for event in events.of_source(name, run, reads or {})]
 
 
 def record(run):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks for secrets in a file, a tree or a tarball: known ones, and text that looks like one.
+"""Look for secrets in a file, a tree or a tarball: known ones, and text that looks like one.
 
 A finding has file and line, never the secret itself. The tests and tools/check-tarball use it.
 """
@@ -18,9 +18,13 @@ import os
 import re
 import tarfile
 import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
+
+# The pattern of files, what may be in them, and why it is no secret
+Allowed = tuple[str, str, str]
 
 # The names of secrets, and random values: long, with a digit, not an expression, and not a UUID, which for libvirt and
 # Ceph is only the name of a secret.
@@ -42,7 +46,7 @@ PATTERNS = {
 }  # fmt: skip
 GENERAL = {what: re.compile(pattern) for what, pattern in PATTERNS.items()}
 # Findings in the repository that are not secrets
-OURS = [
+OURS: list[Allowed] = [
     ("*test_secret_scan.py", "*", "they are planted, to be found"),
     ("*recorder/test_rewriting.py", "*", "they are planted, to be taken out"),
     ("*test_span_info.py", "a password in a URL", "made up, for a test that it is not told"),
@@ -58,6 +62,8 @@ OURS = [
 SHORTEST = 6
 # The most bytes of a file, and the deepest archive in archives; a file beyond is reported.
 MOST, DEEPEST = 256 << 20, 4
+# The bytes with which a file in gzip begins
+GZIP = b"\x1f\x8b"
 
 
 class Finding(NamedTuple):
@@ -65,31 +71,36 @@ class Finding(NamedTuple):
     line: int
     what: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.what}"
 
 
 class Scanner:
-    """known: name to a secret. allowed: list of (pattern of files, what may be in them, why it is no secret)."""
+    """A search for secrets. known: secrets by their names. allowed: what is found and is no secret."""
 
-    def __init__(self, known=None, allowed=()):
-        self.allowed, self.used = list(allowed), set()
-        self.known = {name: forms(secret) for name, secret in (known or {}).items() if len(secret) >= SHORTEST}
+    def __init__(self, known: Mapping[str, str] | None = None, allowed: Iterable[Allowed] = ()) -> None:
+        self.allowed = list(allowed)
+        # The indices of those that were found
+        self.used: set[int] = set()
+        self.known: dict[str, set[bytes]] = {}
+        for name, secret in (known or {}).items():
+            if len(secret) >= SHORTEST:
+                self.known[name] = forms(secret)
 
-    def scan(self, place):
-        """All findings in a file, below a folder, or in an archive."""
+    def scan(self, place: str | os.PathLike[str]) -> list[Finding]:
+        """Return all findings in a file, below a folder, or in an archive."""
         place = Path(place)
         if not place.exists():
             raise FileNotFoundError(place)
         files = [place] if place.is_file() else sorted(walk(place))
-        found = []
+        found: list[Finding] = []
         for path in files:
             name = path.name if path == place else str(path.relative_to(place))
             with path.open("rb") as stream:
                 found += self.content(name, stream.read(MOST + 1))
         return [one for one in found if not self.is_allowed(one)]
 
-    def content(self, name, content, depth=0):
+    def content(self, name: str, content: bytes, depth: int = 0) -> list[Finding]:
         if len(content) > MOST or depth > DEEPEST:
             return [Finding(name, 0, "not looked at: it is too large, or packed too often")]
         # The files in an archive are scanned with their names in it.
@@ -100,22 +111,28 @@ class Scanner:
                 found += self.content(f"{name}!{inner}" if inner else name, more, depth + 1)
         return found
 
-    def lines(self, name, content):
-        # The name of a file may hold a secret, too.
-        for number, text in ((0, os.fsencode(name)), (None, content)):
-            for what, pattern in [*GENERAL.items(), *self.known_in(text)]:
-                for match in pattern.finditer(text):
-                    line = text.count(b"\n", 0, match.start()) + 1 if number is None else number
-                    yield Finding(name, line, what)
+    def lines(self, name: str, content: bytes) -> Iterator[Finding]:
+        """Yield the findings in the name of a file, which counts as line 0, and in its lines."""
+        for what, _start in self.matches(os.fsencode(name)):
+            yield Finding(name, 0, what)
+        for what, start in self.matches(content):
+            yield Finding(name, content.count(b"\n", 0, start) + 1, what)
 
-    def known_in(self, text):
-        """A pattern for each known secret in a text. Whether it is there at all is tested in a faster way."""
+    def matches(self, text: bytes) -> Iterator[tuple[str, int]]:
+        """Yield what looks like a secret in a text, and where it begins."""
+        for what, pattern in [*GENERAL.items(), *self.known_in(text)]:
+            for match in pattern.finditer(text):
+                yield what, match.start()
+
+    def known_in(self, text: bytes) -> Iterator[tuple[str, re.Pattern[bytes]]]:
+        """Yield a pattern for each known secret in a text. A faster test comes first."""
         for name, written in self.known.items():
-            there = sorted((form for form in written if form in text), key=len, reverse=True)
-            if there:
-                yield f"the secret {name}", re.compile(b"|".join(map(re.escape, there)))
+            found = [form for form in written if form in text]
+            if found:
+                longest_first = sorted(found, key=len, reverse=True)
+                yield f"the secret {name}", re.compile(b"|".join(map(re.escape, longest_first)))
 
-    def is_allowed(self, one):
+    def is_allowed(self, one: Finding) -> bool:
         for number, (files, what, _why) in enumerate(self.allowed):
             if fnmatch.fnmatchcase(one.file, files) and what in ("*", one.what):
                 self.used.add(number)
@@ -123,60 +140,77 @@ class Scanner:
         return False
 
     @property
-    def unused(self):
-        """Allowed findings that did not occur: they would hide later ones."""
-        return [self.allowed[number] for number in range(len(self.allowed)) if number not in self.used]
+    def unused(self) -> list[Allowed]:
+        """Return allowed findings that did not occur: they would hide later ones."""
+        return [allowed for number, allowed in enumerate(self.allowed) if number not in self.used]
 
 
-def walk(folder):
-    """All files, hidden ones too; a link is not followed, as it may lead anywhere."""
+def walk(folder: Path) -> Iterator[Path]:
+    """Yield all files, hidden ones too; a link is not followed, as it may lead anywhere."""
     for directory, folders, names in os.walk(folder):
         folders.sort()
         paths = [Path(directory, name) for name in names]
         yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
-def forms(secret):
-    """How a secret may be written: as it is, in JSON, in a URL, and in base64 wherever it begins there."""
+def forms(secret: str) -> set[bytes]:
+    """Return each form of a secret: as it is, in JSON, in a URL, and in base64 wherever it begins there."""
     text = secret.encode()
-    # Of base64, only the part that does not depend on the text around it
-    shifted = [base64.b64encode(b"\0" * shift + text)[(8 * shift + 5) // 6 : (8 * (shift + len(text))) // 6]
-               for shift in range(3)]  # fmt: skip
-    found = {text, json.dumps(secret)[1:-1].encode(), quote(secret, safe="").encode(), *shifted}
+    in_json = json.dumps(secret)[1:-1].encode()
+    in_url = quote(secret, safe="").encode()
+    in_base64 = [base64_of(text, shift) for shift in range(3)]
+    found = {text, in_json, in_url, *in_base64}
     return {one for one in found if len(one) >= SHORTEST}
 
 
-def unpack(content):
-    """The unpacked content of a file, or None."""
-    if content[:2] == b"\x1f\x8b":
-        try:
-            with gzip.open(io.BytesIO(content)) as stream:
-                return stream.read(MOST + 1)
-        except (OSError, EOFError, zlib.error):
-            return None
-    return content if is_archive(content) else None
+def base64_of(text: bytes, shift: int) -> bytes:
+    """Return base64 of a text behind some other bytes, as far as it does not depend on the text around it."""
+    encoded = base64.b64encode(b"\0" * shift + text)
+    begin = (8 * shift + 5) // 6
+    end = (8 * (shift + len(text))) // 6
+    return encoded[begin:end]
 
 
-def is_archive(content):
+def unpack(content: bytes) -> bytes | None:
+    """Return the unpacked content of a file, or None."""
+    if content[:2] != GZIP:
+        return content if is_archive(content) else None
+    try:
+        with gzip.open(io.BytesIO(content)) as stream:
+            return stream.read(MOST + 1)
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def is_archive(content: bytes) -> bool:
     return content[257:262] == b"ustar"
 
 
-def members(content):
-    """(name, content) of the files in an archive; any other content alone."""
+def members(content: bytes) -> list[tuple[str, bytes]]:
+    """Return (name, content) of the files in an archive; any other content alone."""
     if not is_archive(content):
         return [("", content)]
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        return [(one.name, archive.extractfile(one).read(MOST + 1)) for one in archive if one.isfile()]
+        files = [(one.name, archive.extractfile(one)) for one in archive if one.isfile()]
+        return [(name, stream.read(MOST + 1)) for name, stream in files if stream]
 
 
-def known_of(lab):
-    """The secrets of a lab, by name. UUIDs name a secret and are not secrets themselves."""
-    found = {}
-    for name, which in (("secrets.yml", r"\w+"), ("clouds.yaml", "password")):
-        path = Path(lab, name)
-        lines = path.read_text().splitlines() if path.exists() else []
-        pairs = [re.match(rf"\s*({which}): *\"?([^\"]+?)\"? *$", line) for line in lines]
-        for number, pair in enumerate(pairs, 1):
-            if pair and not re.fullmatch(UUID.decode(), pair[2]):
-                found[f"{pair[1]} ({name}, line {number})"] = pair[2]
+def known_of(lab: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the secrets of a lab, by name."""
+    return {
+        **secrets_in(Path(lab, "secrets.yml"), r"\w+"),
+        **secrets_in(Path(lab, "clouds.yaml"), "password"),
+    }
+
+
+def secrets_in(path: Path, keys: str) -> dict[str, str]:
+    """Return the values of some keys of a file, by key and line. UUIDs name a secret and are not secrets themselves."""
+    if not path.exists():
+        return {}
+    pattern = re.compile(rf"\s*({keys}): *\"?([^\"]+?)\"? *$")
+    found: dict[str, str] = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        pair = pattern.match(line)
+        if pair and not re.fullmatch(UUID.decode(), pair[2]):
+            found[f"{pair[1]} ({path.name}, line {number})"] = pair[2]
     return found

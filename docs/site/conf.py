@@ -18,6 +18,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "CHANGELOG.rst",
     "docs/*.md",
+    "measurements/*.md",
     "roles/*/README.md",
     "flows/*.md",
     "collection/*.rst",

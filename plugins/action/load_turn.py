@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waits for a turn in a load: not more at once than the level allows, no level before the one below it has ended."""
+"""Wait for a turn in a load: not more at once than the level allows, no level before the one below it has ended."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
+from dataclasses import dataclass
+from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
@@ -29,77 +30,99 @@ ARGUMENTS = {
 }
 
 
-def folder_of(directory, name):
+@dataclass(frozen=True)
+class Turn:
+    """The arguments of the task."""
+
+    directory: str
+    target: str
+    at_once: int
+    before: int
+    after_s: float
+    thresholds: list[dict[str, Any]]
+    state: str
+
+
+@dataclass(frozen=True)
+class Level:
+    """When a level began, by the clock that nobody sets, and the limit that broke below it, or an empty text."""
+
+    began: float
+    broken: str
+
+
+def folder_of(directory: str, name: str) -> str:
     path = os.path.join(directory, name)
     os.makedirs(path, mode=0o700, exist_ok=True)
     return path
 
 
-def level_of(directory, before, limits):
-    """The state of a level: when it began, or the limit that broke below it. None while runs below it go on.
+def level_of(turn: Turn) -> Level | None:
+    """Return the level of a turn, or None while runs below it go on.
 
     To be called with the lock of the turns: the first target that finds the level below it ended begins the level.
     """
-    path = os.path.join(folder_of(directory, files.LEVELS), str(before))
+    path = os.path.join(folder_of(turn.directory, files.LEVELS), str(turn.before))
     try:
-        return files.level_state(path)
+        return Level(*files.level_state(path))
     except FileNotFoundError:
-        if len(os.listdir(folder_of(directory, ENDED))) < before:
-            return None
-        # All targets are processes of this machine, so they share the clock that nobody sets.
-        began, why = time.monotonic(), stop_before(directory, before, limits)
-        files.note_level(path, began, why)
-        return began, why
+        pass
+    ended = os.listdir(folder_of(turn.directory, ENDED))
+    if len(ended) < turn.before:
+        return None
+    # All targets are processes of this machine, so they share the clock that nobody sets.
+    level = Level(time.monotonic(), broken_below(turn))
+    files.note_level(path, level.began, level.broken)
+    return level
 
 
-def stop_before(directory, before, limits):
-    """Why a level is not begun; an empty text if it may begin."""
-    if not before or not limits:
+def broken_below(turn: Turn) -> str:
+    """Return why a level is not begun; an empty text if it may begin."""
+    if not turn.before or not turn.thresholds:
         return ""
     try:
-        return "; ".join(load.broken(files.so_far(directory), limits))
+        return "; ".join(load.broken(files.so_far(turn.directory), turn.thresholds))
     except StageError as exc:
         return str(exc)
 
 
-def take(directory, args):
-    """Whether the target may go on: True or False, or None if it has to wait."""
-    with _turns.alone(directory) as folder:
-        level = level_of(directory, args["before"], args["thresholds"])
+def take(turn: Turn) -> bool | None:
+    """Return whether the target may go on: True or False, or None if it has to wait."""
+    with _turns.alone(turn.directory) as folder:
+        level = level_of(turn)
         if level is None:
             return None
-        began, why = level
-        if why:
-            _turns.mark(folder_of(directory, ENDED), args["target"])
+        if level.broken:
+            _turns.mark(folder_of(turn.directory, ENDED), turn.target)
             return False
         taken = os.listdir(folder)
-        if args["target"] in taken:
+        if turn.target in taken:
             return True
-        if time.monotonic() < began + args["after_s"] or len(taken) >= args["at_once"]:
+        is_early = time.monotonic() < level.began + turn.after_s
+        if is_early or len(taken) >= turn.at_once:
             return None
-        _turns.mark(folder, args["target"])
+        _turns.mark(folder, turn.target)
         return True
 
 
-def give_back(directory, target):
-    with _turns.alone(directory) as folder:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, target))
-        _turns.mark(folder_of(directory, ENDED), target)
+def give_back(turn: Turn) -> None:
+    with _turns.alone(turn.directory) as folder:
+        _turns.unmark(folder, turn.target)
+        _turns.mark(folder_of(turn.directory, ENDED), turn.target)
 
 
 class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
 
-    def run(self, tmp=None, task_vars=None):
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
         _valid, args = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        if self._task.check_mode:
-            return {"changed": False, "waited_s": 0.0, "go": True}
-        directory, go, waited_s = args["directory"], True, 0.0
-        if args["state"] == "returned":
-            give_back(directory, args["target"])
-        else:
-            go, waited_s = _turns.until(lambda: take(directory, args))
+        turn = Turn(**args)
+        go = True
+        waited_s = 0.0
+        if turn.state == "returned" and not self._task.check_mode:
+            give_back(turn)
+        elif not self._task.check_mode:
+            go, waited_s = _turns.until(lambda: take(turn))
         return {"changed": False, "waited_s": waited_s, "go": go}

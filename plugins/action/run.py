@@ -11,18 +11,20 @@ the run's stages are forks of that process. Ansible's workers would each load a 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.action import local
 
 
 class ActionModule(local.ActionModule):
-    def arguments(self, module, task_vars):
+    def arguments(self, module: str, task_vars: Mapping[str, Any]) -> dict[str, Any]:
         args = super().arguments(module, task_vars)
         if self._connection.transport == "local":
             args["_controller"] = os.getppid()  # the process that the run's watch waits for
         return args
 
-    def run(self, tmp=None, task_vars=None):
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         # Of many runs at once, each says only how it ended.
         if (task_vars or {}).get("stackproof_target"):

@@ -2,9 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waits for a turn in a sweep, in the process that Ansible has for the target anyway: a module would need another."""
+"""Wait for a turn in a sweep, in the process that Ansible has for the target anyway: a module would need another."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.stackproof.provision.plugins.plugin_utils._turns import give_back, take, until
@@ -21,14 +23,17 @@ class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
 
-    def run(self, tmp=None, task_vars=None):
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
         _valid, args = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        if self._task.check_mode:
-            return {"changed": False, "waited_s": 0.0}
-        directory, target, waited_s = args["directory"], args["target"], 0.0
-        if args["state"] == "returned":
-            give_back(directory, target)
-        else:
-            _taken, waited_s = until(lambda: take(directory, target, max(1, args["at_once"])) or None)
+        waited_s = 0.0 if self._task.check_mode else self.perform(**args)
         return {"changed": False, "waited_s": waited_s}
+
+    def perform(self, directory: str, target: str, at_once: int, state: str) -> float:
+        """Take a turn or return it. Returns the seconds that the target has waited for it."""
+        if state == "returned":
+            give_back(directory, target)
+            return 0.0
+        turns = max(1, at_once)
+        _taken, waited_s = until(lambda: take(directory, target, turns) or None)
+        return waited_s

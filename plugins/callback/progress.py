@@ -24,14 +24,18 @@ options:
 """
 
 import atexit
+import dataclasses
 import json
 import os
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 from ansible import constants as C
 from ansible.plugins.callback import CallbackBase
@@ -43,9 +47,63 @@ COLORS = {
     "failed": C.COLOR_ERROR,
     "unreachable": C.COLOR_UNREACHABLE,
 }
+OUTPUTS = ("assertion", "stderr", "stdout", "module_stderr", "module_stdout")
+# The end of an output says why a task failed.
+LINES_OF_OUTPUT = 20
+# With -v this often, tracebacks are shown.
+TRACEBACKS_FROM = 3
+# In seconds: a task that takes less and changes nothing has no line, and a play that takes less has no row.
+QUICK = 1
+# Strategies by which hosts do not wait for each other
+FREE_STRATEGIES = ("free", "host_pinned")
 
 
-def as_text(value):
+@dataclass(frozen=True)
+class Running:
+    """A task at work on a host."""
+
+    start: float
+    name: str
+    retries: int = 0
+
+
+@dataclass
+class Finished:
+    """A task that has ended in the same way on some hosts, with the seconds of the slowest of them."""
+
+    seconds: float = 0
+    hosts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A play, with its start or its duration."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The numbers of changes and of failures on all hosts."""
+
+    changed: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Timings:
+    """The content of the timings file."""
+
+    started: str
+    seconds: float
+    parts: list[Part]
+    changed: int
+    failed: int
+    ok: bool
+
+
+def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False, indent=2)
 
 
@@ -58,51 +116,106 @@ def harmless(text: str) -> str:
     return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
-def as_lines(value):
+def as_lines(value: Any) -> list[str]:
     """Split a value into lines that cannot control the terminal."""
     parts = value if isinstance(value, list) else [value]
-    return [harmless(line) for part in parts for line in as_text(part).splitlines()]
+    lines: list[str] = []
+    for part in parts:
+        lines += map(harmless, as_text(part).splitlines())
+    return lines
 
 
-def title(task):
-    role, colon, name = " ".join(as_lines(task.get_name())).partition(" : ")
-    return f"{role.rpartition('.')[2]} | {name}" if colon and " " not in role else role + colon + name
+def title(task: Any) -> str:
+    """Return the name of a task, behind that of its role."""
+    name = " ".join(as_lines(task.get_name()))
+    role, colon, name_in_role = name.partition(" : ")
+    if not colon or " " in role:
+        return name
+    return f"{role.rpartition('.')[2]} | {name_in_role}"
 
 
-def cause_of(result):
-    """The message of the first exception: ansible-core keeps it apart from the message of the result."""
-    event = getattr(getattr(result, "exception", None), "event", None)
+def cause_of(result: Any) -> list[str]:
+    """Return the message of the first exception: ansible-core keeps it apart from the message of the result."""
+    event: Any = getattr(getattr(result, "exception", None), "event", None)
     while getattr(event, "chain", None):
         event = getattr(event.chain, "event", None)
     return as_lines(getattr(event, "msg", None) or "")
 
 
-def details(result, verbosity):
-    """Lines about a failed result: the message, its cause and the ends of the outputs."""
+def details(result: Any, verbosity: int) -> list[str]:
+    """Return lines about a failed result: the message, its cause and the ends of the outputs."""
     res = result.result
     if "censored" in res or res.get("_ansible_no_log"):
         return as_lines(res.get("censored", "the output is hidden by no_log"))
     message = as_lines(res.get("msg") or res.get("reason") or "no message")
     cause = cause_of(result)
-    lines = [*message[:-1], message[-1] + (f" (rc {res['rc']})" if res.get("rc") else "")]
+    lines = with_status(message, res.get("rc"))
     if "\n".join(cause) not in "\n".join(message):
         lines += cause
-    for key in ("assertion", "stderr", "stdout", "module_stderr", "module_stdout"):
-        text = as_lines(res.get(key) or "")
-        if key == "module_stderr" and verbosity < 3:
-            text = [line for line in text if not line.startswith((" ", "Traceback "))]
-        if text and text != message:
-            lines.append(f"{key}, last 20 of {len(text)} lines:" if len(text) > 20 else f"{key}:")
-            lines += [f"  {line}" for line in text[-20:]]
+    for key in OUTPUTS:
+        output = output_of(res, key, verbosity)
+        if output != message:
+            lines += end_of(key, output)
     trace = str(res.get("exception", ""))
-    return lines + (as_lines(trace) if verbosity > 2 and "Traceback" in trace else [])
+    if verbosity >= TRACEBACKS_FROM and "Traceback" in trace:
+        lines += as_lines(trace)
+    return lines
 
 
-def where(result):
-    """The host of a result. A loop that is delegated to many hosts has only a template as their name."""
-    name = result.host.get_name()
-    label = CallbackBase.host_label(result)
+def with_status(message: list[str], status: int | None) -> list[str]:
+    """Return the lines of a message, with the exit status of a command behind the last one."""
+    if not status:
+        return list(message)
+    return [*message[:-1], f"{message[-1]} (rc {status})"]
+
+
+def output_of(res: dict[str, Any], key: str, verbosity: int) -> list[str]:
+    """Return the lines of an output. The frames of a module's traceback are shown only on request."""
+    lines = as_lines(res.get(key) or "")
+    if key != "module_stderr" or verbosity >= TRACEBACKS_FROM:
+        return lines
+    return [line for line in lines if not line.startswith((" ", "Traceback "))]
+
+
+def end_of(name: str, output: list[str]) -> list[str]:
+    """Return the end of an output, below its name; nothing if it is empty."""
+    if not output:
+        return []
+    count = len(output)
+    heading = f"{name}, last {LINES_OF_OUTPUT} of {count} lines:" if count > LINES_OF_OUTPUT else f"{name}:"
+    return [heading, *indented(output[-LINES_OF_OUTPUT:])]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def where(result: Any) -> str:
+    """Return the host of a result. A loop that is delegated to many hosts has only a template as their name."""
+    name: str = result.host.get_name()
+    label: str = CallbackBase.host_label(result)
     return name if "{{" in label else label
+
+
+def color_of(outcome: str) -> str:
+    color: str = COLORS.get(outcome, C.COLOR_WARN)
+    return color
+
+
+def color_at_end(counts: Counts) -> str:
+    if counts.failed:
+        return color_of("failed")
+    return color_of("changed" if counts.changed else "ok")
+
+
+def durations(parts: Sequence[Part], now: float) -> list[Part]:
+    """Return the parts with their durations instead of their starts."""
+    edges = pairwise([*parts, Part("end", now)])
+    return [Part(part.name, round(following.seconds - part.seconds, 1)) for part, following in edges]
+
+
+def open_private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 class CallbackModule(CallbackBase):
@@ -110,191 +223,214 @@ class CallbackModule(CallbackBase):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "stackproof.provision.progress"
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._zero = time.monotonic()
         self._started = datetime.now(UTC)
-        self._parts = []  # (play, start)
-        self._running = {}  # host: (start, task, retries)
-        self._finished = {}  # (task, outcome): (seconds of the slowest host, hosts)
-        self._items = {}  # host: lines about failed items
-        self._announced = set()
-        self._free = self._shown = False
-        self._status = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not self._display.verbosity
+        self._parts: list[Part] = []
+        self._running: dict[str, Running] = {}
+        # By task and outcome
+        self._finished: dict[tuple[str, str], Finished] = {}
+        # Lines about failed items, by host
+        self._items: dict[str, list[str]] = {}
+        self._announced: set[str] = set()
+        self._free = False
+        self._shown = False
+        can_show = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self._status = can_show and not self._display.verbosity
         atexit.register(self._erase)
 
-    def _clock(self, now=None):
-        return "  {:02d}:{:02d}  ".format(*divmod(int((now or time.monotonic()) - self._zero), 60))
+    def _clock(self, now: float | None = None) -> str:
+        seconds = int((now or time.monotonic()) - self._zero)
+        return "  {:02d}:{:02d}  ".format(*divmod(seconds, 60))
 
-    def _erase(self):
+    def _erase(self) -> None:
         if self._shown:
             self._shown = False
             self._display.display("\033[J", newline=False, screen_only=True)
 
-    def _say(self, text, color=None):
+    def _say(self, text: str, color: str | None = None) -> None:
         self._erase()
         self._display.display(text, color=color)
         sys.stdout.flush()
 
-    def _draw(self):
+    def _draw(self) -> None:
         """Show the running task below the cursor, so that other output starts on a line of its own."""
         self._erase()
         if self._status and self._running:
-            start, name, retries = list(self._running.values())[-1]
-            hosts = ", ".join(host for host, run in self._running.items() if run[1:] == (name, retries))
-            name += f" (retry {retries})" if retries else ""
-            text = f"{self._clock(start)}... {name}  {hosts}"[: shutil.get_terminal_size().columns - 1]
-            self._display.display(f"\n{text}\033[A\r", newline=False, screen_only=True)
+            width = shutil.get_terminal_size().columns - 1
+            self._display.display(f"\n{self._status_line()[:width]}\033[A\r", newline=False, screen_only=True)
             self._shown = True
         sys.stdout.flush()
 
-    def _line(self, name, outcome, seconds, hosts):
-        dull = outcome == "skipped" or (outcome == "ok" and seconds < 1)
-        if not dull or self._display.verbosity or name in self._announced:
-            text = f"{name:<46} {outcome:<11} {seconds:6.1f} s  {', '.join(sorted(hosts))}"
-            self._say(self._clock() + text, COLORS.get(outcome, C.COLOR_WARN))
+    def _status_line(self) -> str:
+        """Return the newest running task, with the hosts that it runs on."""
+        newest = list(self._running.values())[-1]
+        state = (newest.name, newest.retries)
+        hosts = ", ".join(host for host, run in self._running.items() if (run.name, run.retries) == state)
+        retry = f" (retry {newest.retries})" if newest.retries else ""
+        return f"{self._clock(newest.start)}... {newest.name}{retry}  {hosts}"
 
-    def _flush(self):
-        for (name, outcome), (seconds, hosts) in self._finished.items():
-            self._line(name, outcome, seconds, hosts)
+    def _line(self, name: str, outcome: str, seconds: float, hosts: Iterable[str]) -> None:
+        is_dull = outcome == "skipped" or (outcome == "ok" and seconds < QUICK)
+        if is_dull and not self._display.verbosity and name not in self._announced:
+            return
+        text = f"{name:<46} {outcome:<11} {seconds:6.1f} s  {', '.join(sorted(hosts))}"
+        self._say(self._clock() + text, color_of(outcome))
+
+    def _flush(self) -> None:
+        for (name, outcome), finished in self._finished.items():
+            self._line(name, outcome, finished.seconds, finished.hosts)
         self._finished.clear()
 
-    def _finish(self, result, outcome, lines=()):
-        now, host, name = time.monotonic(), result.host.get_name(), title(result.task)
-        seconds = now - self._running.pop(host, (now,))[0]
+    def _finish(self, result: Any, outcome: str, lines: Sequence[str] = ()) -> None:
+        now = time.monotonic()
+        host = result.host.get_name()
+        name = title(result.task)
+        running = self._running.pop(host, None)
+        seconds = now - running.start if running else 0.0
         items = self._items.pop(host, None)
         self._erase()
         self._handle_warnings(result.result)
         if lines or self._free:
             self._line(name, outcome, seconds, [where(result)])
         else:
-            longest, hosts = self._finished.get((name, outcome), (0, []))
-            self._finished[name, outcome] = (max(longest, seconds), [*hosts, where(result)])
+            finished = self._finished.setdefault((name, outcome), Finished())
+            finished.seconds = max(finished.seconds, seconds)
+            finished.hosts.append(where(result))
         shown = lines if "censored" in result.result else items or lines
         for line in shown:
-            self._say(f"         {line}", COLORS.get(outcome, C.COLOR_WARN))
+            self._say(f"         {line}", color_of(outcome))
         self._draw()
 
-    def v2_playbook_on_play_start(self, play):
+    def v2_playbook_on_play_start(self, play: Any) -> None:
         self._flush()
         self._announced.clear()
-        self._free = str(getattr(play, "strategy", "")).rpartition(".")[2] in ("free", "host_pinned")
+        strategy = str(getattr(play, "strategy", ""))
+        self._free = strategy.rpartition(".")[2] in FREE_STRATEGIES
         name = harmless(play.get_name().strip())
-        if not self._parts or self._parts[-1][0] != name:  # each batch of a serial play starts it again
-            self._parts.append((name, time.monotonic()))
-            self._say(f"{self._clock()}== {name}" + (" (check mode)" if getattr(play, "check_mode", False) else ""))
+        # Each batch of a serial play starts it again.
+        if self._parts and self._parts[-1].name == name:
+            return
+        self._parts.append(Part(name, time.monotonic()))
+        mode = " (check mode)" if getattr(play, "check_mode", False) else ""
+        self._say(f"{self._clock()}== {name}{mode}")
 
-    def v2_playbook_on_task_start(self, *_task, **_is_conditional):
+    def v2_playbook_on_task_start(self, *_task: Any, **_is_conditional: Any) -> None:
         if not self._free:
             self._flush()
             self._announced.clear()
 
     v2_playbook_on_handler_task_start = v2_playbook_on_task_start
 
-    def v2_runner_on_start(self, host, task):
+    def v2_runner_on_start(self, host: Any, task: Any) -> None:
         name = title(task)
-        self._running[host.get_name()] = (time.monotonic(), name, 0)
+        self._running[host.get_name()] = Running(time.monotonic(), name)
         if "(about" in name and not self._status and name not in self._announced:
             self._announced.add(name)
             self._say(f"{self._clock()}... {name}")
         self._draw()
 
-    def v2_runner_retry(self, result):
-        host, name = result.host.get_name(), title(result.task)
-        start, name, retries = self._running.pop(host, (time.monotonic(), name, 0))
-        self._running[host] = (start, name, retries + 1)
+    def v2_runner_retry(self, result: Any) -> None:
+        host = result.host.get_name()
+        name = title(result.task)
+        before = self._running.pop(host, Running(time.monotonic(), name))
+        retries = before.retries + 1
+        self._running[host] = dataclasses.replace(before, retries=retries)
         if self._display.verbosity:
-            self._say(f"{self._clock()}{name:<46} retry {retries + 1:<14}  {host}")
+            self._say(f"{self._clock()}{name:<46} retry {retries:<14}  {host}")
         self._draw()
 
-    def v2_runner_on_ok(self, result):
+    def v2_runner_on_ok(self, result: Any) -> None:
         if result.task.action.rpartition(".")[2] != "debug":
             self._finish(result, "changed" if result.is_changed() else "ok")
             return
         self._running.pop(result.host.get_name(), None)
         self._erase()
         self._handle_warnings(result.result)
-        loop = result.task.loop is not None and result.result.get("results")
-        for res in loop or [result.result]:
+        has_loop = result.task.loop is not None
+        items = result.result.get("results") if has_loop else None
+        for res in items or [result.result]:
             if not res.get("skipped"):
                 self._say_debug(res, result.task)
         self._draw()
 
-    def _say_debug(self, res, task):
-        hidden = {*self._hide_in_debug, "item", res.get("ansible_loop_var")} - {task.args.get("var")}
-        keys = [key for key in res if key not in hidden and not key.startswith("_ansible")]
-        text = res.get("censored", res.get("msg", [f"{key}: {as_text(res[key])}" for key in keys]))
+    def _say_debug(self, res: dict[str, Any], task: Any) -> None:
+        text = res.get("censored", res.get("msg"))
+        if text is None and "msg" not in res:
+            text = self._variables_in(res, task)
         for part in text if isinstance(text, list) else [text]:
             self._say(harmless(as_text(part)))
 
-    def v2_runner_on_skipped(self, result):
+    def _variables_in(self, res: dict[str, Any], task: Any) -> list[str]:
+        """Return a line for each variable that a debug task shows."""
+        hidden = {*self._hide_in_debug, "item", res.get("ansible_loop_var")} - {task.args.get("var")}
+        keys = [key for key in res if key not in hidden and not key.startswith("_ansible")]
+        return [f"{key}: {as_text(res[key])}" for key in keys]
+
+    def v2_runner_on_skipped(self, result: Any) -> None:
         self._finish(result, "skipped")
 
-    def v2_runner_item_on_failed(self, result):
+    def v2_runner_item_on_failed(self, result: Any) -> None:
         label = " ".join(as_lines(self._get_item_label(result.result)))
-        lines = [f"  {line}" for line in details(result, self._display.verbosity)]
-        self._items.setdefault(result.host.get_name(), []).extend([f"item {label}:", *lines])
+        lines = self._items.setdefault(result.host.get_name(), [])
+        lines.append(f"item {label}:")
+        lines += indented(details(result, self._display.verbosity))
 
-    def v2_runner_on_failed(self, result, ignore_errors=False):
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         outcome = "failed (ignored)" if ignore_errors else "failed"
         self._finish(result, outcome, details(result, self._display.verbosity))
 
-    def v2_runner_on_unreachable(self, result):
+    def v2_runner_on_unreachable(self, result: Any) -> None:
         outcome = "unreachable (ignored)" if result.task.ignore_unreachable else "unreachable"
         self._finish(result, outcome, details(result, self._display.verbosity))
 
-    def v2_on_file_diff(self, result):
+    def v2_on_file_diff(self, result: Any) -> None:
         if result.result.get("diff") and result.is_changed():
             self._say(f"{title(result.task)}, {where(result)}\n{self._get_diff(result.result['diff'])}")
             self._draw()
 
-    def v2_playbook_on_stats(self, stats):
+    def v2_playbook_on_stats(self, stats: Any) -> None:
         self._flush()
         now = time.monotonic()
-        edges = pairwise([*self._parts, ("end", now)])
-        parts = [(name, round(end - start, 1)) for (name, start), (_next, end) in edges]
+        parts = durations(self._parts, now)
         total = round(now - self._zero, 1)
         self._say_parts(parts, total)
-        changed, failed = self._say_hosts(stats)
-        if self.get_option("timings_file"):
-            self._write(
-                self.get_option("timings_file"),
-                {
-                    "started": self._started.isoformat(timespec="seconds"),
-                    "seconds": total,
-                    "parts": [{"name": name, "seconds": seconds} for name, seconds in parts],
-                    "changed": changed,
-                    "failed": failed,
-                    "ok": not failed,
-                },
-            )
+        counts = self._say_hosts(stats)
+        path = self.get_option("timings_file")
+        if path:
+            started = self._started.isoformat(timespec="seconds")
+            timings = Timings(started, total, parts, counts.changed, counts.failed, ok=not counts.failed)
+            self._write(path, timings)
 
-    def _say_parts(self, parts, total):
-        long = [(name, seconds) for name, seconds in parts if seconds > 1]
-        rows = [f"{name:<46} {seconds:8.1f}" for name, seconds in [*long, ("total", total)]]
+    def _say_parts(self, parts: Sequence[Part], total: float) -> None:
+        shown = [part for part in parts if part.seconds > QUICK]
+        rows = [f"{part.name:<46} {part.seconds:8.1f}" for part in [*shown, Part("total", total)]]
         self._say("\n".join(["", f"{'part':<46}  seconds", *rows, "\n"]))
 
-    def _say_hosts(self, stats):
+    def _say_hosts(self, stats: Any) -> Counts:
         """Print how the hosts ended. Returns the numbers of changes and of failures."""
-        hosts = {host: stats.summarize(host) for host in sorted(stats.processed)}
-        for host, count in hosts.items():
-            if count["failures"] or count["unreachable"]:
+        changed = 0
+        failed = 0
+        for host in sorted(stats.processed):
+            count = stats.summarize(host)
+            failures = count["failures"] + count["unreachable"]
+            if failures:
                 self._say(f"{host}: {count['failures']} failed, {count['unreachable']} unreachable", C.COLOR_ERROR)
-        changed = sum(count["changed"] for count in hosts.values())
-        failed = sum(count["failures"] + count["unreachable"] for count in hosts.values())
-        color = C.COLOR_CHANGED if changed else C.COLOR_OK
-        if failed:
-            color = C.COLOR_ERROR
-        noun = "host" if len(hosts) == 1 else "hosts"
-        self._say(f"{len(hosts)} {noun}: {changed or 'nothing'} changed, {failed} failed", color)
-        return changed, failed
+            changed += count["changed"]
+            failed += failures
+        counts = Counts(changed, failed)
+        number = len(stats.processed)
+        noun = "host" if number == 1 else "hosts"
+        self._say(f"{number} {noun}: {changed or 'nothing'} changed, {failed} failed", color_at_end(counts))
+        return counts
 
-    def _write(self, path, data):
+    def _write(self, path: str, timings: Timings) -> None:
         try:
             with tempfile.TemporaryDirectory(prefix=".timings", dir=os.path.dirname(path)) as private:
                 new = os.path.join(private, "new")
-                with open(new, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
-                    json.dump(data, stream, indent=2)
+                with open(new, "w", encoding="utf-8", opener=open_private) as stream:
+                    json.dump(dataclasses.asdict(timings), stream, indent=2)
                 os.replace(new, path)
         except OSError as exc:
             self._display.warning(f"The timings file {path} cannot be written: {exc}")

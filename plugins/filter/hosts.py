@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
 from ansible.errors import AnsibleFilterError
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.all_facts import parts_of
@@ -14,34 +17,61 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 # Ansible takes an empty list of hosts for all of them.
 NOBODY = ["all", "!all"]
 
+# The hosts of each group of an inventory
+Groups = Mapping[str, list[str]]
+# The content of a platform's profile
+Platform = Mapping[str, Any]
 
-def hosts_with(groups, platform, parts=None):
-    """The hosts of an inventory that have one of the parts, or any part, as a pattern for the hosts of a play."""
+
+def hosts_with(groups: Groups, platform: Platform, parts: Iterable[str] | None = None) -> list[str]:
+    """Return the hosts of an inventory that have one of the parts, or any part, as a pattern for a play's hosts."""
     wanted = set(platform["groups"] if parts is None else parts)
-    members = {host: [] for host in groups.get("all", [])}
+    found = [host for host, names in groups_of_hosts(groups).items() if wanted & set(parts_of(names, platform))]
+    return found or NOBODY
+
+
+def groups_of_hosts(groups: Groups) -> dict[str, list[str]]:
+    """Return the groups of each host, in the order of the inventory."""
+    found: dict[str, list[str]] = {host: [] for host in groups.get("all", [])}
     for group, hosts in groups.items():
         for host in hosts:
-            members.setdefault(host, []).append(group)
-    return [host for host, names in members.items() if wanted & set(parts_of(names, platform))] or NOBODY
+            found.setdefault(host, []).append(group)
+    return found
 
 
-def first_with(groups, platform, part):
-    """The first host with a part of the cloud, out of the first of the platform's groups that the inventory has."""
-    return next((groups[name][:1] for name in platform["groups"].get(part, []) if groups.get(name)), NOBODY)
+def first_with(groups: Groups, platform: Platform, part: str) -> list[str]:
+    """Return the first host with a part of the cloud, out of the first of the platform's groups that has hosts."""
+    for name in platform["groups"].get(part, []):
+        hosts = groups.get(name)
+        if hosts:
+            return hosts[:1]
+    return NOBODY
 
 
-def hosts_of(groups, platform, host=None, parts=None):
-    """The hosts that have to do with an instance on a compute host: that host, and those of the other parts."""
-    others = hosts_with(groups, platform, set(platform["groups"]) - {"compute"} if parts is None else parts)
+def hosts_of(
+    groups: Groups, platform: Platform, host: str | None = None, parts: Iterable[str] | None = None
+) -> list[str]:
+    """Return the hosts that have to do with an instance on a compute host: that host, and those of the other parts."""
+    if parts is None:
+        parts = set(platform["groups"]) - {"compute"}
+    others = hosts_with(groups, platform, parts)
     computes = hosts_with(groups, platform, ["compute"])
-    # Nova's name of a host may have a domain that the inventory's does not have, or the other way round.
-    alike = [name for name in computes if host and name.partition(".")[0] == host.partition(".")[0]]
-    hosts = dict.fromkeys([*(alike or computes), *others])
+    if host:
+        computes = hosts_named(host, computes) or computes
+    hosts = dict.fromkeys([*computes, *others])
     return [name for name in hosts if name not in NOBODY] or NOBODY
 
 
-def profile_of(platform):
-    """The profile of a platform, by its name or by the path of its file."""
+def hosts_named(host: str, hosts: Iterable[str]) -> list[str]:
+    """Return the hosts of an inventory that Nova means by a name.
+
+    Nova's name of a host may have a domain that the inventory's does not have, or the other way round.
+    """
+    return [name for name in hosts if name.partition(".")[0] == host.partition(".")[0]]
+
+
+def profile_of(platform: str) -> Any:
+    """Return the profile of a platform, by its name or by the path of its file."""
     try:
         return profiles.profile_of(platform)
     except StageError as exc:
@@ -49,7 +79,7 @@ def profile_of(platform):
 
 
 class FilterModule:
-    def filters(self):
+    def filters(self) -> dict[str, Callable[..., Any]]:
         return {
             "profile_of": profile_of,
             "parts_of": parts_of,

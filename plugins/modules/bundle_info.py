@@ -110,7 +110,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose imp
     related,
     requests,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, wanted
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 
 # The options of which one says what is asked about, and those that say when it was
@@ -132,7 +132,7 @@ def read(params):
         # Of what a client has printed only this is kept.
         given["request"] = asked["error"] = question.request_in(asked["error"])
     found = question.answer(bundle, **given, **times)
-    about = of_boot(bundle, found, flow.wanted(flows)) if found.boot else of_requests(bundle, found)
+    about = of_boot(bundle, found, wanted.wanted(flows)) if found.boot else of_requests(bundle, found)
     # The boot's own lines are read apart from those of other requests: an id of theirs is none of the boot.
     others = of_requests(bundle, found)["hosts"] if found.boot and found.requests else {}
     return {

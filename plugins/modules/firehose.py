@@ -56,7 +56,7 @@ options:
 notes:
   - Run it on one host of the broker, as root (C(become)).
   - Needs systemd there, and Python's C(amqp), which OpenStack's packages for RabbitMQ bring. Nothing is installed.
-  - A traced broker has more work to do. C(docs/measured.md) has figures from the lab.
+  - A traced broker has more work to do. C(docs/results.md) has figures from the lab.
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:

@@ -58,6 +58,8 @@ import os
 
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, history
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
@@ -79,34 +81,38 @@ def finding_with_its_quote(record, errors, quotes):
     return finding
 
 
+def coverage_of(flows):
+    return {flow.name: to_json(flow.coverage) for flow in flows}
+
+
 def follow_removal(run, flows, module):
     """Add the flow of the removal, which comes after the verdict on the stages."""
-    followed, events = follow.follow(of_removal(run.record), flows, module.params["reads"])
+    results, events = follow.follow(of_removal(run.record), flows, module.params["reads"])
     if not module.check_mode:
         began = seconds_of(run.record["removal"]["started"])
         with run.alone():
-            run.record["flows"] += followed
+            run.record["flows"] += to_json(results)
             if run.record["leftovers"]:
-                errors = follow.errors_of(events)
+                errors = errors_of(events)
                 run.record["errors"] = [*run.record.get("errors", []), *errors]
                 finding_with_its_quote(of_removal(run.record), errors, module.params["quotes"])
             run.save()
             # The stages' own events are in the file already.
-            new = [event for event in events if event["at"] >= began and not event.get("timeless")]
+            new = [event for event in events if event.at >= began and not event.timeless]
             with open(run.path("events.jsonl"), "a", encoding="utf-8", opener=private) as file:
                 file.writelines(f"{line}\n" for line in follow.lines(follow.kept(new)))
-    return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in followed}}
+    return {"changed": True, "coverage": coverage_of(results)}
 
 
 def follow_run(run, flows, module):
     if module.params["removal"]:
         return follow_removal(run, flows, module)
     reads = module.params["reads"]
-    followed, events = follow.follow(run.record, flows, reads)
+    results, events = follow.follow(run.record, flows, reads)
     if not module.check_mode:
         with run.alone():
-            run.record["flows"] = followed
-            run.record["errors"] = errors = follow.errors_of(events)
+            run.record["flows"] = to_json(results)
+            run.record["errors"] = errors = errors_of(events)
             if failed_stage(run.record["stages"]):
                 earlier = history.earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
                 usual = history.usual_errors(earlier)
@@ -120,7 +126,7 @@ def follow_run(run, flows, module):
             run.save()
             lines = follow.lines(follow.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
-    return {"changed": True, "coverage": {flow["name"]: flow["coverage"] for flow in followed}}
+    return {"changed": True, "coverage": coverage_of(results)}
 
 
 def main():

@@ -39,8 +39,7 @@ host:
   sample: compute2
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import places
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow, places
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import of_removal
 
 

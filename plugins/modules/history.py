@@ -68,7 +68,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._history import digests, files
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._report.page import HAS_JINJA2
+from ansible_collections.stackproof.provision.plugins.module_utils._report.frame import HAS_JINJA2
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 
 

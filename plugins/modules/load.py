@@ -145,7 +145,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud import
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._load import files, text
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 
 
 def begin(module):
@@ -194,7 +194,7 @@ def main():
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
-    if params["templates"] and not page.HAS_JINJA2:
+    if params["templates"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     with failing(module, f"writing the record of the load in {params['runs']}"):
         STATES[params["state"]](module)

@@ -39,12 +39,6 @@ options:
   template:
     description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
     type: path
-  flows:
-    description:
-      - Files of the flows. The record of a run of 0.1.0 does not say how the page tells its flows, so the files say it.
-    type: list
-    elements: path
-    default: []
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
@@ -133,10 +127,11 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp, page, text
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame, otlp, text
 
 HINT = (
     "Render the record as this version wrote it. If nobody has changed it, please report this, with the output of "
@@ -150,14 +145,6 @@ def check_finished(run):
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
 
 
-def with_telling(recorded, paths):
-    """The flows of the record. A record of 0.1.0 does not say how the page tells them; the files of the flows do."""
-    if any(entry["judged"] or entry["told_as"] for entry in recorded) or not flow.HAS_LIBRARIES:
-        return recorded
-    # A file that has gone since the run must not keep the run from its end.
-    return flow.with_telling(recorded, [flow.load(path) for path in paths if os.path.exists(path)])
-
-
 def sentence(why):
     return f"All stages worked, but not all was done after them. {why.rstrip('.')}." if why else None
 
@@ -168,7 +155,6 @@ def write(run, params):
         unfinished = run.record["finished"] is None
         if unfinished:
             finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
-        run.record["flows"] = with_telling(run.record["flows"], params["flows"])
         finish.render(run, params["template"], params["history"])
     return unfinished
 
@@ -178,7 +164,7 @@ def reading(run):
     """Say of a record that cannot be rendered which part of it is not understood: anybody may have changed it."""
     try:
         yield
-    except (*MALFORMED, *page.UNDEFINED) as exc:
+    except (*MALFORMED, *frame.UNDEFINED) as exc:
         message = f"{run.path('run.json')} has a part of an unknown form: {type(exc).__name__}: {exc}"
         raise StageError("malformed", message, hint=HINT) from exc
 
@@ -198,8 +184,9 @@ def send(module, record, endpoint):
     from ansible.module_utils.urls import open_url  # noqa: PLC0415
 
     headers = {"Content-Type": "application/json"}
+    spans = json.dumps(otlp.spans(from_json(Record, record)))
     try:
-        open_url(endpoint, data=json.dumps(otlp.spans(record)), headers=headers, method="POST", timeout=10).close()
+        open_url(endpoint, data=spans, headers=headers, method="POST", timeout=10).close()
     except Exception as exc:  # whatever is wrong there, or with the address, the run has its verdict
         module.warn(
             f"{without_credentials(endpoint)} did not take the spans of the run: {without_credentials(str(exc))}"
@@ -216,7 +203,6 @@ def main():
             "end": {"type": "bool", "default": True},
             "broke_off": {"type": "str"},
             "template": {"type": "path"},
-            "flows": {"type": "list", "elements": "path", "default": []},
             "otlp_endpoint": {"type": "str"},
         },
         supports_check_mode=True,
@@ -224,7 +210,7 @@ def main():
     params = module.params
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
-    if params["template"] and not page.HAS_JINJA2:
+    if params["template"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])

@@ -43,19 +43,10 @@ options:
     type: list
     elements: path
     default: []
-  timeouts:
-    description:
-      - The seconds that each stage, the recorder on the queue (C(firehose)), the checks of the hosts (C(checks))
-        and the removal (C(cleanup)) will be given. The watch gives the removal the same.
-      - A wrong one fails the run before anything is made. One that is not set is not looked at.
-    type: dict
-    default: {}
-  variables:
-    description:
-      - Values that the stages will be given, by the names of the playbooks' variables.
-      - One that no stage can use fails the run before anything is made. One that is not set is not looked at.
-    type: dict
-    default: {}
+  cleanup_timeout:
+    description: How long the removal by the watch may take, in seconds.
+    type: float
+    default: 300
   _controller:
     description: The process whose end the watch waits for. The collection sets it by itself.
     type: int
@@ -104,7 +95,6 @@ finished:
 import os
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
@@ -124,8 +114,7 @@ def main():
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
             "watch": {"type": "bool", "default": True},
             "flows": {"type": "list", "elements": "path", "default": []},
-            "timeouts": {"type": "dict", "default": {}},
-            "variables": {"type": "dict", "default": {}},
+            "cleanup_timeout": {"type": "float", "default": 300},
             "_controller": {"type": "int"},
         },
         supports_check_mode=True,
@@ -137,12 +126,8 @@ def main():
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
     run_id = params["run_id"] or new_run_id()
-    timeouts = {name: seconds for name, seconds in params["timeouts"].items() if seconds not in (None, "")}
     with failing(module, f"beginning the run {run_id} in {params['runs']}"):
-        params["timeouts"] = {
-            name: waiting.timeout_of(seconds, f"the timeout of {name}") for name, seconds in timeouts.items()
-        }
-        stage_options.check(params["variables"])
+        waiting.timeout_of(params["cleanup_timeout"], "cleanup_timeout")
         thresholds.check_expressions(params["thresholds"])
         for path in params["flows"]:
             flow.load(path)

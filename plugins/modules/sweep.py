@@ -152,7 +152,7 @@ summary:
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, sweep
 
 TARGET_KEYS = ("name", "key", "run_id", "host", *sweep.DIMENSIONS)
@@ -222,7 +222,7 @@ def main():
     connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
-    if params["templates"] and not page.HAS_JINJA2:
+    if params["templates"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
     with failing(module, f"writing the record of the sweep in {params['runs']}"):
         STATES[params["state"]](module)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs a module of this collection in a fork of Ansible's process.
+"""Run a module of this collection in a fork of Ansible's process.
 
 Ansible packs a module with all that it imports, starts an interpreter, and has it unpack and import all of that: a
 second or so for each. A fork of a process that has the SDK loaded needs none of it. It is a process of its own all the
@@ -22,12 +22,14 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
 
 from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
 ROLES = Path(__file__).parents[2] / "roles"
@@ -39,16 +41,20 @@ MODULES = (
 )
 
 
-def load_what_is_shared():
+def load_what_is_shared() -> None:
     """Load what the modules of a run need: the SDK, their code, our flows, and the template of the report."""
     for name in MODULES:
         importlib.import_module(f"{COLLECTION}.modules.{name}")
     if flow.HAS_LIBRARIES:
-        for path in (ROLES / "flow/files/flows").glob("*.yml"):
-            with contextlib.suppress(errors.StageError):  # the module that uses the flow says it
-                flow.load(str(path))
-    if page.HAS_JINJA2:
-        page.template((ROLES / "report/templates/report.html.j2").read_text(encoding="utf-8"))
+        load_flows()
+    if frame.HAS_JINJA2:
+        frame.load(ROLES / "report/templates/report.html.j2")
+
+
+def load_flows() -> None:
+    for path in (ROLES / "flow/files/flows").glob("*.yml"):
+        with contextlib.suppress(errors.StageError):  # the module that uses the flow reports it
+            flow.load(str(path))
 
 
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
@@ -60,7 +66,7 @@ PROFILE = "legacy"  # the one that patch_module_args gives a module
 class Forked:
     """A module at work. Its result is to be taken once."""
 
-    def __init__(self, module, args):
+    def __init__(self, module: str, args: dict[str, Any]) -> None:
         self._module = module
         reading, writing = os.pipe()
         self._process = os.fork()
@@ -69,7 +75,18 @@ class Forked:
         os.close(writing)
         self._output = os.fdopen(reading, "rb")
 
-    def result(self):
+    def result(self) -> dict[str, Any]:
+        """Wait for the module to end, and return its result."""
+        output, code = self._ended()
+        try:
+            result: dict[str, Any] = json.loads(output, cls=get_module_decoder(PROFILE, Direction.MODULE_TO_CONTROLLER))
+        except ValueError:
+            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "ended without a result"
+            return {"failed": True, "msg": f"the process of {self._module} {how}"}
+        return result
+
+    def _ended(self) -> tuple[bytes, int]:
+        """Return the output of the module and its exit code, which is below 0 if a signal ended it."""
         try:
             with self._output:
                 output = self._output.read()
@@ -78,37 +95,43 @@ class Forked:
                 os.kill(self._process, signal.SIGTERM)
             raise
         finally:
-            code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
-        try:
-            return json.loads(output, cls=get_module_decoder(PROFILE, Direction.MODULE_TO_CONTROLLER))
-        except ValueError:
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "ended without a result"
-            return {"failed": True, "msg": f"the process of {self._module} {how}"}
+            _process, status = os.waitpid(self._process, 0)
+        return output, os.waitstatus_to_exitcode(status)
 
 
-def work(module, args, output):
+def work(module: str, args: dict[str, Any], output: int) -> NoReturn:
     """Run a module in this process, with its output into a pipe. Never returns."""
     try:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        reset_signals()
         logging.root.handlers.clear()  # the SDK's lines do not belong in Ansible's log
         os.dup2(output, 1)
         os.close(output)
         with os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape") as sys.stdout:
-            try:
-                with patch_module_args(args):
-                    load(module).main()
-            except SystemExit:
-                pass  # how a module ends
-            except BaseException as exc:
-                message = errors.sentence(errors.explain(exc, module))
-                print(json.dumps({"failed": True, "msg": message, "exception": traceback.format_exc()}))
+            run_main(module, args)
     finally:
         os._exit(0)
 
 
-def load(module):
-    """The Python module behind the full name of a module."""
+def reset_signals() -> None:
+    """Have signals do what they do in a new process."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def run_main(module: str, args: dict[str, Any]) -> None:
+    """Run the main function of a module, and print an exception that it does not catch as its result."""
+    try:
+        with patch_module_args(args):
+            load(module).main()
+    except SystemExit:
+        pass  # how a module ends
+    except BaseException as exc:
+        message = errors.sentence(errors.explain(exc, module))
+        print(json.dumps({"failed": True, "msg": message, "exception": traceback.format_exc()}))
+
+
+def load(module: str) -> ModuleType:
+    """Return the Python module behind the full name of a module."""
     namespace, collection, name = module.split(".")
     return importlib.import_module(f"ansible_collections.{namespace}.{collection}.plugins.modules.{name}")

@@ -13,16 +13,21 @@ import contextlib
 import fcntl
 import os
 import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from ansible.errors import AnsibleActionFail
 
 TURNS = "turns"
+# In seconds, between two attempts
 LOOK = 0.1
+
+Answer = TypeVar("Answer")
 
 
 @contextlib.contextmanager
-def alone(directory):
-    """The folder of the turns, while no other target looks at it."""
+def alone(directory: str) -> Iterator[str]:
+    """Yield the folder of the turns, while no other target looks at it."""
     handle = os.open(directory, os.O_RDONLY)
     folder = os.path.join(directory, TURNS)
     try:
@@ -35,11 +40,16 @@ def alone(directory):
         os.close(handle)
 
 
-def mark(folder, name):
+def mark(folder: str, name: str) -> None:
     os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_WRONLY, 0o600))
 
 
-def take(directory, target, at_once):
+def unmark(folder: str, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, name))
+
+
+def take(directory: str, target: str, at_once: int) -> bool:
     """Take a turn if there is a free one. Returns whether the target has a turn now."""
     with alone(directory) as folder:
         taken = os.listdir(folder)
@@ -49,14 +59,15 @@ def take(directory, target, at_once):
         return True
 
 
-def give_back(directory, target):
-    with alone(directory) as folder, contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(folder, target))
+def give_back(directory: str, target: str) -> None:
+    with alone(directory) as folder:
+        unmark(folder, target)
 
 
-def until(attempt):
-    """Try until there is an answer that is not None. Returns it, and for how many seconds that was waited for."""
-    parent, begun = os.getppid(), time.monotonic()
+def until(attempt: Callable[[], Answer | None]) -> tuple[Answer, float]:
+    """Try until there is an answer that is not None. Returns it, and the seconds that it took."""
+    parent = os.getppid()
+    begun = time.monotonic()
     while (answer := attempt()) is None:
         time.sleep(LOOK)
         if os.getppid() != parent:

@@ -17,9 +17,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ansible_collections.stackproof.provision.plugins.module_utils._record.words import listed
+from ansible_collections.stackproof.provision.plugins.plugin_utils._specs import COLLECTION, PREFIX
 
-COLLECTION = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-PREFIX = "stackproof_"
 WORD = re.compile(rb"\bstackproof_\w+")
 # The folders of a role that use variables. The others hold programs, data and words.
 ROLE_FOLDERS = ("defaults", "meta", "tasks", "templates", "vars")
@@ -79,25 +78,30 @@ def files_below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in names)
 
 
-def unknown_variables(given: Iterable[str], known: Collection[str]) -> list[Unknown]:
-    """Find the names with our prefix that are not known, each with the known name that is most like it."""
+def unknown_variables(given: Iterable[str], known: Collection[str], defined: Collection[str]) -> list[Unknown]:
+    """Find the names with our prefix that are not known, each with the defined variable that is most like it."""
     names = {name for name in given if name.startswith(PREFIX)} - set(known)
-    return [Unknown(name, nearest(name, known)) for name in sorted(names)]
+    return [Unknown(name, nearest(name, defined)) for name in sorted(names)]
 
 
-def nearest(name: str, known: Collection[str]) -> str | None:
-    endings = [candidate.removeprefix(PREFIX) for candidate in known]
+def nearest(name: str, defined: Collection[str]) -> str | None:
+    endings = [candidate.removeprefix(PREFIX) for candidate in defined]
     alike = difflib.get_close_matches(name.removeprefix(PREFIX), endings, n=1, cutoff=ALIKE)
     return PREFIX + alike[0] if alike else None
 
 
-def refusal(unknown: Iterable[Unknown]) -> str | None:
-    """Return the sentence that refuses the names that are probably misspelt; None if there are none."""
-    misspelt = {variable.name: variable.meant for variable in unknown if variable.meant}
-    if not misspelt:
-        return None
-    meant = list(dict.fromkeys(filter(None, misspelt.values())))
-    return f"unknown {named(list(misspelt))}: did you mean {listed(meant, MOST_NAMED)}? {ALL_OF_THEM}."
+def misspelt(unknown: Iterable[Unknown]) -> Iterator[str]:
+    """Report the names that are probably misspelt, all of them in one question."""
+    found = {variable.name: variable.meant for variable in unknown if variable.meant}
+    if found:
+        meant = list(dict.fromkeys(filter(None, found.values())))
+        yield f"unknown {named(list(found))}: did you mean {listed(meant, MOST_NAMED)}?"
+
+
+def refusal(problems: Iterable[str]) -> str | None:
+    """Return the text that refuses variables; None if there are no problems with them."""
+    texts = [problem if problem.endswith("?") else f"{problem}." for problem in problems]
+    return " ".join([*texts, f"{ALL_OF_THEM}."]) if texts else None
 
 
 def warning(unknown: Iterable[Unknown]) -> str | None:

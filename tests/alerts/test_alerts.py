@@ -12,6 +12,8 @@ from datetime import datetime, timezone
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._canary import after
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics
 from prometheus import RULES, program, watching
@@ -67,7 +69,7 @@ class Runs:
         directory = self.folder / record["run_id"]
         directory.mkdir()
         run_module.write_whole(directory / "run.json", json.dumps(record))
-        run_module.write_whole(directory / "metrics.prom", metrics(record))
+        run_module.write_whole(directory / "metrics.prom", metrics(from_json(Record, record)))
         after.conclude(self.settings)
 
 

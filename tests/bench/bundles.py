@@ -24,6 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
@@ -34,14 +35,14 @@ from tree import ROLES
 
 DEFAULTS = yaml.safe_load((ROLES / "diagnosis/defaults/main.yml").read_text())
 FLOWS = [path.replace("{{ role_path }}", str(ROLES / "diagnosis")) for path in DEFAULTS["stackproof_flows"]]
-PLATFORMS = [ROLES / f"evidence/vars/platforms/{name}.yml" for name in ("packages", "kolla", "osa", "devstack")]
+PLATFORMS = ("packages", "kolla", "osa", "devstack")
 # The projects of components whose names do not begin with them
 PROJECTS = {"placement-api": "nova", "dnsmasq": "neutron", "ovsdb": "neutron"}
 
 
 def services():
-    profiles = [yaml.safe_load(path.read_text())["stackproof_platform_profile"] for path in PLATFORMS]
-    return [log for profile in profiles for log in profile["logs"]]
+    every = [profiles.profile_of(platform) for platform in PLATFORMS]
+    return [log for profile in every for log in profile["logs"]]
 
 
 def diagnose(folder, label):

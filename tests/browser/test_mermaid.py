@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._report import sequence_text
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow
+from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import rows, text
 from tree import RECORDED
 
 RUN = RECORDED / "flow-run.json"
@@ -35,34 +37,38 @@ def flow():
     return json.loads(RUN.read_text())["flows"][0]
 
 
+def mermaid(flow):
+    return text.mermaid(rows.diagram(from_json(FollowedFlow, flow)))
+
+
 def understood(done):
     return (done.returncode, done.stdout.strip(), done.stderr) == (0, "sequence", "")
 
 
 def test_the_recorded_flow_is_understood(parse, flow):
-    done = parse(sequence_text.mermaid(flow))
+    done = parse(mermaid(flow))
     assert understood(done), done.stderr
 
 
 def test_hostile_words_are_understood(parse, flow):
     """Everywhere, and in every status."""
-    names = [f"{text} {number}" for number, text in enumerate(HOSTILE)] + list(HOSTILE)
+    names = [f"{words} {number}" for number, words in enumerate(HOSTILE)] + list(HOSTILE)
     statuses = ("seen", "cached", "absent", "skipped", "unseen", "missing")
     flow["lifelines"] = names
     for number, step in enumerate(flow["steps"]):
-        text = HOSTILE[number % len(HOSTILE)]
-        ends = {"source": names[number % len(names)], "target": text}
-        step.update(id=text, message=text, phase=text, status=statuses[number % len(statuses)], **ends)
-    done = parse(sequence_text.mermaid(flow))
+        words = HOSTILE[number % len(HOSTILE)]
+        ends = {"source": names[number % len(names)], "target": words}
+        step.update(id=words, message=words, phase=words, status=statuses[number % len(statuses)], **ends)
+    done = parse(mermaid(flow))
     assert understood(done), done.stderr
 
 
 @pytest.mark.parametrize("lifelines", [[], ["end"]])
 def test_a_flow_without_steps_is_understood(parse, lifelines):
-    done = parse(sequence_text.mermaid({"lifelines": lifelines, "steps": []}))
+    done = parse(mermaid({"name": "x", "title": "x", "lifelines": lifelines, "steps": [], "coverage": []}))
     assert understood(done), done.stderr
 
 
-@pytest.mark.parametrize("text", ["no diagram", "sequenceDiagram\n  A->>B: a; end\n"])
-def test_what_is_wrong_is_not_understood(parse, text):
-    assert parse(text).returncode == 1
+@pytest.mark.parametrize("words", ["no diagram", "sequenceDiagram\n  A->>B: a; end\n"])
+def test_what_is_wrong_is_not_understood(parse, words):
+    assert parse(words).returncode == 1

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pages of a run and of a sweep in a browser: they fit a phone and fetch nothing.
+"""The pages of runs, sweeps, load tests and the history in a browser: they fit a phone, cut no word, and fetch nothing.
 
 That of a run filters without script and unfolds in print.
 
@@ -20,23 +20,51 @@ import time
 import pytest
 from tree import RECORDED, ROOT
 
-TEMPLATE = ROOT / "roles" / "report" / "templates" / "report.html.j2"
+TEMPLATES = ROOT / "roles" / "report" / "templates"
 RUNS = {
     "followed": RECORDED / "pages" / "20261121-152747-af4099",
     "refused": RECORDED / "runs" / "20261121-073057-d8aefd",
+    "removed": RECORDED / "removed",
 }
-PAGES = (*RUNS, "sweep")
+PAGES = (*RUNS, "sweep", "history", "load")
+# In pixels: a phone, a tablet, and a window on a desk
+WIDTHS = (390, 768, 1300)
 PATIENCE = 30
 # All that lies to the right of the page, but for what scrolls in a frame of its own
 WIDER = """[...document.querySelectorAll("body *")].filter(one =>
   one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll, .diagram"))
   .map(one => one.outerHTML.slice(0, 99))"""
+# Texts that are cut: wider than their element, or beyond the edge of the drawing that they are in
+CUT = """(() => {
+  const cut = [];
+  for (const one of document.querySelectorAll("body *:not(svg, svg *)")) {
+    if (getComputedStyle(one).display === "inline" || one.matches(".scroll, .diagram, .vh, .vh *, .skip")) continue;
+    if (one.scrollWidth > one.clientWidth + 1 && one.clientWidth) cut.push(one.outerHTML.slice(0, 99));
+  }
+  for (const text of document.querySelectorAll("svg text")) {
+    const svg = text.ownerSVGElement, shows = getComputedStyle(svg).overflow === "visible";
+    const [inner, outer] = [text, shows ? svg.closest("section, header") : svg].map(one => one.getBoundingClientRect());
+    const beyond = Math.max(outer.left - inner.left, inner.right - outer.right,
+      outer.top - inner.top, inner.bottom - outer.bottom);
+    if (inner.width && beyond > 1.5) cut.push(text.textContent);
+  }
+  return cut;
+})()"""
+LINES_OF = """var linesOf = node => {
+  const range = document.createRange();
+  range.selectNode(node);
+  return new Set([...range.getClientRects()].map(rect => Math.round(rect.top))).size;
+}"""
 SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
   .filter(one => one.querySelector("td") && one.offsetHeight).length"""
 
-import recorded_runs
+from ansible_collections.stackproof.provision.plugins.module_utils._history import files as history
+from ansible_collections.stackproof.provision.plugins.module_utils._load import files as load
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page
+from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import drawing, rows
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep
 
 
@@ -118,18 +146,41 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The pages of a run that passed and of one that failed, with all recorded ones as earlier ones."""
+    """The pages of a run that passed and of those that failed, with all recorded ones as earlier ones, and others."""
     folder = tmp_path_factory.mktemp("pages")
     earlier = [run.read_record(directory) for directory in sorted((RECORDED / "runs").iterdir())]
-    # Wider than any screen: it scrolls in its own frame.
-    diagram = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="2400" height="300"><rect width="2400" height="300"/></svg>'
-    )
     for name, directory in RUNS.items():
-        text = page.render(recorded_runs.read(directory), TEMPLATE.read_text(), [("A drawing", diagram)] * 2, earlier)
-        (folder / f"{name}.html").write_text(text)
+        (folder / f"{name}.html").write_text(page_of_a_run(directory, earlier))
     (folder / "sweep.html").write_text(page_of_a_sweep())
+    (folder / "history.html").write_text(page_of_a_history(tmp_path_factory.mktemp("history")))
+    (folder / "load.html").write_text(page_of_a_load(tmp_path_factory.mktemp("load")))
     return {name: folder / f"{name}.html" for name in PAGES}
+
+
+def page_of_a_run(directory, earlier):
+    plain = run.read_record(directory)
+    record = from_json(Record, plain)
+    pictures = [drawing.picture(rows.diagram(flow), record) for _name, flow in rows.drawn(record)]
+    return page.render(record, plain, TEMPLATES / "report.html.j2", pictures, earlier)
+
+
+def page_of_a_history(folder):
+    """Eleven runs of which most failed, the last one of them too."""
+    for directory in (RECORDED / "runs").iterdir():
+        shutil.copytree(directory, folder / directory.name)
+    history.write(str(folder), templates=str(TEMPLATES))
+    return (folder / "history.html").read_text()
+
+
+def page_of_a_load(folder):
+    """Two levels of three instances, of which one was refused."""
+    options = {"cloud": "lab", "runs": str(folder), "load_id": "night", "instances": 3, "at_once": 2, "ramp": [1, 2]}
+    options |= {"rate": None, "thresholds": [], "checks": [], "templates": str(TEMPLATES)}
+    _record, directory, targets = load.begin(options, check=False)
+    for number, target in enumerate(targets):
+        shutil.copytree(RUNS["refused" if number == 4 else "followed"], folder / target["run_id"])
+    load.end(options)
+    return (folder / os.path.basename(directory) / "load.html").read_text()
 
 
 def page_of_a_sweep():
@@ -141,27 +192,60 @@ def page_of_a_sweep():
         [f"compute-{number:02d}.example.org" for number in range(40)], {}, "20261121-170000-a1b2c3"
     )
     record = sweep.new_record("20261121-170000-a1b2c3", "lab", targets, checks, left_out, 4)
-    refused, passed = (recorded_runs.read(RUNS[name]) for name in ("refused", "followed"))
+    refused, passed = (run.read_record(RUNS[name]) for name in ("refused", "followed"))
     outcomes = {target["key"]: sweep.outcome(passed, f"../{target['run_id']}") for target in targets}
     outcomes[targets[7]["key"]] = sweep.outcome(refused, f"../{targets[7]['run_id']}")
     slow = outcomes[targets[9]["key"]]
     slow["stages"] = [{**stage, "seconds": stage["seconds"] * 9} for stage in slow["stages"]]
     record = sweep.finish(record, outcomes, 3, 5)
-    return render.page(record, TEMPLATE.with_name("sweep.html.j2").read_text(), TEMPLATE.read_text())
+    return render.page(record, TEMPLATES / "sweep.html.j2")
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_nothing_is_wider_than_the_page(browser, pages, name, width):
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut_or_wider_than_the_page(browser, pages, name, width):
     browser.show(pages[name], width)
     assert browser.value("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
     assert browser.value(WIDER) == []
+    assert browser.value(CUT) == []
     # Unfolded, too.
     assert (
         browser.value("document.querySelectorAll('details').forEach(one => one.open = true); document.fonts.size") == 0
     )
     assert browser.value("document.documentElement.scrollWidth <= innerWidth") is True
     assert browser.value(WIDER) == []
+    assert browser.value(CUT) == []
+
+
+def test_a_diagram_is_as_wide_as_its_page_on_a_desk_and_on_paper(browser, pages):
+    """On a phone it scrolls in its frame, where the list of its steps comes first."""
+    fits = "[...document.querySelectorAll('.diagram')].map(one => one.scrollWidth <= one.clientWidth)"
+    browser.show(pages["followed"], 1300)
+    assert browser.value(fits) == [True]
+    browser.show(pages["followed"], 700)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert browser.value(fits) == [True]
+
+
+def test_the_legend_keeps_its_size_on_paper(browser, pages):
+    browser.show(pages["followed"], 700)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert (
+        browser.value("Math.max(...[...document.querySelectorAll('.legend svg')].map(one => one.clientHeight))") == 20
+    )
+
+
+def test_a_history_is_green_only_where_every_run_passed(browser, pages):
+    browser.show(pages["history"], 1300)
+    assert browser.value("document.querySelector('h1').innerText") == "lab: 50.0 % passed"
+    assert browser.value("document.querySelector('header').className") == "verdict fail"
+
+
+@pytest.mark.parametrize("width", WIDTHS[1:])
+def test_a_date_stands_in_one_line(browser, pages, width):
+    browser.show(pages["history"], width)
+    dates = "[...document.querySelectorAll('td.date')].map(one => linesOf(one.firstChild))"
+    assert set(browser.value(f"{LINES_OF}; {dates}")) == {1}
 
 
 def test_the_steps_are_filtered_by_a_style_alone(browser, pages):
@@ -170,7 +254,7 @@ def test_the_steps_are_filtered_by_a_style_alone(browser, pages):
     browser.value("document.querySelector('#filter-not-seen').focus(), 1")
     browser.ask("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
     browser.ask("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
-    steps = recorded_runs.read(RUNS["followed"])["flows"][0]["steps"]
+    steps = run.read_record(RUNS["followed"])["flows"][0]["steps"]
     assert browser.value(SHOWN) == sum(step["status"] != "seen" for step in steps)
     # The arrow key goes on to the first phase.
     for kind in ("rawKeyDown", "keyUp"):
@@ -221,7 +305,7 @@ CONTRAST = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize("name", ["followed", "sweep"])
+@pytest.mark.parametrize("name", ["followed", "sweep", "history", "load"])
 def test_nothing_is_fetched_and_nothing_is_against_the_policy(browser, pages, name):
     browser.show(pages[name], 1280)
     browser.ask("Page.captureScreenshot")

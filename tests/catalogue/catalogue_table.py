@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares the verdicts on a catalogue of faults with the truth, and prints what docs/measured.md shows of it.
+"""Compares the verdicts on a catalogue of faults with the truth, and prints a table for measurements/.
 
 The records are judged anew, so that a change of the judge is measured without a lab.
 """
@@ -14,8 +14,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import carriers_of, depends_on
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
-from ansible_collections.stackproof.provision.plugins.module_utils._match.components import CARRIERS, LEANS_ON
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage
 
 # A cause is looked for among so many suspects where nobody is named.
@@ -60,9 +60,9 @@ def step_is_right(verdict, truth, record):
         return None
     near = steps[max(0, place - 1) : place + 2]
     names = {name for step in near for name in (step["source"], step["target"], step.get("owed_by"))}
-    names |= {name for step in near for name in CARRIERS.get(step["kind"], ())}
+    names |= {name for step in near for name in carriers_of(step["kind"])}
     for _way in range(2):
-        names = names.union(*(LEANS_ON.get(name, ()) for name in names))
+        names = names.union(*(depends_on(name) for name in names))
     return bool(names & set(truth["components"]))
 
 

@@ -37,7 +37,7 @@ class Devstack:
         "boot_timeout": 90,
         "metadata_timeout": 40,
         "cleanup_timeout": 30,
-        "checks_timeout": 60,
+        "host_checks_timeout": 60,
     }
 
     def __init__(self, host, admin):

@@ -45,6 +45,5 @@ def test_a_flow_is_refused_or_followed(cases, tmp_path, followed):
         if refusal:
             assert refusal.record["kind"] in ("config", "invalid")
             continue
-        flow.with_telling([{"name": loaded["name"]}], [loaded])
         follow.wanted(followed.record, [loaded])
         follow.follow(followed.record, [loaded], {"log": followed.logs})

@@ -58,7 +58,7 @@ def test_no_secret_is_printed_or_written(cases, tmp_path):
     for number, chance in enumerate(cases):
         newcomer = Newcomer(tmp_path / str(number), chance.choice(CALLBACKS))
         newcomer.arguments.append(chance.choice(("-v", "-vvv")))
-        newcomer.variables["stackproof_cleanup_timeout"] = 2
+        newcomer.set_timeout("cleanup", 2)
         with newcomer.closing:
             given(newcomer, chance)
             if chance.random() < 0.7:

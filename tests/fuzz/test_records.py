@@ -17,7 +17,7 @@ from tree import RECORDED, ROLES
 
 TEMPLATE = str(ROLES / "report/templates/report.html.j2")
 PASSED = RECORDED / "runs/20261121-065105-bdb5f5"
-# Records of all kinds: that passed and that failed, with flows, of a removal, of a diagnosis, and of 0.1.0
+# Records of all kinds: that passed and that failed, with flows, of a removal and of a diagnosis
 KINDS = [path for path in sorted(RECORDED.rglob("run.json")) if path.stat().st_size < 2_000_000]
 
 

@@ -48,7 +48,7 @@ SHORT = {
     "boot_timeout": 60,
     "metadata_timeout": 25,
     "cleanup_timeout": 15,
-    "checks_timeout": 60,
+    "host_checks_timeout": 60,
 }
 
 

@@ -41,9 +41,16 @@ class Outcome(NamedTuple):
         return [json.loads(line) for line in (self.directory / "ledger.jsonl").read_text().splitlines()]
 
 
+TIMEOUT = "_timeout"
+
+
 def command(playbook, *arguments, **variables):
-    given = json.dumps({f"stackproof_{name}": value for name, value in variables.items()}, default=str)
-    return ["ansible-playbook", f"stackproof.provision.{playbook}", *arguments, "-e", given]
+    """Return a call of a playbook. A name such as boot_timeout is a key of the variable timeouts."""
+    timeouts = {name.removesuffix(TIMEOUT): variables[name] for name in variables if name.endswith(TIMEOUT)}
+    given = {f"stackproof_{name}": value for name, value in variables.items() if not name.endswith(TIMEOUT)}
+    if timeouts:
+        given["stackproof_timeouts"] = timeouts
+    return ["ansible-playbook", f"stackproof.provision.{playbook}", *arguments, "-e", json.dumps(given, default=str)]
 
 
 def environment(**more):

@@ -225,7 +225,8 @@ def test_nothing_changes_on_the_hosts(kept, look, lab_hosts, tmp_path):
 READ = """
 - hosts: all
   gather_facts: false
-  vars_files: ["{{ lookup('env', 'PWD') }}/roles/evidence/vars/platforms/packages.yml"]
+  vars:
+    stackproof_platform_profile: "{{ 'packages' | stackproof.provision.profile_of }}"
   tasks:
     - stackproof.provision.clock_info:
     - stackproof.provision.flow_info:

@@ -105,7 +105,7 @@ def test_no_secret_of_a_message_is_written(instrumented, broker):
 
 def test_a_killed_verify_leaves_the_broker_as_it_was(module_runs, broker):
     runs = module_runs / "killed"
-    process = start(runs, "-i", str(INVENTORY), **PLAIN, firehose=True, firehose_deadline=DEADLINE)
+    process = start(runs, "-i", str(INVENTORY), **PLAIN, firehose=True, firehose_timeout=DEADLINE)
     wait_for_progress(runs, "boot")
     assert "tracing" in traces(broker)
     os.killpg(process.pid, signal.SIGKILL)

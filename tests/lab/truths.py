@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from tree import FLOWS
 
 # The same component by its unit, by its log, and in the flows.
@@ -116,7 +117,7 @@ def with_less(record, tier):
             for port in instance["ports"]:
                 port["host"] = None
     flows = [flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
-    record["flows"] = follow.follow(record, flows, {})[0]
+    record["flows"] = to_json(follow.follow(record, flows, {})[0])
     return verdict_module.judge(record)
 
 

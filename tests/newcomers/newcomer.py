@@ -29,17 +29,15 @@ LONGEST = 120
 LONGEST_CLEANUP = 30
 LOOK = 0.1
 # No stage of the fake cloud takes a second. A stage that waits in vain must not keep the test.
-VARIABLES = {
+VARIABLES: dict[str, Any] = {
     "stackproof_cloud": "small",
     "stackproof_guest": "none",
-    "stackproof_auth_timeout": 10,
-    "stackproof_image_timeout": 10,
-    "stackproof_network_timeout": 10,
-    "stackproof_volume_timeout": 10,
-    "stackproof_boot_timeout": 10,
-    "stackproof_read_timeout": 20,
-    "stackproof_checks_timeout": 30,
-    "stackproof_cleanup_timeout": 20,
+    "stackproof_timeouts": {
+        **dict.fromkeys(("auth", "image", "network", "volume", "boot"), 10),
+        "read": 20,
+        "host_checks": 30,
+        "cleanup": 20,
+    },
 }
 # The fake cloud keeps the rules of a security group that it has deleted. Neutron does not.
 GO_WITH_THEIR_GROUP = "/network/v2.0/security-group-rules"
@@ -111,6 +109,10 @@ class Newcomer:
             "ANSIBLE_STDOUT_CALLBACK": callback,
             "ANSIBLE_NOCOLOR": "1",
         }
+
+    def set_timeout(self, part: str, seconds: float) -> None:
+        """Give a part of the run another time than VARIABLES do."""
+        self.variables["stackproof_timeouts"] = {**self.variables["stackproof_timeouts"], part: seconds}
 
     def write_clouds(self, **clouds: dict[str, Any]) -> None:
         self.clouds_yaml.write_text(yaml.safe_dump({"clouds": clouds}))

@@ -186,7 +186,7 @@ def start_until_building(newcomer: Newcomer) -> subprocess.Popen[str]:
 
 def use_id_of_going_run(newcomer: Newcomer) -> None:
     """Have a run of the same name that boots its server, and goes on as soon as the second call has ended."""
-    newcomer.variables.update(stackproof_boot_timeout=LONGEST_CLEANUP)
+    newcomer.set_timeout("boot", LONGEST_CLEANUP)
     first = start_until_building(newcomer)
 
     def pass_first() -> None:
@@ -344,9 +344,18 @@ MISTAKES = (
         ("stackproof_volume_size cannot be 'big'", "docs/variables.md"),
     ),
     Mistake(
+        "several_wrong_values",
+        with_variables(stackproof_attach="later", stackproof_timeouts={"bot": 60}),
+        (
+            "stackproof_attach cannot be 'later': it is not one of at_boot, after, root",
+            "stackproof_timeouts cannot be {'bot': 60}: it has no key 'bot'; its keys are auth, image",
+            "docs/variables.md",
+        ),
+    ),
+    Mistake(
         "rules_that_are_no_list",
         with_variables(stackproof_network_rules=5),
-        ("stackproof_network_rules cannot be 5", "it is not a list of rules", "docs/variables.md"),
+        ("stackproof_network_rules cannot be 5", "it is not a list", "docs/variables.md"),
     ),
     Mistake(
         "disk_without_room",

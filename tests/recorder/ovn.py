@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import shlex
 
-import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, profiles
 from lab_under_test import GROUPS, lab_host
 from runs_under_test import play
-from tree import ROOT
 
 from recorder.followed import ADMIN, HOST, logs_of
 from recorder.making import WHOLE, lines, pretty
 from recorder.thinning import as_the_run_read, before_it_was_followed, fewer_messages, fewer_polls, rows
 
-PLATFORM = yaml.safe_load((ROOT / "roles/evidence/vars/platforms/packages.yml").read_text())
+PLATFORM = profiles.profile_of("packages")
 
 
 def ovn(making):
@@ -52,5 +50,5 @@ def answers_of(name, part, instance):
         answers.append({"words": asked, "status": done.rc, "out": done.stdout, "errors": done.stderr})
         return done.rc, done.stdout, done.stderr
 
-    all_facts.read(Host(execute), [part], instance, PLATFORM["stackproof_platform_profile"])
+    all_facts.read(Host(execute), [part], instance, PLATFORM)
     return answers

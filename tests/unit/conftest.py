@@ -14,13 +14,13 @@ from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from guard import assert_no_defect
 from tree import RECORDED, ROOT, import_collections_by_name
 
 import_collections_by_name()
 
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 
 
@@ -146,8 +146,7 @@ def bundle(tmp_path):
 
 @functools.cache
 def profile(name):
-    path = ROOT / f"roles/evidence/vars/platforms/{name}.yml"
-    return yaml.safe_load(path.read_text())["stackproof_platform_profile"]
+    return profiles.profile_of(name)
 
 
 @pytest.fixture
@@ -159,9 +158,9 @@ def platform():
 @pytest.fixture(scope="session")
 def bundle_options():
     """Return a function that gives the options by which a bundle is read: flows, and names of logs on all platforms."""
-    profiles = [profile(name) for name in ("packages", "kolla", "osa", "devstack")]
+    every = [profile(name) for name in ("packages", "kolla", "osa", "devstack")]
     flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
-    usual = {"services": [log for profile in profiles for log in profile["logs"]], "flows": flows}
+    usual = {"services": [log for one in every for log in one["logs"]], "flows": flows}
 
     def options(directory, **more):
         return {"directory": str(directory), "time_zones": {"compute2": "+05:30"}, **usual, **more}

@@ -15,6 +15,7 @@ import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
+import events_of
 import jmespath
 import jsonschema
 import pytest
@@ -36,7 +37,7 @@ PLATFORMS = {
     path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
     for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
 }
-PLACES = ("*.md", "docs/*.md", "roles/*/README.md")
+PLACES = ("*.md", "docs/*.md", "measurements/*.md", "roles/*/README.md")
 PAGES = sorted(page for top in (ROOT, LAB) for place in PLACES for page in top.glob(place))
 
 
@@ -91,18 +92,16 @@ def named(row):
 def test_the_page_of_a_flow_has_its_steps_in_order_and_all_that_shows_them(path, pages):
     flow, page = flow_module.load(str(path)), pages[path.stem]
     headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
-    assert headings == [
-        f"{flow_pages.plain(step['id'])}: {flow_pages.plain(step['message'])}" for step in flow["steps"]
-    ]
+    assert headings == [f"{flow_pages.plain(step.id)}: {flow_pages.plain(step.message)}" for step in flow.steps]
     parts = page.split("\n### ")[1:]
-    for step, part in zip(flow["steps"], parts):
-        assert f"{flow_pages.code(step['source'])} to {flow_pages.code(step['target'])}" in part
-        for rule in flow_module.rules_of(step):
-            for name in ("says", "window", "needs"):
-                assert name not in rule or flow_pages.code(rule[name]) in part
-            assert " ".join(rule.get("where", "").split()) in part
+    for step, part in zip(flow.steps, parts):
+        assert f"{flow_pages.code(step.source)} to {flow_pages.code(step.target)}" in part
+        for rule in step.rules:
+            for text in filter(None, (rule.says, rule.window, rule.needs)):
+                assert flow_pages.code(text) in part
+            assert " ".join((rule.where or "").split()) in part
     assert all(len(row) == 5 for row in rows(page))
-    assert len(rows(page)) == len(flow["steps"])
+    assert len(rows(page)) == len(flow.steps)
 
 
 def test_what_a_page_of_a_flow_links_to_is_there(pages):
@@ -144,27 +143,32 @@ LOG = {"source": "log", "service": "nova-api"}
     ],
 )
 def test_the_least_access_that_shows_a_step(rules, least):
-    assert flow_pages.least_access({"observe": rules}) == least
+    assert flow_pages.least_access(step_of(observe=rules)) == least
 
 
-def test_a_log_proves_by_its_silence_and_anything_else_by_what_it_says():
-    flow = {"name": "mine"}
-    assert "read whole" in flow_pages.rule_line(flow, LOG, "absent")
-    assert "read whole" not in flow_pages.rule_line(flow, LOG, "observe")
-    assert "read whole" not in flow_pages.rule_line(flow, {"source": "api", "service": "token"}, "absent")
+def step_of(**more):
+    return flow_module.step_of({"id": "1", "source": "a", "target": "b", "message": "m", "kind": "k", **more})
+
+
+def test_log_proves_absence_by_its_silence_and_other_sources_by_events():
+    flow = flow_module.flow_of({"name": "mine", "title": "t", "lifelines": ["a", "b"], "steps": []})
+    log, api = flow_module.rule_of(LOG), flow_module.rule_of({"source": "api", "service": "token"})
+    assert "read whole" in flow_pages.rule_line(flow, log, "absent")
+    assert "read whole" not in flow_pages.rule_line(flow, log, "observe")
+    assert "read whole" not in flow_pages.rule_line(flow, api, "absent")
 
 
 @pytest.mark.parametrize(
     ("step", "who"),
     [
-        ({"source": "a"}, "`a`"),
-        ({"source": "a", "owed_by": "b"}, "`b`"),
-        ({"source": "a", "cached": [LOG]}, "nobody, as it may be left out"),
-        ({"source": "a", "absent": [LOG]}, "nobody, as it may be left out"),
+        ({}, "`a`"),
+        ({"owed_by": "b"}, "`b`"),
+        ({"cached": [LOG]}, "nobody, as it may be left out"),
+        ({"absent": [LOG]}, "nobody, as it may be left out"),
     ],
 )
-def test_who_owes_a_step(step, who):
-    assert flow_pages.owed_by(step) == who
+def test_component_responsible_for_a_step_is_named(step, who):
+    assert flow_pages.responsible_for(step_of(**step)) == who
 
 
 def test_every_source_of_the_schema_has_words():
@@ -215,9 +219,9 @@ def test_every_prefix_that_some_command_may_have_is_explained():
 
 def test_the_logs_that_flows_ask_for_are_named():
     flows = [flow_module.load(str(path)) for path in FLOWS]
-    rules = [rule for flow in flows for step in flow["steps"] for rule in flow_module.rules_of(step)]
+    rules = [rule for flow in flows for step in flow.steps for rule in step.rules]
     named_there = section(read("platforms"), "logs").rpartition("ask for are")[2]
-    assert set(re.findall(r"`([\w-]+)`", named_there)) == {rule["service"] for rule in rules if rule["source"] == "log"}
+    assert set(re.findall(r"`([\w-]+)`", named_there)) == {rule.service for rule in rules if rule.source == "log"}
 
 
 # record.md
@@ -278,7 +282,7 @@ def records():
         "hosts": [{**page["hosts"][0], "status": "unreachable", "reason": "no ssh"}],
     }
     # What was seen without any access to hosts
-    flows, _events = follow.follow(followed, [flow_module.load(str(flow_pages.FLOWS / "ops_guide.yml"))], {})
+    flows, _events = events_of.followed(followed, [flow_module.load(str(flow_pages.FLOWS / "ops_guide.yml"))], {})
     return [*runs, *judged, {**followed, "flows": flows}, page, limited]
 
 
@@ -347,7 +351,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     read_there = {
         "controller1": {"events": [event.to_json() for event in found.events], "sources": [source], "addresses": []}
     }
-    (followed,), _events = follow.follow(record, [loaded], {"log": read_there})
+    (followed,), _events = events_of.followed(record, [loaded], {"log": read_there})
     assert [(step["status"], step["host"]) for step in followed["steps"]] == [
         ("seen", "localhost"),
         ("seen", "controller1"),
@@ -356,7 +360,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     # As the page says, of a log at INFO.
     empty = copy.deepcopy(read_there)
     empty["controller1"]["events"] = []
-    (followed,), _events = follow.follow(record, [loaded], {"log": empty})
+    (followed,), _events = events_of.followed(record, [loaded], {"log": empty})
     unseen = followed["steps"][1]
     assert (unseen["status"], unseen["reason"]) == (
         "unseen",
@@ -369,6 +373,7 @@ import json, sys
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.info_module import execute
 
@@ -377,7 +382,7 @@ read = {"load": {"compute1": SOURCES["load"].result(evidence_info.read(Host(exec
 record = json.load(open(sys.argv[1]))
 flows, events = follow.follow(record, [flow.load(sys.argv[2])], read)
 lines = [json.loads(line) for line in follow.lines(events) if json.loads(line)["source"] == "load"]
-print(json.dumps([flows[0]["steps"][0], lines, follow.accounts(read)]))
+print(json.dumps([to_json(flows[0].steps[0]), lines, follow.accounts(read)]))
 """
 
 
@@ -412,7 +417,7 @@ def test_the_example_of_a_source_more_works_and_touches_six_files(tmp_path):
 
 def test_the_names_of_the_code_on_the_page_are_there():
     code = "\n".join(path.read_text() for path in sorted((ROOT / "plugins").rglob("*.py")))
-    names = ("corrected", "events", "silent_places", "proof_of_absence", "attempt", "wanted", "account")
+    names = ("corrected", "events", "_silent_places", "_proof_of_absence", "attempt", "wanted", "account")
     text = read("evidence-sources")
     assert [name for name in names if f"`{name}`" not in text and f".{name}`" not in text] == []
     assert [name for name in names if f"def {name}(" not in code] == []

@@ -14,11 +14,10 @@ from tree import ROOT
 UTILS = ROOT / "plugins" / "module_utils"
 NAME = "ansible_collections.stackproof.provision.plugins.module_utils"
 FLOORS = [
-    {"_model"},
+    {"_model", "_components"},
     {"_record"},
     {"_cloud", "_report"},
     {"_act", "_collect", "_sweep", "_history"},
-    {"_normalise"},
     {"_match"},
     {"_judge"},
     {"_end", "_diagnose", "_load"},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import pytest
 import yaml
@@ -78,11 +79,38 @@ def test_the_numbers_of_readme_are_those_of_the_tables():
 # CONTRIBUTING
 
 
-def test_every_target_of_make_is_explained():
-    targets = set(re.findall(r"^([a-z0-9.-]+):.*?## ", (ROOT / "Makefile").read_text(), re.MULTILINE)) - {"help"}
-    first = "\n".join(re.findall(r"^\| (`.*?) \|", CONTRIBUTING, re.MULTILINE))
-    explained = set(re.findall(r"`([a-z0-9.-]+)`", first))
-    assert targets - explained == set()
+EVERYDAY = {"demo", "test", "check", "lab", "docs", "clean"}
+# File of targets to the target that lists them
+HELPS = {"tools/check.mk": "help-check", "lab/lab.mk": "help-lab", "tools/measure.mk": "help-measure"}
+
+
+def help_of(target):
+    done = subprocess.run(["make", target], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def listed_by(target):
+    return re.findall(r"^  make (\S+) +\S", help_of(target), re.MULTILINE)
+
+
+def test_make_alone_lists_the_everyday_targets_and_where_the_others_are():
+    assert set(listed_by("help")) == EVERYDAY
+    last = help_of("help").splitlines()[-1]
+    assert [name for name in HELPS.values() if name not in last] == []
+
+
+@pytest.mark.parametrize(("file", "target"), HELPS.items())
+def test_every_other_target_of_make_is_listed_by_the_help_of_its_file(file, target):
+    text = (ROOT / file).read_text().replace("\\\n", " ")
+    phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()
+    # A part of soak is for soak alone.
+    assert set(listed_by(target)) == set(phony) - {"soak-part"}
+
+
+def test_contributing_explains_the_everyday_targets_and_the_helps():
+    explained = set(re.findall(r"^\| `([a-z]+)` \|", CONTRIBUTING, re.MULTILINE))
+    assert explained == EVERYDAY
+    assert [name for name in HELPS.values() if f"`make {name}`" not in CONTRIBUTING] == []
 
 
 # Ask a host by hand

@@ -15,7 +15,7 @@ GOOD, BAD = ["true"], ["false"]
 
 @pytest.fixture
 def page(tmp_path):
-    path = tmp_path / "measured.md"
+    path = tmp_path / "soak.md"
     path.write_text(f"Before.\n\n{soak.TABLE}\nAfter.\n")
     return path
 
@@ -79,10 +79,10 @@ def test_figures_are_no_change_of_what_is_measured(monkeypatch, tmp_path):
         soak.git("commit", "--quiet", "--message=A change")
 
     write("code.py", "1")
-    write("docs/measured.md", "1")
+    write("measurements/soak.md", "1")
     commit()
     first = soak.commit()
-    write("docs/measured.md", "2")
+    write("measurements/soak.md", "2")
     assert soak.commit() == first
     commit()
     assert soak.commit() == first
@@ -102,7 +102,7 @@ def test_it_goes_on_where_it_was_broken_off(run, monkeypatch):
     def broken(name, *_more):
         if name == "b":
             raise KeyboardInterrupt
-        return {"name": name, "result": "passed", "minutes": 2, "commit": "abc1234", "at": "2026-11-24"}
+        return soak.Row(name, "passed", 2, "abc1234", "2026-11-24")
 
     with monkeypatch.context() as patch:
         patch.setattr(soak, "run", broken)

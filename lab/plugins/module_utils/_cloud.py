@@ -6,6 +6,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+HAS_SDK = False
+CLOUD_ERRORS: tuple[type[Exception], ...] = ()
+SDKException: type[Exception] = Exception
+raise_from_response: Any = None
 try:
     import openstack.config
     import openstack.connection
@@ -13,15 +19,14 @@ try:
     from openstack import exceptions
 
     HAS_SDK = True
-    SDKException, raise_from_response = exceptions.SDKException, exceptions.raise_from_response
+    SDKException = exceptions.SDKException
+    raise_from_response = exceptions.raise_from_response
     CLOUD_ERRORS = (SDKException, ClientException)
 except ImportError:
-    HAS_SDK = False
-    CLOUD_ERRORS = ()
-    SDKException, raise_from_response = Exception, None
+    pass
 
 
-def connect(config, cloud, timeout):
-    """A connection by this clouds.yaml alone; other files and the environment do not count."""
+def connect(config: str, cloud: str, timeout: int) -> Any:
+    """Return a connection by this clouds.yaml alone; other files and the environment do not count."""
     clouds = openstack.config.OpenStackConfig(config_files=[config], load_envvars=False)
     return openstack.connection.Connection(config=clouds.get_one(cloud=cloud, api_timeout=timeout))

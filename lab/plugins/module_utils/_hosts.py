@@ -12,9 +12,12 @@ import os
 import resource
 import shutil
 import socket
+import subprocess
 import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ._machine import (
+    Lab,
     LabError,
     end_processes,
     keeper_of,
@@ -47,20 +50,26 @@ runroot = "{lab.run}/podman"
 """
 
 
+MOST_FILES = 1 << 19
+MOST_PROCESSES = 30000
+
+Done = subprocess.CompletedProcess[str]
+
+
 class Hosts:
-    def __init__(self, lab, to_remove=False):
+    def __init__(self, lab: Lab, to_remove: bool = False) -> None:
         self.lab = lab
         self.claim = read_claim(lab, to_remove)
         self.keeper = keeper_of(self.claim)
 
-    def directory(self, host, part):
+    def directory(self, host: str, part: str) -> str:
         return os.path.join(self.lab.state, "hosts", host, part)
 
-    def inside(self, argv, check=True, timeout=120):
+    def inside(self, argv: Sequence[str], check: bool = True, timeout: float = 120) -> Done:
         """Run a command in the lab's mount namespace."""
         return run(["nsenter", "--mount", "--target", str(self.keeper), "--", *argv], check=check, timeout=timeout)
 
-    def podman(self, argv, check=True, timeout=120):
+    def podman(self, argv: Sequence[str], check: bool = True, timeout: float = 120) -> Done:
         lab = self.lab
         return self.inside(
             [
@@ -75,19 +84,22 @@ class Hosts:
             timeout=timeout,
         )
 
-    def made(self):
-        """The hosts that were prepared, running or not."""
+    def made(self) -> set[str]:
+        """Return the hosts that were prepared, running or not."""
         top = os.path.join(self.lab.state, "hosts")
         names = os.listdir(top) if os.path.isdir(top) else []
         return {name for name in names if os.path.exists(self.directory(name, "made"))}
 
-    def running(self):
+    def running(self) -> set[str]:
         if not self.keeper:
             return set()
         containers = json.loads(self.podman(["ps", "--format", "json"]).stdout or "[]")
-        return {name for container in containers for name in container["Names"]}
+        names: set[str] = set()
+        for container in containers:
+            names.update(container["Names"])
+        return names
 
-    def hold(self, clone, rootfs, shared):
+    def hold(self, clone: str, rootfs: str, shared: Iterable[str]) -> None:
         """Take the lab for this clone and start its keeper."""
         lab = self.lab
         os.makedirs(lab.state, exist_ok=True)
@@ -95,27 +107,31 @@ class Hosts:
         for name, text in (("containers.conf", CONTAINERS_CONF), ("storage.conf", STORAGE_CONF)):
             with open(os.path.join(lab.state, name), "w", encoding="utf-8") as file:
                 file.write(text.format(lab=lab))
-        if not self.keeper:
-            end_processes(lab)
-            process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
-            self.keeper = process.pid
-            # Podman keeps its state of running containers there, and none can be left.
-            for name in ("libpod", "podman"):
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.rmtree(os.path.join(lab.run, name))
-            self._await_keeper(process)
+        keeper = self.keeper or self._start_keeper()
         self.claim = {
             "clone": clone,
             "rootfs": rootfs,
             "shared": sorted(shared),
             "prefix": str(lab.prefix),
-            "keeper": self.keeper,
-            "keeper_started": start_time(self.keeper),
+            "keeper": keeper,
+            "keeper_started": start_time(keeper),
             "stopped": False,
         }
         write_claim(lab, self.claim)
 
-    def _await_keeper(self, process):
+    def _start_keeper(self) -> int:
+        lab = self.lab
+        end_processes(lab)
+        process = start(["unshare", "--mount", "--propagation", "private", "sh", "-c", KEEPER])
+        self.keeper = process.pid
+        # Podman keeps its state of running containers there, and none can be left.
+        for name in ("libpod", "podman"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(os.path.join(lab.run, name))
+        self._await_keeper(process)
+        return process.pid
+
+    def _await_keeper(self, process: subprocess.Popen[bytes]) -> None:
         for _attempt in range(100):
             if process.poll() is not None:
                 raise LabError("a mount namespace with a cgroup2 file system cannot be made on this machine")
@@ -125,7 +141,7 @@ class Hosts:
             time.sleep(0.05)
         raise LabError("the process that holds the lab's mounts did not get ready")
 
-    def mount(self, host, rootfs):
+    def mount(self, host: str, rootfs: str) -> None:
         merged = self.directory(host, "root")
         mounted = self.inside(["findmnt", "--noheadings", merged], check=False).returncode == 0
         if not mounted:
@@ -134,7 +150,7 @@ class Hosts:
             )
             self.inside(["mount", "-t", "overlay", "overlay", "-o", options, merged])
 
-    def make(self, host, rootfs, user, key, masked):
+    def make(self, host: str, rootfs: str, user: str, key: str, masked: Iterable[str]) -> None:
         """Prepare a host that has never run. It can be repeated after an interruption."""
         for part in ("upper", "work", "root"):
             os.makedirs(self.directory(host, part), exist_ok=True)
@@ -156,14 +172,12 @@ class Hosts:
         with open(self.directory(host, "made"), "w", encoding="utf-8"):
             pass
 
-    def start(self, host, rootfs, shared):
+    def start(self, host: str, rootfs: str, shared: Mapping[str, str]) -> None:
         self.mount(host, rootfs)
-        limits = []
-        for name, kind, most in (("nofile", resource.RLIMIT_NOFILE, 1 << 19), ("nproc", resource.RLIMIT_NPROC, 30000)):
-            hard = resource.getrlimit(kind)[1]
-            # Podman would raise the limit, but not every root user may.
-            limit = most if hard == resource.RLIM_INFINITY else min(hard, most)
-            limits.append(f"--ulimit={name}={limit}:{limit}")
+        limits = [
+            ulimit("nofile", resource.RLIMIT_NOFILE, MOST_FILES),
+            ulimit("nproc", resource.RLIMIT_NPROC, MOST_PROCESSES),
+        ]
         self.podman(
             ["run", "--detach", "--replace", f"--name={host}", f"--hostname={host}", "--privileged"]
             + ["--systemd=always", "--stop-signal=SIGRTMIN+3", "--log-driver=none", "--pids-limit=-1"]
@@ -174,22 +188,22 @@ class Hosts:
             + ["--rootfs", self.directory(host, "root"), "/sbin/init"]
         )
 
-    def going_down(self, hosts):
-        """The hosts that are being switched off at this moment."""
+    def going_down(self, hosts: Iterable[str]) -> set[str]:
+        """Return the hosts that are being switched off at this moment."""
         states = {host: self.podman(["exec", host, "systemctl", "is-system-running"], check=False) for host in hosts}
         return {host for host, done in states.items() if done.stdout.strip() == "stopping"}
 
-    def await_end(self, hosts):
+    def await_end(self, hosts: Collection[str]) -> None:
         if hosts:
             self.podman(["wait", *sorted(hosts)], timeout=180)
 
-    def stop(self, hosts):
+    def stop(self, hosts: Sequence[str]) -> None:
         """Stop in two steps: the first host has the disks of the others, so it stops last."""
         for group in (hosts[1:], hosts[:1]):
             if group:
                 self.podman(["stop", "--time=60", *group], timeout=180)
 
-    def release(self):
+    def release(self) -> None:
         """End the keeper, and with it every mount of the lab."""
         if self.keeper:
             cgroup = f"/sys/fs/cgroup{self.lab.cgroup}"
@@ -202,12 +216,19 @@ class Hosts:
         self.keeper = None
 
 
-def host_key(directory):
+def ulimit(name: str, kind: int, most: int) -> str:
+    """Return Podman's option for a limit of a host. Podman would raise the limit, but not every root user may."""
+    _soft, hard = resource.getrlimit(kind)
+    limit = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    return f"--ulimit={name}={limit}:{limit}"
+
+
+def host_key(directory: str) -> str:
     with open(os.path.join(directory, "etc/ssh/ssh_host_ed25519_key.pub"), encoding="utf-8") as file:
         return " ".join(file.read().split()[:2])
 
 
-def await_ssh(lab, hosts, timeout):
+def await_ssh(lab: Lab, hosts: Iterable[str], timeout: float) -> None:
     """Wait until each host answers on its ssh port, over the lab's own interface alone."""
     deadline = time.monotonic() + timeout
     for index, host in enumerate(hosts):
@@ -215,13 +236,15 @@ def await_ssh(lab, hosts, timeout):
         route = json.loads(run(["ip", "-j", "route", "get", address]).stdout)[0]
         if route.get("dev") != f"{lab.name}-mgmt":
             raise LabError(f"{address} is routed to {route.get('dev')}, not to the lab: nothing was sent")
-        while True:
-            try:
-                with socket.create_connection((address, 22), timeout=2) as connection:
-                    if connection.recv(4) == b"SSH-":
-                        break
-            except OSError:
-                pass  # it may still start
+        while not speaks_ssh(address):
             if time.monotonic() > deadline:
                 raise LabError(f"host {host} ({address}) does not answer on its ssh port after {timeout} s")
             time.sleep(0.2)
+
+
+def speaks_ssh(address: str) -> bool:
+    try:
+        with socket.create_connection((address, 22), timeout=2) as connection:
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False  # it may still start

@@ -70,6 +70,8 @@ import fcntl
 import os
 import shutil
 import time
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.lab.plugins.module_utils import _machine
@@ -81,13 +83,14 @@ KINDS = ("rootfs", "devstack")
 class Name:
     """A lab of which only the folder is known."""
 
-    def __init__(self, name):
-        self.name, self.state = name, os.path.join(_machine.STATE_ROOT, name)
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.state = os.path.join(_machine.STATE_ROOT, name)
 
 
-def needed():
-    """Each cached folder that a lab was made of, to the names of these labs."""
-    folders = {}
+def needed() -> dict[str, list[str]]:
+    """Return the names of the labs that were made of a cached folder, for each of these."""
+    folders: dict[str, list[str]] = {}
     with contextlib.suppress(FileNotFoundError):
         for name in sorted(os.listdir(_machine.STATE_ROOT)):
             claim = read_claim(Name(name)) or {}
@@ -96,8 +99,8 @@ def needed():
     return folders
 
 
-def size_of(path):
-    """The bytes that a folder takes on the disk."""
+def size_of(path: str) -> int:
+    """Return the bytes that a folder takes on the disk."""
     total = 0
     for top, _folders, files in os.walk(path):
         for name in files:
@@ -106,28 +109,35 @@ def size_of(path):
     return total
 
 
-def cached(folder, asked):
-    labs, asked = needed(), {os.path.realpath(path) for path in asked}
+def cached(folder: str, asked: Collection[str]) -> list[dict[str, Any]]:
+    """Return each cached folder, with its size and age, and who needs it."""
+    labs = needed()
+    wanted = {os.path.realpath(path) for path in asked}
     found = []
-    for kind in KINDS:
-        top = os.path.join(folder, kind)
-        for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
-            path = os.path.realpath(os.path.join(top, name))
-            made = time.strftime("%Y-%m-%d", time.localtime(os.lstat(path).st_mtime))
-            found.append(
-                {
-                    "path": path,
-                    "bytes": size_of(path),
-                    "made": made,
-                    "labs": labs.get(path, []),
-                    "asked": path in asked,
-                }
-            )
+    for path in cached_paths(folder):
+        made = time.strftime("%Y-%m-%d", time.localtime(os.lstat(path).st_mtime))
+        found.append(
+            {
+                "path": path,
+                "bytes": size_of(path),
+                "made": made,
+                "labs": labs.get(path, []),
+                "asked": path in wanted,
+            }
+        )
     return found
 
 
+def cached_paths(folder: str) -> Iterator[str]:
+    for kind in KINDS:
+        top = os.path.join(folder, kind)
+        if os.path.isdir(top):
+            for name in sorted(os.listdir(top)):
+                yield os.path.realpath(os.path.join(top, name))
+
+
 @contextlib.contextmanager
-def no_build(path):
+def no_build(path: str) -> Iterator[None]:
     """Refuse while a build works beside a folder: the builds hold this lock."""
     top = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
@@ -139,7 +149,7 @@ def no_build(path):
         os.close(top)
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "folder": {"type": "path", "required": True},

@@ -94,6 +94,8 @@ made:
 """
 
 import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
@@ -105,18 +107,30 @@ from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
 )
 
 
+def differs(config: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether the configuration of a domain has other values than wanted. Passwords are not compared."""
+    for group, options in wanted.items():
+        there = config.get(group, {})
+        known = {option: value for option, value in options.items() if option != "password"}
+        if any(str(there.get(option)) != str(value) for option, value in known.items()):
+            return True
+    return False
+
+
 class Cloud:
     """One connection, and a list of all that was made with it."""
 
-    def __init__(self, params):
+    def __init__(self, params: Mapping[str, Any]) -> None:
         self.params = params
-        self.made = []
+        self.made: list[str] = []
         self.connection = connect(params["config"], params["cloud"], timeout=60)
 
-    def note(self, kind, name):
+    def note(self, kind: str, name: str) -> None:
         self.made.append(f"{kind} {name}")
 
-    def ensure(self, kind, wanted, existing, create):
+    def ensure(
+        self, kind: str, wanted: Iterable[str], existing: Iterable[Any], create: Callable[[str], Any]
+    ) -> dict[str, Any]:
         """Create every wanted name that does not exist; return name to object for all."""
         items = {item.name: item for item in existing}
         for name in wanted:
@@ -125,7 +139,7 @@ class Cloud:
                 self.note(kind, name)
         return items
 
-    def identity(self):
+    def identity(self) -> None:
         identity = self.connection.identity
         roles = self.ensure(
             "role", self.params["roles"], identity.roles(), lambda name: identity.create_role(name=name)
@@ -147,7 +161,7 @@ class Cloud:
         for user in self.params["users"]:
             self.user(user, domains[user["domain"]].id, projects[user["project"]], roles)
 
-    def domain_config(self, domain, wanted):
+    def domain_config(self, domain: Any, wanted: Mapping[str, Mapping[str, Any]] | None) -> None:
         """Tell Keystone where the users of a domain are. It never returns passwords, so they are not compared."""
         if not wanted:
             return
@@ -158,18 +172,11 @@ class Cloud:
             self.note("domain config", domain.name)
             return
         raise_from_response(have)
-        config = have.json()["config"]
-        differs = any(
-            str(config.get(group, {}).get(option)) != str(value)
-            for group, options in wanted.items()
-            for option, value in options.items()
-            if option != "password"
-        )
-        if differs:
+        if differs(have.json()["config"], wanted):
             raise_from_response(self.connection.identity.patch(path, json={"config": wanted}))
             self.note("domain config", domain.name)
 
-    def user(self, wanted, domain_id, project, roles):
+    def user(self, wanted: Mapping[str, Any], domain_id: str, project: Any, roles: Mapping[str, Any]) -> None:
         identity = self.connection.identity
         user = next(iter(identity.users(name=wanted["name"], domain_id=domain_id)), None)
         if not user and wanted.get("password"):
@@ -186,7 +193,7 @@ class Cloud:
                 identity.assign_project_role_to_user(project, user, roles[name])
                 self.note("role of a user", f"{name} for {wanted['name']}")
 
-    def catalogue(self):
+    def catalogue(self) -> None:
         identity = self.connection.identity
         services = {service.type: service for service in identity.services()}
         endpoints = {(entry.service_id, entry.interface): entry for entry in identity.endpoints()}
@@ -203,7 +210,7 @@ class Cloud:
                     )
                     self.note("endpoint", f"{wanted['type']} {interface}")
 
-    def compute(self):
+    def compute(self) -> None:
         flavors = {flavor["name"]: flavor for flavor in self.params["flavors"]}
         self.ensure(
             "flavor",
@@ -212,7 +219,7 @@ class Cloud:
             lambda name: self.connection.compute.create_flavor(**flavors[name]),
         )
 
-    def volume(self):
+    def volume(self) -> None:
         volume = self.connection.block_storage
         self.ensure(
             "volume type",
@@ -221,7 +228,7 @@ class Cloud:
             lambda name: volume.create_type(name=name, extra_specs={"volume_backend_name": name}),
         )
 
-    def network(self):
+    def network(self) -> None:
         network = self.connection.network
         for wanted in self.params["networks"]:
             external = network.find_network(wanted["name"])
@@ -246,7 +253,7 @@ class Cloud:
                 )
                 self.note("subnet", wanted["name"])
 
-    def image(self):
+    def image(self) -> None:
         service = self.connection.image
         for wanted in self.params["images"]:
             images = list(service.images(name=wanted["name"]))
@@ -274,6 +281,7 @@ class Cloud:
             self.note("image", wanted["name"])
 
 
+EXPECTED: tuple[type[Exception], ...] = (*CLOUD_ERRORS, OSError)
 # The parts of the cloud with their options, in the order in which the parts need each other
 PARTS = {
     "identity": ("roles", "domains", "projects", "users"),
@@ -285,21 +293,25 @@ PARTS = {
 }
 
 
-def retried(cloud, part, deadline):
-    """A service that has just been started may refuse, fail or not know its users yet; each part can be repeated."""
+def retried(cloud: Cloud, part: str, deadline: float) -> None:
+    """Make a part of the cloud, again and again until it succeeds; each part can be repeated.
+
+    A service that has just been started may refuse, fail or not know its users yet.
+    """
     while True:
         try:
-            return getattr(cloud, part)()
+            getattr(cloud, part)()
+            return
         except CLOUD_ERRORS:
             if time.monotonic() > deadline:
                 raise
             time.sleep(1)
 
 
-def main():
+def main() -> None:
     lists = ("domains", "users", "services", "flavors", "networks", "images")
     names = ("roles", "projects", "volume_types")
-    spec = {name: {"type": "list", "elements": "dict", "default": []} for name in lists}
+    spec: dict[str, dict[str, Any]] = {name: {"type": "list", "elements": "dict", "default": []} for name in lists}
     spec.update({name: {"type": "list", "elements": "str", "default": []} for name in names})
     spec["users"]["no_log"] = True
     spec["domains"]["no_log"] = True
@@ -314,19 +326,21 @@ def main():
     if not HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     deadline = time.monotonic() + module.params["timeout"]
-    part, cloud = "connection", None
+    part = "connection"
+    made: list[str] = []
     try:
         cloud = Cloud(module.params)
+        made = cloud.made
         for part, options in PARTS.items():
             # A part without anything to make may not run yet.
             if any(module.params[option] for option in options):
                 retried(cloud, part, deadline)
-    except (*CLOUD_ERRORS, OSError) as exc:
+    except EXPECTED as exc:
         module.fail_json(
             msg=f"The cloud's {part} could not be set up within {module.params['timeout']} s: {exc}",
-            made=cloud.made if cloud else [],
+            made=made,
         )
-    module.exit_json(changed=bool(cloud.made), made=cloud.made)
+    module.exit_json(changed=bool(made), made=made)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,10 @@ workers:
 """
 
 import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.lab.plugins.module_utils._cloud import (
@@ -75,27 +78,32 @@ FRESH = 45
 VOLUMES = {"block-storage", "volumev3"}
 
 
-def endpoints_of(connection):
-    """The public endpoints in the token's catalogue."""
-    catalogue = connection.session.auth.get_access(connection.session).service_catalog.catalog
-    return [
-        {"type": service["type"], "url": endpoint["url"]}
-        for service in catalogue
-        for endpoint in service["endpoints"]
-        if endpoint["interface"] == "public"
-    ]
+# The name of a program, and the host that it runs on
+Worker = tuple[str, str]
 
 
-def is_fresh(heartbeat, now):
-    """Whether a worker has reported itself lately. The services' own limits are longer than a restart of the lab."""
+def endpoints_of(connection: Any) -> list[dict[str, str]]:
+    """Return the public endpoints in the token's catalogue."""
+    endpoints: list[dict[str, str]] = []
+    for service in connection.session.auth.get_access(connection.session).service_catalog.catalog:
+        urls = [endpoint["url"] for endpoint in service["endpoints"] if endpoint["interface"] == "public"]
+        endpoints += [{"type": service["type"], "url": url} for url in urls]
+    return endpoints
+
+
+def is_fresh(heartbeat: str | None, now: datetime) -> bool:
+    """Return whether a worker has reported itself lately.
+
+    The services' own limits are longer than a restart of the lab.
+    """
     if not heartbeat:
         return False
     reported = datetime.fromisoformat(heartbeat).replace(tzinfo=UTC)
     return (now - reported).total_seconds() < FRESH
 
 
-def alive_workers(connection, types):
-    """(binary, host) of all workers that have reported themselves alive lately. types: those of the endpoints."""
+def alive_workers(connection: Any, types: set[str]) -> set[Worker]:
+    """Return all workers that have reported themselves alive lately. types: those of the endpoints."""
     now = datetime.now(UTC)
     reports = [(entry.binary, entry.host, entry.updated_at) for entry in connection.compute.services()]
     reports += [(entry.binary, entry.host, entry.last_heartbeat_at) for entry in connection.network.agents()]
@@ -106,14 +114,14 @@ def alive_workers(connection, types):
     return {(binary, host) for binary, host, heartbeat in reports if is_fresh(heartbeat, now)}
 
 
-def has_room(pool):
-    """Whether a volume can be put there. A back end may not know how much it has left, and says so in a word."""
+def has_room(pool: Any) -> bool:
+    """Return whether a volume fits. A back end that does not know how much it has left answers with a word."""
     free = pool.capabilities.get("free_capacity_gb", 0)
     return isinstance(free, str) or free > 0
 
 
-def without_room(connection, alive):
-    """A problem for each back end of volumes in which the scheduler would put none.
+def without_room(connection: Any, alive: Collection[Worker]) -> list[str]:
+    """Return a problem for each back end of volumes in which the scheduler would put none.
 
     A back end reports itself once a minute, and the first time maybe before Ceph knows how much it has left.
     """
@@ -123,37 +131,61 @@ def without_room(connection, alive):
     return [f"the scheduler of volumes knows no room on {host}" for host in hosts]
 
 
-def examine(connection, params):
-    """The problems, the endpoints, and the number of living workers."""
-    problems, endpoints, alive = [], [], set()
+@dataclass
+class Health:
+    """The problems of a cloud, its endpoints, and the number of living workers."""
+
+    problems: list[str]
+    endpoints: list[dict[str, str]]
+    workers: int = 0
+
+
+def examine(connection: Any, params: Mapping[str, Any]) -> Health:
+    health = Health([], [])
     try:
-        endpoints = endpoints_of(connection)
-        for endpoint in endpoints:
-            root = "/".join(endpoint["url"].split("/")[:3])
-            answer = connection.session.get(root, authenticated=False, raise_exc=False, timeout=10)
-            # A service's root answers with its versions (200 or 300); the object store asks for a token first.
-            if answer.status_code >= 500:
-                problems.append(f"{endpoint['type']} at {root} answers {answer.status_code}")
-        types = {endpoint["type"] for endpoint in endpoints}
+        health.endpoints = endpoints_of(connection)
+        health.problems += broken_endpoints(connection, health.endpoints)
+        types = {endpoint["type"] for endpoint in health.endpoints}
         alive = alive_workers(connection, types)
+        health.workers = len(alive)
         if VOLUMES & types:
-            problems += without_room(connection, alive)
-        for worker in params["workers"]:
-            if (worker["binary"], worker["host"]) not in alive:
-                problems.append(f"{worker['binary']} on {worker['host']} is not alive")
-        # Until Nova has put a host into a cell, it shows no hypervisor for it, and builds no instance there.
-        hypervisors = connection.compute.hypervisors(details=True)
-        in_cells = {hypervisor.service_details["host"] for hypervisor in hypervisors}
-        computes = [worker["host"] for worker in params["workers"] if worker["binary"] == "nova-compute"]
-        problems += [f"{host} is in no cell of nova yet" for host in computes if host not in in_cells]
+            health.problems += without_room(connection, alive)
+        health.problems += missing_workers(params["workers"], alive)
+        health.problems += without_cell(connection, params["workers"])
         active = {image.name for image in connection.image.images() if image.status == "active"}
-        problems += [f"the image {name} is not active" for name in params["images"] if name not in active]
+        health.problems += [f"the image {name} is not active" for name in params["images"] if name not in active]
     except CLOUD_ERRORS as exc:
-        problems.append(f"the cloud does not answer: {exc}")
-    return problems, endpoints, len(alive)
+        health.problems.append(f"the cloud does not answer: {exc}")
+    return health
 
 
-def main():
+def broken_endpoints(connection: Any, endpoints: Collection[Mapping[str, str]]) -> Iterator[str]:
+    for endpoint in endpoints:
+        root = "/".join(endpoint["url"].split("/")[:3])
+        answer = connection.session.get(root, authenticated=False, raise_exc=False, timeout=10)
+        # A service's root answers with its versions (200 or 300); the object store asks for a token first.
+        if answer.status_code >= 500:
+            yield f"{endpoint['type']} at {root} answers {answer.status_code}"
+
+
+def missing_workers(workers: Collection[Mapping[str, str]], alive: Collection[Worker]) -> Iterator[str]:
+    for worker in workers:
+        if (worker["binary"], worker["host"]) not in alive:
+            yield f"{worker['binary']} on {worker['host']} is not alive"
+
+
+def without_cell(connection: Any, workers: Collection[Mapping[str, str]]) -> list[str]:
+    """Return a problem for each compute host without a cell.
+
+    Until Nova has put a host into a cell, it shows no hypervisor for it, and builds no instance there.
+    """
+    hypervisors = connection.compute.hypervisors(details=True)
+    in_cells = {hypervisor.service_details["host"] for hypervisor in hypervisors}
+    computes = [worker["host"] for worker in workers if worker["binary"] == "nova-compute"]
+    return [f"{host} is in no cell of nova yet" for host in computes if host not in in_cells]
+
+
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "config": {"type": "path", "required": True},
@@ -173,11 +205,11 @@ def main():
     except CLOUD_ERRORS as exc:
         module.fail_json(msg=f"{params['config']} cannot be used: {exc}")
     while True:
-        problems, endpoints, workers = examine(connection, params)
-        if not problems or time.monotonic() > deadline:
+        health = examine(connection, params)
+        if not health.problems or time.monotonic() > deadline:
             break
         time.sleep(1)
-    module.exit_json(changed=False, problems=problems, endpoints=endpoints, workers=workers)
+    module.exit_json(changed=False, problems=health.problems, endpoints=health.endpoints, workers=health.workers)
 
 
 if __name__ == "__main__":

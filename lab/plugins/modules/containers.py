@@ -99,6 +99,8 @@ host_keys:
 
 import os
 import shutil
+from collections.abc import Sequence
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.lab.plugins.module_utils._hosts import (
@@ -107,6 +109,7 @@ from ansible_collections.stackproof.lab.plugins.module_utils._hosts import (
     host_key,
 )
 from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
+    Claim,
     Lab,
     LabError,
     check_claim,
@@ -115,17 +118,20 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
     write_claim,
 )
 
+Result = dict[str, Any]
 
-def other_lab(made, names, claim, rootfs):
-    """Why the existing hosts are not the requested ones; empty if they are."""
+
+def other_lab(made: set[str], names: Sequence[str], claim: Claim | None, rootfs: str) -> str:
+    """Return why the existing hosts are not the requested ones; empty if they are."""
     if made - set(names):
         return f"it was made with the hosts {', '.join(sorted(made))}, not with {', '.join(names)}"
-    if made and claim["rootfs"] != rootfs:
-        return f"its hosts were made on {claim['rootfs']}, not on {rootfs}, which has other packages"
+    made_on = claim["rootfs"] if claim else "an unknown file system"
+    if made and made_on != rootfs:
+        return f"its hosts were made on {made_on}, not on {rootfs}, which has other packages"
     return ""
 
 
-def ensure_started(module, lab, hosts_of, result):
+def ensure_started(module: AnsibleModule, lab: Lab, hosts_of: Hosts, result: Result) -> None:
     params = module.params
     names, made, running = params["hosts"], hosts_of.made(), hosts_of.running()
     going = hosts_of.going_down(running)
@@ -141,13 +147,17 @@ def ensure_started(module, lab, hosts_of, result):
     for host in missing:
         hosts_of.make(host, params["rootfs"], params["user"], params["authorized_key"], params["masked"])
     hosts_of.await_end(going)
-    for host in down:
-        hosts_of.start(host, params["rootfs"], params["shared"])
+    start_all(hosts_of, down, params)
     await_ssh(lab, names, params["timeout"])
     result["host_keys"] = {host: host_key(hosts_of.directory(host, "upper")) for host in names}
 
 
-def ensure_stopped(module, lab, hosts_of, result):
+def start_all(hosts_of: Hosts, names: Sequence[str], params: dict[str, Any]) -> None:
+    for host in names:
+        hosts_of.start(host, params["rootfs"], params["shared"])
+
+
+def ensure_stopped(module: AnsibleModule, lab: Lab, hosts_of: Hosts, result: Result) -> None:
     asked, running = module.params["hosts"], hosts_of.running()
     # Hosts that were not named are stopped as well: without the keeper they would lose their mounts.
     names = [*(host for host in asked if host in running), *sorted(running - set(asked))]
@@ -160,7 +170,7 @@ def ensure_stopped(module, lab, hosts_of, result):
     write_claim(lab, dict(hosts_of.claim, keeper=None, stopped=True))
 
 
-def ensure_absent(module, lab, hosts_of, result):
+def ensure_absent(module: AnsibleModule, lab: Lab, hosts_of: Hosts, result: Result) -> None:
     result["changed"] = os.path.exists(lab.state) or os.path.exists(lab.run)
     # The wires are removed later, and they have these addresses.
     result["prefix"] = hosts_of.claim["prefix"] if hosts_of.claim else str(lab.prefix)
@@ -177,7 +187,7 @@ def ensure_absent(module, lab, hosts_of, result):
             shutil.rmtree(path)
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "name": {"type": "str", "required": True},
@@ -195,7 +205,7 @@ def main():
         required_if=[("state", "started", ("hosts", "rootfs"))],
         supports_check_mode=True,
     )
-    result = {"changed": False, "made": [], "started": []}
+    result: Result = {"changed": False, "made": [], "started": []}
     ensure = {"started": ensure_started, "stopped": ensure_stopped, "absent": ensure_absent}
     try:
         lab = Lab(module.params["name"], module.params["prefix"])

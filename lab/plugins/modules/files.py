@@ -96,7 +96,7 @@ import time
 from ansible.module_utils.basic import AnsibleModule
 
 
-def differs(path, content, gid, mode):
+def differs(path: str, content: bytes, gid: int, mode: int) -> bool:
     try:
         status = os.lstat(path)
         if (status.st_uid, status.st_gid, status.st_mode & 0o7777) != (0, gid, mode) or os.path.islink(path):
@@ -107,7 +107,7 @@ def differs(path, content, gid, mode):
         return True
 
 
-def write(path, content, gid, mode):
+def write(path: str, content: bytes, gid: int, mode: int) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     new = path + ".lab-new"
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -118,7 +118,7 @@ def write(path, content, gid, mode):
     os.replace(new, path)
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "source": {"type": "path"},
@@ -141,7 +141,9 @@ def main():
         },
         supports_check_mode=True,
     )
-    paths, trees, begun = [], [], int(time.time())
+    paths: list[str] = []
+    trees: list[str] = []
+    begun = int(time.time())
     for file in module.params["files"] or []:
         try:
             gid = grp.getgrnam(file["group"]).gr_gid

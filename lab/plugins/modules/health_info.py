@@ -61,33 +61,35 @@ checked:
   type: int
 """
 
+from collections.abc import Iterator
+
 from ansible.module_utils.basic import AnsibleModule
 
 LISTEN = "0A"
 
 
-def parse_listening(text):
-    """Ports in state LISTEN, from the text of /proc/net/tcp or tcp6."""
+def parse_listening(text: str) -> set[int]:
+    """Return the ports in state LISTEN, from the text of /proc/net/tcp or tcp6."""
     rows = (line.split() for line in text.splitlines()[1:])
     return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == LISTEN}
 
 
-def listening():
-    ports = set()
+def listening() -> set[int]:
+    ports: set[int] = set()
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(path, encoding="ascii") as file:
             ports |= parse_listening(file.read())
     return ports
 
 
-def examine(module):
+def examine(module: AnsibleModule) -> Iterator[str]:
     yield from inactive_units(module)
     yield from failed_units(module)
     yield from closed_ports(module)
     yield from failing_commands(module)
 
 
-def inactive_units(module):
+def inactive_units(module: AnsibleModule) -> Iterator[str]:
     units = module.params["units"]
     if not units:
         return
@@ -99,7 +101,7 @@ def inactive_units(module):
             yield f"{unit} is {state}"
 
 
-def failed_units(module):
+def failed_units(module: AnsibleModule) -> Iterator[str]:
     """Report units that have failed and were not asked for: those are reported as inactive."""
     status, failed, errors = module.run_command(["systemctl", "list-units", "--failed", "--no-legend", "--plain"])
     if status:
@@ -110,36 +112,37 @@ def failed_units(module):
             yield f"{name} has failed"
 
 
-def closed_ports(module):
+def closed_ports(module: AnsibleModule) -> Iterator[str]:
     open_ports = listening()
     for port in module.params["ports"]:
         if port not in open_ports:
             yield f"nothing listens on port {port}"
 
 
-def failing_commands(module):
+def failing_commands(module: AnsibleModule) -> Iterator[str]:
     for command in module.params["commands"]:
         code, out, err = module.run_command(["timeout", "20", "/bin/sh", "-c", command])
         if code != 0:
             yield f"{command}: exit status {code}. {(err or out).strip()[-300:]}"
 
 
-def upstream(version):
-    """The upstream part of a Debian version, without epoch, revision and marks of repackaging."""
+def upstream(version: str) -> str:
+    """Return the upstream part of a Debian version, without epoch, revision and marks of repackaging."""
     return version.partition(":")[2 if ":" in version else 0].partition("-")[0].partition("+")[0]
 
 
-def versions(module):
+def versions(module: AnsibleModule) -> dict[str, str]:
     if not module.params["packages"]:
         return {}
     query = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *module.params["packages"]]
     code, out, err = module.run_command(query)
     if code != 0:
         module.fail_json(msg=f"The versions of packages cannot be read: {err.strip()}")
-    return {name: upstream(version) for name, version in (line.split() for line in out.splitlines())}
+    pairs = map(str.split, out.splitlines())
+    return {name: upstream(version) for name, version in pairs}
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "units": {"type": "list", "elements": "str", "default": []},

@@ -50,6 +50,9 @@ commands:
   elements: str
 """
 
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
     Lab,
@@ -59,32 +62,53 @@ from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
     run_json,
 )
 
+Command = list[str]
+# The kernel's record of an interface, and those of a namespace by name
+Link = dict[str, Any]
+Links = dict[str, Link]
+# Returns the interfaces of a namespace, or those of the machine
+LinksOf = Callable[["str | None"], Links]
 NETWORKS = ("mgmt", "data")
 
 
-def links(namespace=None):
-    """Interfaces of a namespace (of the machine without one): name to the kernel's record."""
+def links(namespace: str | None = None) -> Links:
+    """Return the interfaces of a namespace, or of the machine without one."""
     where = ["-n", namespace] if namespace else []
     argv = ["ip", "-j", *where, "address", "show"]
     return {link["ifname"]: link for link in run_json(argv)}
 
 
-def addresses(link):
+def addresses(link: Link) -> set[str]:
     return {f"{entry['local']}/{entry['prefixlen']}" for entry in link.get("addr_info", [])}
 
 
-def up(link):
-    return bool(link) and "UP" in link.get("flags", [])
+def up(link: Link | None) -> bool:
+    return link is not None and "UP" in link.get("flags", [])
 
 
-def pair(lab, namespace, name, port, bridge, address, inside, ports):
-    """Commands for one veth pair between a namespace (None: the machine) and a switch, unless it is complete.
+def is_complete(link: Link, far: Link | None, bridge: str, address: str | None) -> bool:
+    """Return whether both ends of a pair are up, the far one is on its bridge, and the near one has its address."""
+    if not up(link) or not far or not up(far):
+        return False
+    return far.get("master") == bridge and (not address or address in addresses(link))
+
+
+def pair(
+    lab: Lab,
+    namespace: str | None,
+    name: str,
+    port: str,
+    bridge: str,
+    address: str | None,
+    inside: Links,
+    ports: Links,
+) -> list[Command]:
+    """Return the commands for a veth pair between a namespace (None: the machine) and a switch, unless it is complete.
 
     A pair that an interrupted build left half done is made again: deleting one end deletes both.
     """
     link = inside.get(name)
-    wired = up(ports.get(port)) and ports[port].get("master") == bridge
-    if up(link) and wired and (not address or address in addresses(link)):
+    if link and is_complete(link, ports.get(port), bridge, address):
         return []
     near = ["ip", "-n", namespace] if namespace else ["ip"]
     switch = ["ip", "-n", lab.switch]
@@ -102,8 +126,10 @@ def pair(lab, namespace, name, port, bridge, address, inside, ports):
     return commands
 
 
-def plan_present(lab, hosts, have_namespaces, links_of, guarded):
-    """The commands that are missing to a complete network. Pure: the present state comes as arguments."""
+def plan_present(
+    lab: Lab, hosts: Iterable[str], have_namespaces: Collection[str], links_of: LinksOf, guarded: bool
+) -> list[Command]:
+    """Return the commands that are missing to a complete network. Pure: the present state comes as arguments."""
     guard = [] if guarded else [["ip", "route", "replace", "unreachable", str(lab.prefix)]]
     ports = links_of(lab.switch)
     return [
@@ -115,8 +141,8 @@ def plan_present(lab, hosts, have_namespaces, links_of, guarded):
     ]
 
 
-def plan_namespaces(lab, hosts, have_namespaces):
-    commands = []
+def plan_namespaces(lab: Lab, hosts: Iterable[str], have_namespaces: Collection[str]) -> list[Command]:
+    commands: list[Command] = []
     for namespace in [lab.switch, *map(lab.namespace, hosts)]:
         if namespace not in have_namespaces:
             commands += [
@@ -126,8 +152,8 @@ def plan_namespaces(lab, hosts, have_namespaces):
     return commands
 
 
-def plan_bridges(lab, ports):
-    commands = []
+def plan_bridges(lab: Lab, ports: Links) -> list[Command]:
+    commands: list[Command] = []
     for network in NETWORKS:
         if network not in ports:
             commands.append(["ip", "-n", lab.switch, "link", "add", network, "type", "bridge"])
@@ -139,9 +165,9 @@ def plan_bridges(lab, ports):
     return commands
 
 
-def plan_machine(lab, ports, machine_links):
+def plan_machine(lab: Lab, ports: Links, machine_links: Links) -> list[Command]:
     """Return the commands that connect the machine itself to both networks."""
-    commands = []
+    commands: list[Command] = []
     for network, address in (("mgmt", lab.machine_management), ("data", lab.machine_external)):
         name = f"{lab.name}-{network}"
         made = pair(lab, None, name, f"{network}-machine", network, f"{address}/24", machine_links, ports)
@@ -151,9 +177,9 @@ def plan_machine(lab, ports, machine_links):
     return commands
 
 
-def plan_hosts(lab, hosts, ports, links_of):
+def plan_hosts(lab: Lab, hosts: Iterable[str], ports: Links, links_of: LinksOf) -> list[Command]:
     """Return the commands that connect each host's namespace to both networks."""
-    commands = []
+    commands: list[Command] = []
     for index, host in enumerate(hosts):
         namespace = lab.namespace(host)
         inside = links_of(namespace)
@@ -165,7 +191,7 @@ def plan_hosts(lab, hosts, ports, links_of):
     return commands
 
 
-def plan_absent(lab, have_namespaces, machine_links, guarded):
+def plan_absent(lab: Lab, have_namespaces: Iterable[str], machine_links: Links, guarded: bool) -> list[Command]:
     names = [f"{lab.name}-{network}" for network in NETWORKS]
     of_links = [["ip", "link", "delete", name] for name in names if name in machine_links]
     own = [namespace for namespace in sorted(have_namespaces) if namespace.startswith(f"{lab.name}-")]
@@ -174,7 +200,7 @@ def plan_absent(lab, have_namespaces, machine_links, guarded):
     return [*of_links, *of_namespaces, *guard]
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "name": {"type": "str", "required": True},
@@ -190,7 +216,7 @@ def main():
         routes = run_json(["ip", "-j", "route", "show", "type", "unreachable"])
         guarded = str(lab.prefix) in {route.get("dst") for route in routes}
 
-        def links_of(namespace):
+        def links_of(namespace: str | None) -> Links:
             return links(namespace) if namespace is None or namespace in have else {}
 
         if module.params["state"] == "present":

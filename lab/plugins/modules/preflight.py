@@ -62,14 +62,17 @@ addresses:
   elements: str
 """
 
-import ipaddress
 import os
 import platform
 import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from ipaddress import IPv4Network
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.lab.plugins.module_utils._machine import (
     STATE_ROOT,
+    Claim,
     Lab,
     LabError,
     check_claim,
@@ -105,21 +108,22 @@ HOSTS = 16
 PRIVATE = ("10.96.0.0/11", "172.16.0.0/12", "192.168.0.0/16")
 
 
-def parse_os_release(text):
+def parse_os_release(text: str) -> dict[str, str]:
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {key: value.strip('"') for key, _equals, value in pairs}
 
 
-def parse_meminfo(text):
-    """Available memory in GiB."""
+def parse_meminfo(text: str) -> float:
+    """Return the available memory in GiB."""
     for line in text.splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) / 2**20
     return 0.0
 
 
-def check_system(os_release, machine):
-    system, version = os_release.get("ID", "unknown"), os_release.get("VERSION_ID", "unknown")
+def check_system(os_release: Mapping[str, str], machine: str) -> Iterator[str]:
+    system = os_release.get("ID", "unknown")
+    version = os_release.get("VERSION_ID", "unknown")
     if version not in SYSTEMS.get(system, ()):
         supported = "; ".join(f"{name} {', '.join(versions)}" for name, versions in SYSTEMS.items())
         yield f"This machine runs {system} {version}. The lab is made for {supported}."
@@ -127,7 +131,7 @@ def check_system(os_release, machine):
         yield f"This machine is a {machine}. The lab's guest and packages are for x86_64."
 
 
-def check_memory(available, needed):
+def check_memory(available: float, needed: float) -> Iterator[str]:
     if available < needed:
         yield (
             f"{available:.1f} GiB of memory are available and the lab needs {needed:g}. Stop other programs, "
@@ -135,40 +139,42 @@ def check_memory(available, needed):
         )
 
 
-def check_disk(free, needed, path):
+def check_disk(free: float, needed: float, path: str) -> Iterator[str]:
     if free < needed:
         yield f"{free:.1f} GiB are free below {path} and the lab needs {needed:g}. Make room there."
 
 
-def foreign_networks(prefix, routes, own):
-    """The networks that this machine reaches by other routes than the lab's, without default routes, and where."""
-    networks = {}
+def foreign_networks(
+    prefix: IPv4Network, routes: Iterable[dict[str, Any]], own: Collection[str]
+) -> dict[IPv4Network, str]:
+    """Return the networks that this machine reaches by other routes than the lab's and default routes, and where."""
+    networks: dict[IPv4Network, str] = {}
     for route in routes:
         if route.get("dst", "default") == "default" or route.get("dev", "") in own:
             continue
-        network = ipaddress.ip_network(route["dst"], strict=False)
+        network = IPv4Network(route["dst"], strict=False)
         if network.prefixlen > 1 and not (route.get("type") == "unreachable" and network == prefix):
             networks[network] = route.get("dev", "another route")
     return networks
 
 
-def check_overlap(prefix, routes, own):
-    """No other network of the machine may use an address of the lab."""
+def check_overlap(prefix: IPv4Network, routes: Iterable[dict[str, Any]], own: Collection[str]) -> Iterator[str]:
+    """Check that no other network of the machine uses an address of the lab."""
     networks = foreign_networks(prefix, routes, own)
-    candidates = (subnet for block in PRIVATE for subnet in ipaddress.ip_network(block).subnets(new_prefix=22))
-    for network, way in networks.items():
+    candidates = (subnet for block in PRIVATE for subnet in IPv4Network(block).subnets(new_prefix=22))
+    for network, path in networks.items():
         if prefix.overlaps(network):
             unused = (subnet for subnet in candidates if not any(map(subnet.overlaps, networks)))
             free = next(unused, "an IPv4 /22 of yours")
             yield (
-                f"The lab's addresses {prefix} overlap with {network}, which this machine reaches through {way}. "
+                f"The lab's addresses {prefix} overlap with {network}, which this machine reaches through {path}. "
                 f"Choose others, for example: make lab LAB_PREFIX={free}"
             )
             return
 
 
-def check_links(links, own):
-    """An interface with the name of one of the lab's, which no lab has made, would be deleted."""
+def check_links(links: Iterable[dict[str, Any]], own: Collection[str]) -> Iterator[str]:
+    """Check that no interface has a name of the lab's that no lab has made: it would be deleted."""
     for link in links:
         if link["ifname"] in own and link.get("linkinfo", {}).get("info_kind") != "veth":
             yield (
@@ -177,8 +183,8 @@ def check_links(links, own):
             )
 
 
-def check_prefix(claim, clone, prefix):
-    """A lab keeps the addresses that it was built with."""
+def check_prefix(claim: Claim | None, clone: str, prefix: IPv4Network) -> Iterator[str]:
+    """Check that a lab keeps the addresses that it was built with."""
     if claim and claim["clone"] == clone and claim["prefix"] != str(prefix):
         yield (
             f"The lab was built with the addresses {claim['prefix']}, not with {prefix}. Keep them with "
@@ -186,7 +192,7 @@ def check_prefix(claim, clone, prefix):
         )
 
 
-def check_rights():
+def check_rights() -> Iterator[str]:
     if os.geteuid() == 0:
         return
     if not shutil.which("sudo"):
@@ -195,7 +201,7 @@ def check_rights():
         yield "You are not root and sudo asks for a password. Run sudo -v first, then this again."
 
 
-def check_kernel():
+def check_kernel() -> Iterator[str]:
     with open("/proc/filesystems", encoding="utf-8") as file:
         overlay = "overlay" in file.read()
     if not overlay and not os.path.exists(f"/lib/modules/{platform.release()}/kernel/fs/overlayfs"):
@@ -207,25 +213,26 @@ def check_kernel():
         yield "There is no /dev/net/tun, but every guest of the lab needs it. Load the module tun."
 
 
-def missing_packages():
+def missing_packages() -> list[str]:
     missing = {package for program, package in PROGRAMS.items() if not shutil.which(program, path=SEARCH)}
     if not os.path.exists(KEYRING):
         missing.add("debian-archive-keyring")
     return sorted(missing)
 
 
-def free_gib(path):
+def free_gib(path: str) -> float:
     while not os.path.exists(path):
         path = os.path.dirname(path)
     return shutil.disk_usage(path).free / 2**30
 
 
-def read(path):
+def read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
-def examine(params):
+def examine(params: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return the problems of the machine, and what the lab will be made of."""
     lab = Lab(params["name"], params["prefix"])
     claim = read_claim(lab)
     running = is_running(lab, claim)
@@ -241,17 +248,18 @@ def examine(params):
         own = {f"{lab.name}-mgmt", f"{lab.name}-data"}
         problems += check_overlap(lab.prefix, run_json(["ip", "-4", "-j", "route", "show", "table", "all"]), own)
         problems += check_links(run_json(["ip", "-d", "-j", "link", "show"]), own)
-    died = bool(claim) and claim["clone"] != params["clone"]
+    # One of another clone that runs is a problem already.
+    dead = claim["clone"] if claim and claim["clone"] != params["clone"] else ""
     return problems, {
         "packages": missing_packages(),
-        "take_over": claim["clone"] if died else "",
+        "take_over": dead,
         "management": str(lab.management),
         "external": str(lab.external),
         "addresses": [str(lab.host_address(index)) for index in range(HOSTS)],
     }
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "name": {"type": "str", "required": True},

@@ -68,6 +68,8 @@ import secrets
 import struct
 import time
 import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -75,24 +77,24 @@ from ansible.module_utils.basic import AnsibleModule
 CIPHERS = {"aes": (1, 16), "aes256k": (2, 32)}
 
 
-def ceph_key(cipher):
-    """A cephx key as ceph-authtool makes it: its type, a time, a length, and random bytes."""
+def ceph_key(cipher: str) -> str:
+    """Return a cephx key as ceph-authtool makes it: its type, a time, a length, and random bytes."""
     number, length = CIPHERS[cipher]
     head = struct.pack("<HIIH", number, int(time.time()), 0, length)
     return base64.b64encode(head + secrets.token_bytes(length)).decode()
 
 
 # Kind of secret to what makes one, out of the module's parameters
-MAKERS = {
+MAKERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "passwords": lambda _params: secrets.token_hex(16),
     "uuids": lambda _params: str(uuid.uuid4()),
     "ceph_keys": lambda params: ceph_key(params["ceph_cipher"]),
 }
 
 
-def parse(text):
-    """The file holds one 'name: "value"' per line, which is YAML too."""
-    values = {}
+def parse(text: str) -> dict[str, str]:
+    """Return the secrets in a file that holds one 'name: "value"' per line, which is YAML too."""
+    values: dict[str, str] = {}
     for line in text.splitlines():
         name, separator, value = line.partition(": ")
         if separator and not line.startswith("#"):
@@ -100,7 +102,37 @@ def parse(text):
     return values
 
 
-def main():
+def read(path: str) -> dict[str, str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse(file.read())
+    except FileNotFoundError:
+        return {}
+
+
+def write(path: str, values: Mapping[str, str]) -> None:
+    """Replace the file of secrets as a whole. It is never readable for others."""
+    lines = ["# Secrets of the lab. Made once; nothing reads them from anywhere else."]
+    lines += [f'{name}: "{value}"' for name, value in sorted(values.items())]
+    # A file that an interrupted run left behind may have another mode.
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path + ".new")
+    descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    os.replace(path + ".new", path)
+
+
+def make_missing(params: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, str]:
+    """Return a new secret for each name that has none."""
+    made: dict[str, str] = {}
+    for kind, maker in MAKERS.items():
+        missing = [name for name in params[kind] if name not in values]
+        made.update({name: maker(params) for name in missing})
+    return made
+
+
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "path": {"type": "path", "required": True},
@@ -113,26 +145,13 @@ def main():
     )
     path = module.params["path"]
     try:
-        with open(path, encoding="utf-8") as file:
-            values = parse(file.read())
-    except FileNotFoundError:
-        values = {}
+        values = read(path)
     except OSError as exc:
         module.fail_json(msg=f"{path} cannot be read: {exc}")
-    missing = [(kind, name) for kind in MAKERS for name in module.params[kind] if name not in values]
-    made = {name: MAKERS[kind](module.params) for kind, name in missing}
+    made = make_missing(module.params, values)
     if made and not module.check_mode:
-        values.update(made)
-        lines = ["# Secrets of the lab. Made once; nothing reads them from anywhere else."]
-        lines += [f'{name}: "{value}"' for name, value in sorted(values.items())]
         try:
-            # A file that an interrupted run left behind may have another mode.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path + ".new")
-            descriptor = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write("\n".join(lines) + "\n")
-            os.replace(path + ".new", path)
+            write(path, {**values, **made})
         except OSError as exc:
             module.fail_json(msg=f"{path} cannot be written: {exc}")
     changed = bool(made)

@@ -85,18 +85,25 @@ import hashlib
 import os
 import shlex
 import signal
+import subprocess
 import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.lab.plugins.module_utils._machine import start
+
+# A step as the module's options have it
+Step = dict[str, Any]
 
 DONE = "/var/lib/stackproof-lab"
 LOGS = "/var/log/stackproof-lab"
 BEGUN = ".begun"
 
 
-def digest(step):
-    """The digest by which a finished step is remembered."""
+def digest(step: Step) -> str:
+    """Return the digest by which a finished step is remembered."""
     total = hashlib.sha256(f"{step['user']}\n{step['run']}".encode())
     for path in step["inputs"]:
         with open(path, "rb") as file:
@@ -104,7 +111,7 @@ def digest(step):
     return total.hexdigest()
 
 
-def is_done(step):
+def is_done(step: Step) -> bool:
     wanted = digest(step)
     path = os.path.join(DONE, step["name"])
     if not os.path.exists(path):
@@ -113,47 +120,53 @@ def is_done(step):
         return file.read() == wanted
 
 
-def has_broken_off(step):
-    """Whether the step has begun before, and has never ended well."""
+def has_broken_off(step: Step) -> bool:
+    """Return whether the step has begun before, and has never succeeded."""
     path = os.path.join(DONE, step["name"])
     return os.path.exists(path + BEGUN) and not os.path.exists(path)
 
 
-def ready(waiting, running):
-    """The waiting steps whose predecessors neither wait nor run. A host need not have all of them."""
+def ready(waiting: Sequence[Step], running: Collection[str]) -> list[Step]:
+    """Return the waiting steps whose predecessors neither wait nor run. A host need not have all of them."""
     unfinished = {step["name"] for step in waiting} | set(running)
     return [step for step in waiting if not unfinished & set(step["after"])]
 
 
+def is_locked(folder: int) -> bool:
+    """Return whether this process has the lock of a folder now. It is not waited for."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 @contextlib.contextmanager
-def alone(module, timeout):
+def alone(module: AnsibleModule, timeout: float) -> Iterator[None]:
     """Run steps alone on this host, after those of a killed playbook have ended."""
     deadline = time.monotonic() + timeout
     folder = os.open(DONE, os.O_RDONLY)
     try:
-        while True:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    reason = f"Steps of an earlier playbook still run here after {timeout} s."
-                    module.fail_json(msg=f"{reason} Their logs are in {LOGS}. Try again when they have ended.")
+        while not is_locked(folder):
+            if time.monotonic() > deadline:
+                reason = f"Steps of an earlier playbook still run here after {timeout} s."
+                module.fail_json(msg=f"{reason} Their logs are in {LOGS}. Try again when they have ended.")
             time.sleep(0.2)
         yield
     finally:
         os.close(folder)
 
 
-def undone(module, steps):
-    """The steps that are still to be done. All inputs are read before anything runs."""
+def undone(module: AnsibleModule, steps: Iterable[Step]) -> list[Step]:
+    """Return the steps that are still to be done. All inputs are read before anything runs."""
     try:
         return [step for step in steps if not is_done(step)]
     except OSError as exc:
         module.fail_json(msg=f"An input of a step cannot be read: {exc}")
+        raise
 
 
-def launch(step):
+def launch(step: Step) -> subprocess.Popen[bytes]:
     path = os.path.join(LOGS, step["name"] + ".log")
     argv = ["/bin/sh", "-ec", step["run"]]
     if step["user"] != "root":
@@ -165,20 +178,20 @@ def launch(step):
         return start(argv, log)
 
 
-def last_words(name, lines=12):
+def last_words(name: str, lines: int = 12) -> str:
     with open(os.path.join(LOGS, name + ".log"), encoding="utf-8", errors="replace") as log:
         return "".join(log.readlines()[-lines:]).strip() or "nothing"
 
 
-def remember(step):
-    """Note that a step has ended well, and what it has written: a host that loses its power has both or neither."""
+def remember(step: Step) -> None:
+    """Note that a step has succeeded, and what it has written: a host that loses its power has both or neither."""
     os.sync()
     write(os.path.join(DONE, step["name"]), digest(step))
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(DONE, step["name"] + BEGUN))
 
 
-def write(path, text):
+def write(path: str, text: str) -> None:
     """Write a file as a whole, or not at all, so that it outlives a loss of power."""
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
@@ -187,45 +200,79 @@ def write(path, text):
     os.replace(path + ".new", path)
 
 
-def stop(process):
+def stop(process: subprocess.Popen[bytes]) -> None:
     """End a step with all that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
-def run_all(steps, parallel, timeout):
-    """Run the steps; return the seconds of each that ended well, and the failures of the others.
+@dataclass(frozen=True)
+class Running:
+    """A step at work."""
+
+    step: Step
+    process: subprocess.Popen[bytes]
+    begun: float
+
+
+@dataclass
+class Progress:
+    """The steps that wait, those that run, the seconds of each that succeeded, and the failures of the others."""
+
+    waiting: list[Step]
+    running: dict[str, Running] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    def start_ready(self, parallel: int) -> None:
+        """Start as many steps as may run now; none after a failure."""
+        if self.failures:
+            return
+        free = parallel - len(self.running)
+        for step in ready(self.waiting, self.running)[:free]:
+            self.waiting.remove(step)
+            self.running[step["name"]] = Running(step, launch(step), time.monotonic())
+        if not self.running:
+            stuck = ", ".join(f"{step['name']} after {step['after']}" for step in self.waiting)
+            self.failures.append(f"These steps wait for each other: {stuck}")
+
+    def end_finished(self, timeout: float) -> None:
+        """Take out the steps that have ended, and those whose time is over."""
+        for name, running in list(self.running.items()):
+            took = time.monotonic() - running.begun
+            is_at_work = running.process.poll() is None
+            if is_at_work and took <= timeout:
+                continue
+            del self.running[name]
+            if is_at_work:
+                stop(running.process)
+                self.fail(running.step, f"no end after {took:.0f} s")
+            elif running.process.returncode != 0:
+                self.fail(running.step, f"exit status {running.process.returncode}")
+            else:
+                remember(running.step)
+                self.seconds[name] = round(took, 1)
+
+    def fail(self, step: Step, reason: str) -> None:
+        words = last_words(step["name"])
+        self.failures.append(f"Step {step['name']} failed, {reason}. {step['run']}\nIt said: {words}")
+
+
+def run_all(steps: Iterable[Step], parallel: int, timeout: float) -> tuple[dict[str, float], list[str]]:
+    """Run the steps; return the seconds of each that succeeded, and the failures of the others.
 
     After a failure no step is started, and the running ones are awaited, so that they need not run again.
     """
-    waiting, running, seconds, failures = list(steps), {}, {}, []
-    while running or (waiting and not failures):
-        for step in [] if failures else ready(waiting, running)[: parallel - len(running)]:
-            waiting.remove(step)
-            running[step["name"]] = (step, launch(step), time.monotonic())
-        if not running:
-            stuck = ", ".join(f"{step['name']} after {step['after']}" for step in waiting)
-            failures.append(f"These steps wait for each other: {stuck}")
-        for name, (step, process, begun) in list(running.items()):
-            took = time.monotonic() - begun
-            ran_out = process.poll() is None and took > timeout
-            if process.poll() is None and not ran_out:
-                continue
-            del running[name]
-            if ran_out:
-                stop(process)
-            if ran_out or process.returncode != 0:
-                reason = f"no end after {took:.0f} s" if ran_out else f"exit status {process.returncode}"
-                failures.append(f"Step {name} failed, {reason}. {step['run']}\nIt said: {last_words(name)}")
-                continue
-            remember(step)
-            seconds[name] = round(took, 1)
+    progress = Progress(list(steps))
+    while progress.running or (progress.waiting and not progress.failures):
+        progress.start_ready(parallel)
+        progress.end_finished(timeout)
         time.sleep(0.1)
-    return seconds, failures
+    return progress.seconds, progress.failures
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "steps": {
@@ -248,7 +295,8 @@ def main():
     )
     steps = module.params["steps"]
     timeout = module.params["timeout"]
-    seconds, failures = {}, []
+    seconds: dict[str, float] = {}
+    failures: list[str] = []
     todo = undone(module, steps)
     if todo and not module.check_mode:
         for folder in (DONE, LOGS):

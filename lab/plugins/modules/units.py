@@ -74,15 +74,19 @@ masked:
 """
 
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ansible.module_utils.basic import AnsibleModule
 
+# The properties of each unit, by its name
+Units = dict[str, dict[str, str]]
 PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,InactiveExitTimestamp"
 
 
-def parse_show(text):
-    """The output of systemctl show, as unit name to its properties."""
-    units = {}
+def parse_show(text: str) -> Units:
+    """Return the units in the output of systemctl show."""
+    units: Units = {}
     for block in text.strip().split("\n\n"):
         unit = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         if unit.get("Id"):
@@ -90,24 +94,24 @@ def parse_show(text):
     return units
 
 
-def is_stale(unit, moment):
-    """Whether a running unit may have read its configuration before a moment."""
+def is_stale(unit: dict[str, str], moment: int) -> bool:
+    """Return whether a running unit may have read its configuration before a moment."""
     # A start may take long, and reads the configuration at its beginning: so the end of the inactive state counts.
     since = unit.get("InactiveExitTimestamp", "").lstrip("@")
     return moment > 0 and (not since.isdigit() or int(since) <= moment)
 
 
 class Systemctl:
-    def __init__(self, module):
+    def __init__(self, module: AnsibleModule) -> None:
         self.module = module
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: str) -> None:
         if arguments and not self.module.check_mode:
             code, out, err = self.module.run_command(["systemctl", *arguments])
             if code != 0:
                 self.module.fail_json(msg=f"systemctl {' '.join(arguments)}: {(err or out).strip()}")
 
-    def show(self, units):
+    def show(self, units: Sequence[str]) -> Units:
         if not units:
             return {}
         code, out, err = self.module.run_command(
@@ -117,9 +121,11 @@ class Systemctl:
             self.module.fail_json(msg=f"systemctl show: {(err or out).strip()}")
         return parse_show(out)
 
-    def enable(self, units):
+    def enable(self, units: Iterable[str]) -> None:
         """Have units start with the host. Some packages name an alias that is none, and systemd refuses the unit."""
-        for unit in units if not self.module.check_mode else ():
+        if self.module.check_mode:
+            return
+        for unit in units:
             code, _out, err = self.module.run_command(["systemctl", "enable", "--quiet", unit])
             if code != 0:
                 if "Cannot alias" not in err:
@@ -127,29 +133,94 @@ class Systemctl:
                 self("add-wants", "--quiet", "multi-user.target", unit)
 
 
-def await_active(module, systemctl, units):
+def state_of(units: Units, name: str, key: str) -> str | None:
+    """Return a property of a unit; None if systemd does not know the unit."""
+    return units.get(name, {}).get(key)
+
+
+def await_active(module: AnsibleModule, systemctl: Systemctl, units: Sequence[str]) -> dict[str, str]:
     """Wait for all units, and return those that still do not run, with their state."""
     deadline = time.monotonic() + module.params["timeout"]
     while True:
         shown = systemctl.show(units)
-        waiting = [name for name in units if shown.get(name, {}).get("ActiveState") != "active"]
+        states = {name: state_of(shown, name, "ActiveState") or "unknown" for name in units}
+        waiting = {name: state for name, state in states.items() if state != "active"}
         if not waiting or time.monotonic() > deadline:
-            return {name: shown.get(name, {}).get("ActiveState", "unknown") for name in waiting}
-        # A unit with a start limit stays failed if a unit that it needs came up too late.
-        failed = [name for name in waiting if shown.get(name, {}).get("ActiveState") == "failed"]
-        if failed:
-            time.sleep(2)
-            systemctl("reset-failed", *failed)
-            systemctl("start", "--no-block", *failed)
+            return waiting
+        start_failed(systemctl, waiting)
         time.sleep(0.5)
 
 
-def journal(module, unit):
-    out = module.run_command(["journalctl", "--no-pager", "--lines=8", "--output=cat", "--unit", unit])[1]
+def start_failed(systemctl: Systemctl, states: dict[str, str]) -> None:
+    """Start failed units again: one with a start limit stays failed if a unit that it needs came up too late."""
+    failed = [name for name, state in states.items() if state == "failed"]
+    if failed:
+        time.sleep(2)
+        systemctl("reset-failed", *failed)
+        systemctl("start", "--no-block", *failed)
+
+
+def journal(module: AnsibleModule, unit: str) -> str:
+    out: str = module.run_command(["journalctl", "--no-pager", "--lines=8", "--output=cat", "--unit", unit])[1]
     return out.strip() or "its journal is empty"
 
 
-def main():
+@dataclass(frozen=True)
+class Changes:
+    """The units to change, by what is to be done with them."""
+
+    mask: list[str]
+    unmask: list[str]
+    enable: list[str]
+    start: list[str]
+    restart: list[str]
+
+    def __bool__(self) -> bool:
+        return any((self.mask, self.unmask, self.enable, self.start, self.restart))
+
+
+def set_masks(
+    systemctl: Systemctl, before: Units, masked: Iterable[str], active: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """Mask and unmask units. Returns the names of both."""
+    mask = [name for name in masked if state_of(before, name, "LoadState") not in ("masked", None)]
+    unmask = [name for name in active if state_of(before, name, "LoadState") == "masked"]
+    if mask:
+        systemctl("mask", "--now", *mask)
+    if unmask:
+        systemctl("unmask", *unmask)
+    return mask, unmask
+
+
+def begin(systemctl: Systemctl, restart: list[str], start: list[str]) -> None:
+    """Restart and start units without waiting for them."""
+    if restart:
+        systemctl("daemon-reload")
+        systemctl("restart", "--no-block", *restart)
+        time.sleep(1)
+    if start:
+        systemctl("daemon-reload")
+        systemctl("start", "--no-block", *start)
+
+
+def change(module: AnsibleModule, systemctl: Systemctl) -> Changes:
+    """Begin all that is to be done with the units. Their start is awaited later."""
+    params = module.params
+    active = params["active"]
+    before = systemctl.show([*active, *params["masked"]])
+    mask, unmask = set_masks(systemctl, before, params["masked"], active)
+    shown = systemctl.show(active) if unmask else before
+    enable = [name for name in active if state_of(shown, name, "UnitFileState") == "disabled"]
+    systemctl.enable(enable)
+    start = [name for name in active if state_of(shown, name, "ActiveState") not in ("active", "activating")]
+    running = set(active).difference(start)
+    stale = {name for name in running if is_stale(shown[name], params["changed_at"])}
+    restart = [name for name in params["restart"] if name in stale]
+    begin(systemctl, restart, start)
+    return Changes(mask, unmask, enable, start, restart)
+
+
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "active": {"type": "list", "elements": "str", "default": []},
@@ -161,40 +232,13 @@ def main():
         supports_check_mode=True,
     )
     systemctl = Systemctl(module)
-    active = module.params["active"]
-    before = systemctl.show([*active, *module.params["masked"]])
-
-    mask = [name for name in module.params["masked"] if before.get(name, {}).get("LoadState") not in ("masked", None)]
-    unmask = [name for name in active if before.get(name, {}).get("LoadState") == "masked"]
-    if mask:
-        systemctl("mask", "--now", *mask)
-    if unmask:
-        systemctl("unmask", *unmask)
-    shown = systemctl.show(active) if unmask else before
-    enable = [name for name in active if shown.get(name, {}).get("UnitFileState") == "disabled"]
-    if enable:
-        systemctl.enable(enable)
-    start = [name for name in active if shown.get(name, {}).get("ActiveState") not in ("active", "activating")]
-    restart = [
-        name
-        for name in module.params["restart"]
-        if name in active and name not in start and is_stale(shown[name], module.params["changed_at"])
-    ]
-    if restart:
-        systemctl("daemon-reload")
-        systemctl("restart", "--no-block", *restart)
-        time.sleep(1)
-    if start:
-        systemctl("daemon-reload")
-        systemctl("start", "--no-block", *start)
+    changes = change(module, systemctl)
     if not module.check_mode:
-        dead = await_active(module, systemctl, active)
+        dead = await_active(module, systemctl, module.params["active"])
         if dead:
             states = "\n".join(f"{name} is {state}. It said: {journal(module, name)}" for name, state in dead.items())
             module.fail_json(msg=f"Not running after {module.params['timeout']} s:\n{states}")
-    module.exit_json(
-        changed=bool(mask or unmask or enable or start or restart), started=start, restarted=restart, masked=mask
-    )
+    module.exit_json(changed=bool(changes), started=changes.start, restarted=changes.restart, masked=changes.mask)
 
 
 if __name__ == "__main__":

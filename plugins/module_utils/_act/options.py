@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The values that the stages take, and their check before a run makes anything."""
+"""Limits of the values that stages take, beyond the type and the choices that an argument spec can name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import functools
 import ipaddress
 import os
 import stat
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .._record.errors import MALFORMED, StageError
+from .._record.waiting import LONGEST_TIMEOUT
 
 VOLUMES = ["empty", "image", "none"]
 ATTACHED = ["at_boot", "after", "root"]
@@ -24,7 +27,7 @@ LONGEST_PREFIX = 29
 LARGEST_VOLUME = 2**31 - 1
 
 
-def ipv4_range(value):
+def ipv4_range(value: Any) -> None:
     if ":" in str(value):
         raise ValueError("it is not an IPv4 range, and the guest's proof goes over IPv4")
     network = ipaddress.IPv4Network(value)
@@ -32,19 +35,19 @@ def ipv4_range(value):
         raise ValueError(f"it has {network.num_addresses} addresses; a range of /{LONGEST_PREFIX} is the smallest")
 
 
-def addresses(value):
+def addresses(value: Any) -> None:
     if not isinstance(value, list):
         raise ValueError("it is not a list")
     for address in value:
         ipaddress.ip_address(address)
 
 
-def number(value, least, most):
+def number(value: Any, least: int, most: int) -> None:
     if isinstance(value, bool) or not least <= int(value) <= most:
         raise ValueError(f"it is not a whole number from {least} to {most}")
 
 
-def rules(value):
+def rules(value: Any) -> None:
     if not isinstance(value, list) or not all(isinstance(rule, dict) and rule.get("protocol") for rule in value):
         raise ValueError("it is not a list of rules with a protocol")
     for rule in value:
@@ -54,12 +57,13 @@ def rules(value):
             number(rule["port"], 1, 65535)
 
 
-def choice(value, choices):
-    if value not in choices:
-        raise ValueError(f"it is not one of {', '.join(choices)}")
+def timeouts(value: Any) -> None:
+    for part, seconds in value.items():
+        if seconds not in (None, "") and not 0 < float(seconds) <= LONGEST_TIMEOUT:
+            raise ValueError(f"its {part} is not a number of seconds above 0, at most {LONGEST_TIMEOUT}, a week")
 
 
-def readable_file(value):
+def readable_file(value: Any) -> None:
     status = os.stat(os.path.expanduser(value))
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is not a regular file")
@@ -69,36 +73,35 @@ def readable_file(value):
         raise ValueError("it cannot be read by this user")
 
 
-port = functools.partial(number, least=1, most=65535)
-# Variable of the playbooks to the check of its value
-CHECKS = {
+# Variable of the playbooks to the check that raises an error if its value is beyond the limits
+LIMITS: dict[str, Callable[[Any], None]] = {
     "stackproof_network_cidr": ipv4_range,
     "stackproof_network_dns_nameservers": addresses,
     "stackproof_network_rules": rules,
-    "stackproof_tcp_port": port,
-    "stackproof_router": functools.partial(choice, choices=ROUTERS),
-    "stackproof_port": functools.partial(choice, choices=PORTS),
-    "stackproof_volume": functools.partial(choice, choices=VOLUMES),
+    "stackproof_tcp_port": functools.partial(number, least=1, most=65535),
     "stackproof_volume_size": functools.partial(number, least=1, most=LARGEST_VOLUME),
-    "stackproof_attach": functools.partial(choice, choices=ATTACHED),
-    "stackproof_guest": functools.partial(choice, choices=GUESTS),
     "stackproof_image_file": readable_file,
     "stackproof_image_min_disk": functools.partial(number, least=0, most=LARGEST_VOLUME),
     "stackproof_image_min_ram": functools.partial(number, least=0, most=LARGEST_VOLUME),
+    "stackproof_timeouts": timeouts,
 }
 
 
-def check(values):
-    """Refuse the first value that no stage can use. values: variable to value; an empty one is its default."""
-    for name, value in values.items():
-        if value is not None and value != "":
-            check_value(name, value)
-
-
-def check_value(name, value):
+def beyond_limits(name: str, value: Any) -> str | None:
+    """Return why no stage can use the value of a variable; None if it is within its limits."""
+    if name not in LIMITS:
+        return None
     try:
-        CHECKS[name](value)
+        LIMITS[name](value)
     except (*MALFORMED, OSError) as exc:
-        why = getattr(exc, "strerror", None) or exc
-        hint = "docs/variables.md says which values it takes."
-        raise StageError("invalid", f"{name} cannot be {value!r:.80}: {why}", resource=name, hint=hint) from None
+        return str(getattr(exc, "strerror", None) or exc)
+    return None
+
+
+def check(values: Mapping[str, Any]) -> None:
+    """Refuse the first value, by its variable, that a stage cannot use; an empty one stands for the default."""
+    for name, value in values.items():
+        why = beyond_limits(name, value) if value is not None and value != "" else None
+        if why:
+            hint = "docs/variables.md says which values it takes."
+            raise StageError("invalid", f"{name} cannot be {value!r:.80}: {why}", resource=name, hint=hint)

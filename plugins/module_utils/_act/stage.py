@@ -13,7 +13,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from .._cloud import connection, session, token_cache
+from .._cloud import addresses, connection, session, token_cache
 from .._cloud.errors import CLOUD_ERRORS, explain, failing
 from .._record import ledger, shapes, waiting
 from .._record.clock import Stopwatch, now
@@ -136,7 +136,7 @@ class Stage:
         return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, pace)
 
     def as_record(self, status, error=None):
-        session.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
+        addresses.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
         # The error has been masked already, as words; the rest is data of the cloud.
         return bounded(
             shapes.stage(

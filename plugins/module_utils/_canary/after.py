@@ -13,6 +13,8 @@ from typing import Any
 
 from .._history import digests
 from .._history import files as history
+from .._model.codec import from_json
+from .._model.record import Record
 from .._record import ledger
 from .._record import run as run_module
 from .._record.errors import StageError
@@ -107,7 +109,8 @@ def runs_of(runs: str, sweep: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
             continue
         with leaving_alone(f"The run {directory}"):
             record = run_module.read_record(directory)
-            metrics(record)  # A record without what they are made of would take those of all other targets with it.
+            # A record without what they are made of would take those of all other targets with it.
+            metrics(from_json(Record, record))
             yield target["name"], record
 
 

@@ -9,24 +9,49 @@ from __future__ import annotations
 import html
 import json
 import re
+from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 from .._record import errors
-from .._record.errors import StageError
+from .._record.errors import Error, StageError
 from .._record.masking import words_of
 from .session import OutOfTimeError, status_of
 
-try:
+Classes = tuple[type[BaseException], ...]
+
+CLOUD_ERRORS: Classes = ()
+REQUEST_ERRORS: Classes = ()
+NOT_JSON: Classes = ()
+# The kind of a failure by the class of its exception. The first that fits counts: some are classes of others.
+KIND_OF_CLASS: tuple[tuple[str, Classes], ...] = ()
+# Without the SDK modules must be loaded all the same, to report that it is missing.
+with suppress(ImportError):
     from keystoneauth1 import exceptions as keystone
     from openstack import exceptions as sdk
     from requests import exceptions as http
 
     CLOUD_ERRORS = (keystone.ClientException, sdk.SDKException)
-    REQUEST_ERRORS, NOT_JSON = (http.RequestException,), (http.JSONDecodeError,)
-except ImportError:
-    CLOUD_ERRORS = REQUEST_ERRORS = NOT_JSON = ()
+    REQUEST_ERRORS = (http.RequestException,)
+    NOT_JSON = (http.JSONDecodeError,)
+    KIND_OF_CLASS = (
+        ("deadline", (OutOfTimeError,)),
+        ("tls", (keystone.SSLError,)),
+        ("unreachable", (keystone.ConnectTimeout, keystone.ConnectFailure, keystone.UnknownConnectionError)),
+        ("catalog", (keystone.CatalogException, keystone.EndpointNotFound, sdk.ServiceDiscoveryException)),
+        ("config", (sdk.ConfigException, keystone.MissingRequiredOptions, keystone.NoMatchingPlugin)),
+        ("ambiguous", (sdk.DuplicateResource,)),
+    )
 
-# So many characters of an error page are looked at.
+# In characters, of an error page that is read
 LONGEST_PAGE = 16384
+# In characters, of the text of an error page
+LONGEST_TEXT = 500
+# A page without ends of its parts would take a long time if it were long.
+HIDDEN_PART = re.compile(r"(?s)<(title|style|script)\b.*?</\1>")
+TAG = re.compile(r"<[^>]*>")
+LINE_BREAK = re.compile(r"<br ?/?>")
+# The keys under which services put their messages
+MESSAGE_KEYS = ("message", "detail", "faultstring")
 KIND_OF_STATUS = {
     400: "invalid",
     401: "unauthorized",
@@ -35,82 +60,101 @@ KIND_OF_STATUS = {
     409: "conflict",
     429: "too_many",
 }
+# The statuses with which services refuse what a quota does not allow, and the words by which that is known
+STATUSES_OF_QUOTA = (403, 409, 413)
+QUOTA = re.compile(r"quota|exceed|limit", re.IGNORECASE)
+NO_CONNECTION = re.compile(r"Unable to establish|timed out|connect")
+# A password may have a slash or an @ in it.
+CREDENTIALS = re.compile(r"//[^\s\"'<>]*@")
 
 
-def message_of(exc):
-    """The service's own message, from any of the shapes that services use."""
+def message_of(exc: BaseException) -> str:
+    """Return the service's own message, from any of the shapes that services use."""
     response = getattr(exc, "response", None)
     text = getattr(response, "text", None)
+    if not text:
+        return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
+    return message_in(body_of(text)) or text_of_page(text)
+
+
+def body_of(text: str) -> Any:
+    """Return the JSON in a text, or None if there is none."""
     try:
-        body = json.loads(text or "")
+        return json.loads(text)
     except (ValueError, RecursionError):
-        body = None
+        return None
+
+
+def message_in(body: Any) -> str | None:
+    """Return the message in the body of an answer. Services wrap it in dictionaries and lists of them."""
     while isinstance(body, dict):
-        texts = (body.get(key) for key in ("message", "detail", "faultstring"))
-        message = next((text for text in texts if isinstance(text, str)), None)
+        message = own_message(body)
         if message:
             # Some services write their messages for a page of a browser.
-            return " ".join(re.sub(r"<br ?/?>", " ", message).split())
-        body = next((value for value in body.values() if isinstance(value, (dict, list))), None)
-        body = body[0] if isinstance(body, list) and body else body
-    if text:
-        # An HTML page, or plain text. A page without ends of its parts would take a long time if it were long.
-        body = re.sub(r"(?s)<(title|style|script)\b.*?</\1>", " ", text[:LONGEST_PAGE])
-        return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())[:500]
-    return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
+            return " ".join(LINE_BREAK.sub(" ", message).split())
+        body = first_part(body)
+    return None
 
 
-def without_credentials(text):
-    """The text, with neither user nor password in its URLs. A password may have a slash or an @ in it."""
-    return re.sub(r"//[^\s\"'<>]*@", "//", text)
+def own_message(body: dict[str, Any]) -> str | None:
+    values = map(body.get, MESSAGE_KEYS)
+    return next((value for value in values if isinstance(value, str)), None)
 
 
-def kind_of(exc, message):
-    """One word for what went wrong."""
-    status = status_of(exc)
-    if isinstance(exc, OutOfTimeError):
-        return "deadline"
-    # keystoneauth reports a failed discovery, and hides why nothing answered
-    if isinstance(exc, keystone.SSLError) or "SSL exception" in str(exc):
+def first_part(body: dict[str, Any]) -> Any:
+    """Return the first dictionary in a body, or the first item of its first list."""
+    parts = (value for value in body.values() if isinstance(value, (dict, list)))
+    first = next(parts, None)
+    if isinstance(first, list):
+        return next(iter(first), None)
+    return first
+
+
+def text_of_page(page: str) -> str:
+    """Return the text of an HTML page, or plain text as it is."""
+    visible = HIDDEN_PART.sub(" ", page[:LONGEST_PAGE])
+    text = html.unescape(TAG.sub(" ", visible))
+    return " ".join(text.split())[:LONGEST_TEXT]
+
+
+def without_credentials(text: str) -> str:
+    """Return the text with neither user nor password in its URLs."""
+    return CREDENTIALS.sub("//", text)
+
+
+def kind_of(exc: BaseException, message: str) -> str:
+    """Return one word for what went wrong."""
+    # keystoneauth reports a failed discovery, and hides why nothing answered.
+    if "SSL exception" in str(exc):
         return "tls"
-    if isinstance(exc, (keystone.ConnectTimeout, keystone.ConnectFailure, keystone.UnknownConnectionError)):
-        return "unreachable"
     if isinstance(exc, keystone.DiscoveryFailure):
-        return "unreachable" if re.search(r"Unable to establish|timed out|connect", str(exc)) else "catalog"
-    if isinstance(exc, (keystone.CatalogException, keystone.EndpointNotFound, sdk.ServiceDiscoveryException)):
-        return "catalog"
-    if isinstance(exc, (sdk.ConfigException, keystone.MissingRequiredOptions, keystone.NoMatchingPlugin)):
-        return "config"
-    if isinstance(exc, sdk.DuplicateResource):
-        return "ambiguous"
-    if status in (403, 409, 413) and re.search(r"quota|exceed|limit", message, re.IGNORECASE):
+        return "unreachable" if NO_CONNECTION.search(str(exc)) else "catalog"
+    for kind, classes in KIND_OF_CLASS:
+        if isinstance(exc, classes):
+            return kind
+    status = status_of(exc)
+    if status:
+        return kind_of_status(status, message)
+    # The SDK has no class of its own for an answer that it does not accept, such as pages without an end.
+    return "service" if exc.__class__ is sdk.SDKException else "catalog"
+
+
+def kind_of_status(status: int, message: str) -> str:
+    if status in STATUSES_OF_QUOTA and QUOTA.search(message):
         return "quota"
-    if not status:
-        # The SDK has no class of its own for an answer that it does not accept, such as pages without an end.
-        return "service" if exc.__class__ is sdk.SDKException else "catalog"
-    return KIND_OF_STATUS.get(status, "service" if status >= 500 else "invalid")
+    other = "service" if status >= 500 else "invalid"
+    return KIND_OF_STATUS.get(status, other)
 
 
-def explain(exc, doing):
-    """The record's error for any exception, whose message begins with what was being done."""
+def explain(exc: BaseException, doing: str) -> Error:
+    """Return the record's error for any exception, whose message begins with what was being done."""
     if isinstance(exc, CLOUD_ERRORS):
-        own_message = words_of(without_credentials(message_of(exc)[:LONGEST_PAGE]))
-        kind = kind_of(exc, own_message)
-        status = status_of(exc)
-        request = getattr(exc, "request_id", None)
-        source = f"the cloud said ({status})" if status else "the client said"
-        message = f"{doing}: {source}: {own_message.rstrip('.')}"
-        if request:
-            message += f" (request {request})"
-        return StageError(kind, message, said=own_message, status=status, request_id=request).record
-    if isinstance(exc, OSError) and exc.strerror is None and "TLS" in str(exc):
-        # requests has no exception of its own for a missing certificate
+        return explain_cloud(exc, doing)
+    if is_missing_certificate(exc):
         return StageError("tls", f"{doing}: {words_of(exc)}").record
-    if exc.__class__ is Exception and str(exc).endswith("is a required attribute"):
-        # keystoneauth raises a plain exception for a missing password
+    if is_missing_option(exc):
         return StageError("config", f"{doing}: {words_of(exc)}").record
-    # A body that is not JSON is an error of input to requests, which makes it an OSError.
-    if isinstance(exc, errors.MALFORMED) and (not isinstance(exc, OSError) or isinstance(exc, NOT_JSON)):
+    if is_malformed(exc):
         message = f"{doing}: an answer of an unknown form: {type(exc).__name__}: {words_of(exc)}"
         return StageError("malformed", message).record
     if isinstance(exc, REQUEST_ERRORS):
@@ -118,6 +162,38 @@ def explain(exc, doing):
     return errors.explain(exc, doing)
 
 
-def failing(module, doing):
-    """As errors.failing, for a module that asks the cloud."""
+def explain_cloud(exc: BaseException, doing: str) -> Error:
+    own_message = words_of(without_credentials(message_of(exc)[:LONGEST_PAGE]))
+    status = status_of(exc)
+    request = getattr(exc, "request_id", None)
+    source = f"the cloud said ({status})" if status else "the client said"
+    message = f"{doing}: {source}: {own_message.rstrip('.')}"
+    if request:
+        message += f" (request {request})"
+    kind = kind_of(exc, own_message)
+    return StageError(kind, message, said=own_message, status=status, request_id=request).record
+
+
+def is_missing_certificate(exc: BaseException) -> bool:
+    """Return whether a file of certificates is missing. requests has no exception of its own for that."""
+    return isinstance(exc, OSError) and exc.strerror is None and "TLS" in str(exc)
+
+
+def is_missing_option(exc: BaseException) -> bool:
+    """Return whether a credential is missing, such as the password: for that keystoneauth raises a plain exception."""
+    return exc.__class__ is Exception and str(exc).endswith("is a required attribute")
+
+
+def is_malformed(exc: BaseException) -> bool:
+    """Return whether an answer has another form than its service gives.
+
+    A body that is not JSON is an error of input to requests, which makes it an OSError.
+    """
+    if isinstance(exc, OSError):
+        return isinstance(exc, NOT_JSON)
+    return isinstance(exc, errors.MALFORMED)
+
+
+def failing(module: Any, doing: str) -> AbstractContextManager[None]:
+    """Fail the module as errors.failing does, and explain the exceptions of the cloud, too."""
     return errors.failing(module, doing, explain)

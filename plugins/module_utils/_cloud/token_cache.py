@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keeps a run's token for the next stage, so that a run authenticates once, as any client would.
+"""Keep a run's token for the next stage, so that a run authenticates once, as any client would.
 
 It lies in the memory that the processes of a run share. Without that, every stage authenticates by itself.
 """

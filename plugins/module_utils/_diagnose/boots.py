@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._collect.api.instance import SETTLING
-from .._match.flow import TOKEN_CACHE
+from .._match.matcher import TOKEN_CACHE
 from .._record.errors import StageError
 from .._record.words import listed
 from . import bundle_host, related

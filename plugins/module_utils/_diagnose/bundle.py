@@ -13,17 +13,18 @@ import tarfile
 import zipfile
 from dataclasses import dataclass
 
+from .._components.catalogue import PROJECTS
 from .._record.errors import StageError
 
 # Folders that name no host: the one above them does
 GENERAL = {"var", "log", "logs", "kolla", "containers", "sos_commands", "files", "hosts", "nodes"}
 # Folders that name a project, and so no host
-PROJECTS = (
-    "apache2", "barbican", "ceph", "cinder", "designate", "glance", "haproxy", "heat", "horizon", "httpd", "ironic",
-    "keystone", "libvirt", "magnum", "manila", "mariadb", "mysql", "neutron", "nova", "octavia", "openvswitch", "ovn",
-    "placement", "rabbitmq", "swift",
+OTHERS = (
+    "apache2", "barbican", "designate", "haproxy", "heat", "horizon", "httpd", "ironic", "magnum", "manila", "mariadb",
+    "octavia", "ovn", "swift",
 )  # fmt: skip
-PROJECT = re.compile(rf"^(?:{'|'.join(PROJECTS)})(?:$|[_.-])")
+NAMES = (*(project.name for project in PROJECTS if project.configuration), *OTHERS)
+PROJECT = re.compile(rf"^(?:{'|'.join(NAMES)})(?:$|[_.-])")
 # A rotated file has a number or a date behind its name, and may be compressed.
 ROTATED = re.compile(r"^(?P<name>.+?\.(?:log|txt|out))(?:[.-].*)?$|^(?P<bare>[^.]+?)(?:[.-]\d.*|\.gz)?$")
 SOSREPORT = re.compile(r"^sosreport-(?P<host>.+?)-(?:\d{4}-\d\d-\d\d-\w+|\d+-\w+|\d{8,}\w*)$")

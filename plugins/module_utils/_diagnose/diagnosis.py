@@ -7,16 +7,20 @@
 from __future__ import annotations
 
 from .._collect.sources.log import account
+from .._components.tables import is_beside_instance
 from .._judge import culprit, verdict
-from .._match.components import is_beside
-from .._match.follow import NO_FACTS, as_records, errors_of
+from .._match.events import of_run
+from .._match.follow import followed, logs_in
+from .._match.logged_errors import errors_of
 from .._match.matcher import Matcher
 from .._match.rivals import TOOK
-from .._normalise.events import of_run
+from .._match.run_facts import NO_FACTS
+from .._match.scope import Scope
+from .._model.codec import to_json
+from .._model.words import Level
 from .._record import shapes
 from .._record.clock import iso_of, now, seconds_between
 from .._record.errors import StageError
-from .._record.levels import LEVELS
 from .._record.run import STAGES, new_record
 from . import failures
 
@@ -27,8 +31,8 @@ WHY = "a diagnosis reads logs, and judges what they tell of alone"
 
 def record_of(bundle, flows, run_id, quotes=True):
     """(record, events) of what bundle_info has found in logs, finished and judged."""
-    followed, events = follow(bundle, flows) if bundle["boot"] else ([], events_in(bundle["hosts"]))
-    record = begin(bundle, run_id, followed, events)
+    results, events = follow(bundle, flows) if bundle["boot"] else ([], events_in(bundle["hosts"]))
+    record = begin(bundle, run_id, to_json(results), events)
     if not quotes:
         culprit.keep_only(None, record["errors"])
     record["stages"] = [stage_of(name, record) for name in STAGES]
@@ -84,15 +88,12 @@ def follow(bundle, flows):
     """(flows as a record has them, all events) of the boot."""
     hosts = bundle["hosts"]
     events = events_in(hosts)
-    sources = [{**source, "host": host} for host, read in hosts.items() for source in read["sources"]]
-    facts = {**NO_FACTS, "volumes": bool(bundle["keys"].get("volume"))}
-    matcher = Matcher(
-        events,
-        names_of(bundle),
-        facts,
-        sources,
-        bundle["began"],
-        bundle["until"],
+    scope = Scope(
+        names=names_of(bundle),
+        facts={**NO_FACTS, "volumes": bool(bundle["keys"].get("volume"))},
+        logs=logs_in(hosts),
+        began=bundle["began"],
+        ended=bundle["until"],
         levels=levels_of(bundle, events),
         logs_alone=True,
         caller_known=bool((hosts.get(bundle["host"]) or {}).get("addresses")),
@@ -100,7 +101,7 @@ def follow(bundle, flows):
         # not show may have happened after their end.
         complete=took(events) is None and bool(bundle["keys"].get("request")) and is_over(bundle),
     )
-    return as_records(flows, matcher), events
+    return followed(flows, Matcher(events, scope)), events
 
 
 def events_in(hosts):
@@ -109,15 +110,21 @@ def events_in(hosts):
 
 def levels_of(bundle, events):
     """Service to the level at which it logs, by all its lines; where several hosts may do the work, the least."""
-    levels = {service: dict(hosts) for service, hosts in bundle["levels"].items()}
+    levels = {
+        service: {host: Level(level) for host, level in hosts.items()} for service, hosts in bundle["levels"].items()
+    }
     for event in events:
-        by_host, host = levels.get(event["service"], {}), event["host"]
-        if host in by_host and event["level"]:
-            by_host[host] = max(by_host[host], event["level"], key=LEVELS.index)
+        by_host, host = levels.get(event.service, {}), event.host
+        if host in by_host and event.level:
+            by_host[host] = max(by_host[host], event.level, key=rank)
     for service, hosts in levels.items():
-        if is_beside(service) and bundle["host"] in hosts:
+        if is_beside_instance(service) and bundle["host"] in hosts:
             levels[service] = {bundle["host"]: hosts[bundle["host"]]}
-    return {service: min(hosts.values(), key=LEVELS.index) for service, hosts in levels.items()}
+    return {service: min(hosts.values(), key=rank) for service, hosts in levels.items()}
+
+
+def rank(level):
+    return level.rank
 
 
 def names_of(bundle):
@@ -136,8 +143,8 @@ def is_over(bundle):
 
 def took(events):
     """How long nova-compute says that it took to build the server; None if it was not built."""
-    built = [event for event in events if TOOK in event["said"] and event["keys"] and event["until"] is not None]
-    return round(built[-1]["until"] - built[-1]["at"], 3) if built else None
+    built = [event for event in events if TOOK in event.phrases and event.keys and event.until is not None]
+    return round(built[-1].until - built[-1].at, 3) if built else None
 
 
 def stage_of(name, record):

@@ -6,20 +6,15 @@
 
 from __future__ import annotations
 
+from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
 from .._judge import culprit, verdict
-from .._judge.symptoms.cloud import APIS
-from .._match.components import project_of, writer_of
-from .._match.follow import errors_of
+from .._match.logged_errors import errors_of
 from .._record import shapes
 from .._record.clock import iso_of
 from .._record.errors import StageError
 from .._record.run import new_record
 from . import requests
 
-# The stage of a run that asks the API of a project
-STAGES = {"keystone": "auth", "glance": "image", "neutron": "network", "cinder": "volume"}
-# The service of the catalogue behind which the API of a project stands, by the first of its names
-CATALOGUE = {project_of(component): service for service, component in reversed(APIS.items())}
 ATTACHMENT = "os-volume_attachments"
 # So many requests of each cause are kept.
 MOST_REQUESTS = 20
@@ -119,8 +114,8 @@ def events_of(request, events):
     return [
         event
         for event in events
-        if ids.intersection(event["keys"].get("request", ()))
-        or (not event["keys"] and event["kind"] == "error" and near[0] <= event["at"] <= near[1])
+        if ids.intersection(event.keys.get("request", ()))
+        or (not event.keys and event.kind == "error" and near[0] <= event.at <= near[1])
     ]
 
 
@@ -141,7 +136,7 @@ def stage_of(request, began, until):
 def call_of(answer):
     """An answer as a stage has those to its own requests."""
     return {
-        "service": CATALOGUE.get(project_of(writer_of(answer["service"]))),
+        "service": service_type_of(project_of(writer_of(answer["service"]))),
         **{name: answer[name] for name in ("method", "path", "status", "seconds")},
         "started": iso_of(answer["at"] - answer["seconds"]),
         "request_id": answer["id"],
@@ -152,7 +147,7 @@ def name_of(request):
     """The stage of a run that asks for such a thing."""
     if ATTACHMENT in (request["path"] or ""):
         return "volume"
-    return STAGES.get(project_of(writer_of(request["service"])), "boot")
+    return api_stage_of(project_of(writer_of(request["service"])))
 
 
 def in_words(request):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 from .._collect.logs import line_formats
+from .._components.tables import working_on_boots
 
 # A user and a project stand behind the request in the context of a line; what nobody asked for has neither.
 OWNER = re.compile(r"\[(?:\S+ )?req-[0-9a-f-]{36} (?P<user>[\w-]+) (?P<project>[\w-]+)")
@@ -48,8 +49,8 @@ MARKS = {
 # Nova's own line of a request, and eventlet's
 ASKED = ('/servers" status: 202', '/servers HTTP/1.1" status: 202')
 TEXTS = sorted({*ASKED, *(text for texts in MARKS.values() for text in texts)})
-# These services work on a boot under its own request; the calls of others have requests of their own.
-WORKERS = ("nova-conductor", "nova-scheduler", "nova-compute", "nova-api")
+# The calls of other services have requests of their own.
+WORKERS = working_on_boots()
 # No boot takes a day: a line further from the others is of a host whose clock is wrong.
 FAR = 86400
 # Kinds that belong to one boot alone, and those that others use too

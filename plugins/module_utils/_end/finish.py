@@ -11,11 +11,14 @@ import os
 from .._judge import verdict
 from .._judge.history import earlier_records, summarize
 from .._judge.thresholds import apply_limits
+from .._model.codec import from_json
+from .._model.record import Record
 from .._record.masking import bounded
 from .._record.run import write_whole
-from .._report import page, sequence, sequence_svg, sequence_text
 from .._report.metrics import FILE as METRICS
 from .._report.metrics import metrics
+from .._report.page import render as page
+from .._report.sequence import drawing, rows, text
 from .._report.text import PAGE, junit
 from . import accounts
 
@@ -44,17 +47,21 @@ def unaccounted(run):
 
 def render(run, template=None, history=20):
     """Write the files for readers. The page needs its template, which lies in the role that reports."""
+    record = from_json(Record, run.record)
     write_whole(run.path("junit.xml"), junit(run.record))
-    write_whole(run.path(METRICS), metrics(run.record))
-    drawings = []
-    for name, flow in sequence.drawn(run.record):
-        drawings.append((flow["title"], sequence_svg.svg(flow, run.record)))
-        write_whole(run.path(f"{name}.svg"), drawings[-1][1])
-        write_whole(run.path(f"{name}.mmd"), sequence_text.mermaid(flow))
-        write_whole(run.path(f"{name}.puml"), sequence_text.plantuml(flow))
+    write_whole(run.path(METRICS), metrics(record))
+    pictures = [write_diagram(run, name, flow, record) for name, flow in rows.drawn(record)]
     if template is None:
         return
-    with open(template, encoding="utf-8") as stream:
-        text = stream.read()
     earlier = earlier_records(os.path.dirname(run.directory), run.record, history)
-    write_whole(run.path(PAGE), page.render(run.record, text, drawings, earlier))
+    write_whole(run.path(PAGE), page.render(record, run.record, template, pictures, earlier))
+
+
+def write_diagram(run, name, flow, record):
+    """Write the files of a flow's diagram, and return its picture for the page."""
+    diagram = rows.diagram(flow)
+    picture = drawing.picture(diagram, record)
+    write_whole(run.path(f"{name}.svg"), picture.file)
+    write_whole(run.path(f"{name}.mmd"), text.mermaid(diagram))
+    write_whole(run.path(f"{name}.puml"), text.plantuml(diagram))
+    return picture

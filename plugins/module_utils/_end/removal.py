@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS, explain
-from .._cloud.session import is_unanswered, request_id, status_of
+from .._cloud.session import is_unanswered, status_of
+from .._cloud.transport import request_id
 from .._record import ledger
 from .._record.clock import now, seconds_between
 from .._record.errors import DeadlinePassed, StageError

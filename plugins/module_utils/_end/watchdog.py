@@ -135,7 +135,7 @@ def end_alone(run, params):
         clean.keep(run)
     else:
         try:
-            clean.clean(run, {**params, "timeout": params["timeouts"].get("cleanup", 300)})
+            clean.clean(run, {**params, "timeout": params["cleanup_timeout"]})
         except Exception as exc:
             error = explain(exc, "cleaning up after the playbook had ended")
             run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]

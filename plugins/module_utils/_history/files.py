@@ -11,7 +11,6 @@ import os
 
 from .._record import clock, run
 from .._record.errors import MALFORMED, StageError
-from .._report.page import layouts
 from . import digests, page, trend
 
 # The words of steps are taken from so many runs with some, among so many of the last.
@@ -45,9 +44,8 @@ def write_of(told, runs, templates=None, check=False):
 def texts_of(history, templates, directories):
     texts = {"history.json": json.dumps(history, indent=1, allow_nan=False) + "\n"}
     if templates:
-        texts[page.PAGE] = page.render(
-            history, *layouts(templates, "history.html.j2"), links=set(map(os.path.basename, directories))
-        )
+        template = os.path.join(templates, "history.html.j2")
+        texts[page.PAGE] = page.render(history, template, links=set(map(os.path.basename, directories)))
     return texts
 
 

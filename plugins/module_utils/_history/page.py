@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree
 
 from .._record.clock import parse
-from .._report import text
-from .._report.page import duration, inlined, scrubbed, template
+from .._report import frame, text
+from .._report.frame import inlined, scrubbed
 from .._report.svg import add
+from .._report.units import duration
 
 PAGE = "history.html"
 WIDTH, HEIGHT = 640, 96
@@ -25,13 +25,11 @@ SLOWER, LEAST_S = 1.3, 0.2
 RESULTS = ("passed", "failed", "incomplete")
 
 
-def render(history, template_text, report_template_text, links):
-    """The whole page. links: the directories of runs that are still there."""
-    style = re.search(r"<style>(.*?)</style>", report_template_text, re.DOTALL)[1]
-    style = template(style).render(flow=None)
+def render(history, template, links):
+    """Return the whole page. links: the directories of runs that are still there."""
     history = scrubbed(history)
     clouds = [cloud_view(cloud, links) for cloud in history["clouds"]]
-    return template(template_text).render(clouds=clouds, made=minute(history["made"]), style=style) + "\n"
+    return frame.render(template, {"clouds": clouds, "made": minute(history["made"])})
 
 
 def cloud_view(cloud, links):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""5. Judge: who broke it.
+"""4. Judge: who broke it.
 
 In: the record of a run. Out: its verdict.
 

@@ -9,37 +9,13 @@ from __future__ import annotations
 import re
 import shlex
 
+from .._components.tables import commands_of
 from .wording import by_weight, is_of
 from .world import RESTART
 
 # Helps against slowness
-PATIENCE = (
-    "give the stage more time (-e stackproof_boot_timeout=, -e stackproof_metadata_timeout=), and look at the load"
-)
+PATIENCE = 'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), and look at the load'
 AGAIN = "run it again: it is over as soon as each service has made its connections anew"
-# What shows the state of a component by its own words
-OWN_WORDS = {
-    "rabbitmq": "rabbitmq-diagnostics alarms; df -h /var/lib/rabbitmq",
-    "database": "mysql --execute \"SHOW GLOBAL VARIABLES LIKE 'read_only'; SHOW PROCESSLIST\"",
-    "ovsdb": "ovs-vsctl show",
-    "data network": "ip -details link show; ovs-vsctl show",
-    "ceph-mon": "ceph health detail",
-    "ceph-osd": "ceph health detail; ceph df",
-}
-# What shows what a component lets others do
-RIGHTS = {
-    "database": "mysql --execute 'SELECT user, host FROM mysql.user'",
-    "rabbitmq": "rabbitmqctl list_permissions",
-    "keystone": "openstack user list --long; openstack role assignment list --names",
-    "ceph-mon": "ceph auth ls",
-    "ceph-osd": "ceph auth ls",
-}
-BY_COMPONENT = {
-    "ceph-mon": "ceph status; ceph health detail",
-    "ceph-osd": "ceph osd tree; ceph health detail",
-    "data network": "ping between the hosts' addresses of the tunnels; ovs-vsctl show",
-    "vm-instance": "openstack console log show, of an instance that is kept: -e stackproof_keep=on_failure",
-}
 
 
 def next_of(cause, suspects, record, pause):
@@ -57,7 +33,7 @@ def command_for(cause, record):
     """The command that shows more, and where to run it: by what is wrong, or else the state of the service."""
     main = (by_weight(cause) or [None])[0]
     command = main and by_symptom(main, cause, record)
-    return command or of_units(cause, record) or BY_COMPONENT.get(cause["component"])
+    return command or of_units(cause, record) or commands_of(cause["component"]).overview
 
 
 def by_symptom(symptom, cause, record):
@@ -67,7 +43,7 @@ def by_symptom(symptom, cause, record):
     if kind == "failed at" and symptom["how"] == "denied":
         return rights(symptom, record)
     if kind == "words":
-        return at(host, OWN_WORDS.get(symptom["component"]))
+        return at(host, commands_of(symptom["component"]).state)
     path = symptom.get("path")
     if kind == "ground" and path and path.startswith("/"):
         place = shlex.quote(path)
@@ -81,9 +57,10 @@ def by_symptom(symptom, cause, record):
 def rights(symptom, record):
     """The command that shows what a peer lets a component do."""
     user = re.search(r"user '([\w-]+)'@", symptom["quote"] or "")
-    command = RIGHTS.get(symptom["peer"])
-    if user and symptom["peer"] == "database":
-        command = f"mysql --execute \"SHOW GRANTS FOR '{user[1]}'@'%'\""
+    commands = commands_of(symptom["peer"])
+    command = commands.rights
+    if user and commands.rights_of_user:
+        command = commands.rights_of_user.format(user=user[1])
     return at(symptom["peer_host"] or next((host for host, _unit in units(symptom["peer"], record)), None), command)
 
 

@@ -9,10 +9,10 @@ A cause is named if it is likely enough. Otherwise the likeliest are listed, and
 
 from __future__ import annotations
 
-from .._match import order
-from .._match.components import CARRIERS, LEANS_ON, STANDS_FOR
+from .._components.tables import carriers_of, depends_on, stands_for
 from .._record.masking import CUT
 from .._record.run import failed_stage
+from . import dict_order as order
 from . import leaning, model, symptoms
 from .advice import next_of
 from .wording import FRESH, HEADLINES, MOST, about, headline, is_of, owed, telling, why
@@ -107,19 +107,14 @@ def step_of(cause, paths):
         return steps[0] if steps else None
     name = cause["component"]
     for has_to_do in (
-        lambda step: name in names_of(step.get("owed_by") or step["source"]),
-        lambda step: name in names_of(step["target"]) or name in CARRIERS.get(step["kind"], ()),
-        lambda step: name in LEANS_ON.get(step.get("owed_by") or step["source"], ()),
+        lambda step: name in stands_for(step.get("owed_by") or step["source"]),
+        lambda step: name in stands_for(step["target"]) or name in carriers_of(step["kind"]),
+        lambda step: name in depends_on(step.get("owed_by") or step["source"]),
     ):
         near = [step for step in steps if has_to_do(step)]
         if near:
             return near[0]
     return steps[0]
-
-
-def names_of(name):
-    """The components that a name in a flow stands for."""
-    return STANDS_FOR.get(name, [name])
 
 
 def unexplained(cause, found):

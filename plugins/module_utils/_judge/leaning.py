@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .._match.components import LEANS_ON, STANDS_FOR
+from .._components.tables import depends_on, stands_for
 from .wording import is_of, telling
 
 # More edges than these tell no more.
@@ -43,14 +43,14 @@ def at(place, found):
 def edges_of(symptom, cause):
     """(from, to, how) of what a symptom shows: the component that failed, the peer, and then the cause."""
     culprit = (cause["component"], cause["host"])
-    names = STANDS_FOR.get(symptom["component"], [symptom["component"]])
+    names = stands_for(symptom["component"])
     if not names or names[0] is None:
         return
     start = culprit if is_of(symptom, cause) else (names[0], symptom["host"])
     if symptom["kind"] in ("failed at", "reach"):
         peer = culprit if symptom["peer"] == cause["component"] else (symptom["peer"], symptom["peer_host"])
         yield start, peer, symptom["how"]
-        if start == culprit or cause["component"] not in LEANS_ON.get(peer[0], ()):
+        if start == culprit or cause["component"] not in depends_on(peer[0]):
             return
         start = peer
     way = [start, *((hop, None) for hop in hops(start[0], cause["component"])), culprit]
@@ -59,6 +59,6 @@ def edges_of(symptom, cause):
 
 def hops(component, needed):
     """The components between one and another that it needs: none, if it needs that directly or nobody knows."""
-    if needed in LEANS_ON.get(component, ()):
+    if needed in depends_on(component):
         return []
-    return [name for name in LEANS_ON.get(component, ()) if needed in LEANS_ON.get(name, ())][:1]
+    return [name for name in depends_on(component) if needed in depends_on(name)][:1]

@@ -10,14 +10,14 @@ restart before the run, which ended the connections of others and is over. What 
 a little more for each repetition. The scores are logarithms of odds, so that they become probabilities, beside that of
 a cause that nobody has thought of.
 
-The numbers are in weights.py. What is known of components is the tables of _match/components.py.
+The numbers are in weights.py. What is known of components is in _components.
 """
 
 from __future__ import annotations
 
 import math
 
-from .._match.components import LEANS_ON
+from .._components.tables import depends_on
 from .shares import shares, strength
 from .weights import BEHIND, FAR, REPEATED, TEMPERATURE, UNKNOWN
 from .world import COMPONENT, RESTART, WAY, Node, World
@@ -86,8 +86,8 @@ def near_components(symptoms, world):
             near |= components
         elif symptom["keyed"]:
             met |= components
-    behind = {name for component in met for name in LEANS_ON.get(component, ())}
-    near = near.union(met, *(LEANS_ON.get(component, ()) for component in near))
+    behind = {name for component in met for name in depends_on(component)}
+    near = near.union(met, *(depends_on(component) for component in near))
     return {**dict.fromkeys(behind, BEHIND), **dict.fromkeys(near, 0.0)}
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .._match.components import LEANS_ON, is_beside
+from .._components.tables import depends_on, is_beside_instance
 from .weights import (
     ANSWERED,
     BEHIND_DEBTOR,
@@ -53,8 +53,9 @@ class Shares(dict):
 
     def give_those_behind(self, component, host, share):
         """The components that one on this host needs: of those that each host has of its own, the one on this host."""
-        for other in LEANS_ON.get(component, ()):
-            self.give(other, host if host in self.world.places.get(other, ()) and is_beside(other) else None, share)
+        for other in depends_on(component):
+            is_here = host in self.world.places.get(other, ()) and is_beside_instance(other)
+            self.give(other, host if is_here else None, share)
 
     def give_owner(self, component, host, share=1.0):
         """A component that failed at another one may only wait for that, or pass on what it got."""

@@ -9,8 +9,16 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .._match.components import ANSWERS_CALLS, LEANS_ON, STANDS_FOR, is_beside, lacking_with, project_of, writer_of
-from .._normalise.places import back_end_of, host_of
+from .._components.tables import (
+    answering_calls_of,
+    depends_on,
+    is_beside_instance,
+    missing_with,
+    project_of,
+    stands_for,
+    writer_of,
+)
+from .._match.places import back_end_of, host_of
 from .weights import ENDED, PASSED_ON
 
 # The kinds of hypotheses
@@ -33,7 +41,7 @@ class World:
     def __init__(self, record, symptoms):
         self.host = host_of(record)
         self.places = places_of(record)
-        self.not_here = lacking_with(back_end_of(record))
+        self.not_here = missing_with(back_end_of(record))
         # Node: the seconds since it was started anew; of several units the last one counts.
         self.running_for = {}
         for symptom in symptoms:
@@ -86,12 +94,12 @@ class World:
     def askers_of(self, symptom):
         """The nodes that have asked a peer: a component may only pass on the failure of another one that it called."""
         own, peer, host = symptom["component"], symptom["peer"], symptom["host"]
-        called = [] if peer in LEANS_ON.get(own, ()) else [name for name in called_by(own) if peer in LEANS_ON[name]]
+        called = [] if peer in depends_on(own) else [name for name in called_by(own) if peer in depends_on(name)]
         return self.nodes_of(called[0]) if len(called) == 1 else self.nodes_of(own, host)
 
     def place_of(self, component):
         """The host of a component, if there is only one where it can have failed this run."""
-        if is_beside(component):
+        if is_beside_instance(component):
             return self.host
         places = self.places.get(component, ())
         return next(iter(places)) if len(places) == 1 else None
@@ -99,18 +107,18 @@ class World:
     def is_elsewhere(self, component, host):
         """Whether a component lies beside other instances, and not beside this one."""
         beside_others = host in self.places.get("nova-compute", ()) and host != self.host
-        return is_beside(component) and self.host is not None and beside_others
+        return is_beside_instance(component) and self.host is not None and beside_others
 
     def nodes_of(self, component, host=None):
         """The nodes of a name in a symptom: a name in a flow may stand for several components."""
-        names = STANDS_FOR.get(component, [component])
+        names = stands_for(component)
         return [Node(name, host or self.place_of(name)) for name in names if name not in self.not_here]
 
 
 def called_by(component):
     """The components that one calls, over the queue or otherwise."""
-    over_queue = ANSWERS_CALLS.get(project_of(component or ""), ())
-    return [name for name in dict.fromkeys([*LEANS_ON.get(component, ()), *over_queue]) if name in LEANS_ON]
+    over_queue = answering_calls_of(project_of(component or ""))
+    return [name for name in dict.fromkeys([*depends_on(component), *over_queue]) if depends_on(name)]
 
 
 def is_cut(symptom):
@@ -137,4 +145,4 @@ def places_of(record):
 
 def beside(peer, symptom):
     """The host of a peer that each host has of its own."""
-    return symptom["host"] if is_beside(peer) else symptom["peer_host"]
+    return symptom["host"] if is_beside_instance(peer) else symptom["peer_host"]

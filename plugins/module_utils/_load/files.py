@@ -13,7 +13,6 @@ from .._history import files as history
 from .._judge.thresholds import check_expressions
 from .._record import ledger, run
 from .._record.errors import StageError, explain
-from .._report.page import layouts
 from . import load, page, plan
 from .overhead import overhead
 
@@ -119,7 +118,6 @@ def end(params):
         record = load.finish(begun, params["thresholds"], cost, stopped(directory))
         save(record, directory)
     if params["templates"]:
-        run.write_whole(
-            os.path.join(directory, page.PAGE), page.render(record, *layouts(params["templates"], "load.html.j2"))
-        )
+        text = page.render(record, os.path.join(params["templates"], "load.html.j2"))
+        run.write_whole(os.path.join(directory, page.PAGE), text)
     return record, directory, changed

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree
 
 from .._record.clock import parse
-from .._report import text
-from .._report.page import RESULTS, duration, inlined, scrubbed, template
+from .._report import frame, text
+from .._report.frame import inlined, scrubbed
+from .._report.statuses import RESULTS
 from .._report.svg import add
+from .._report.units import duration
 
 PAGE = "load.html"
 WIDTH, HEIGHT = 640, 220
@@ -24,9 +25,8 @@ WIDEST = 90
 MOST_STEPS = 200
 
 
-def render(record, template_text, report_template_text):
-    style = re.search(r"<style>(.*?)</style>", report_template_text, re.DOTALL)[1]
-    return template(template_text).render(view(scrubbed(record)), style=template(style).render(flow=None)) + "\n"
+def render(record, template):
+    return frame.render(template, view(scrubbed(record)))
 
 
 def view(record):

@@ -2,76 +2,74 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Flows describe a provisioning as data. This module loads and checks them, and collects what they look for."""
+"""Load flows, which describe a provisioning as data, and check them."""
 
 from __future__ import annotations
 
 import functools
 import os
-import re
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 try:
-    import jmespath
     import yaml
-    from jmespath.exceptions import JMESPathError, JMESPathTypeError
-    from jmespath.functions import Functions
 
-    HAS_LIBRARIES = True
+    HAS_YAML = True
 except ImportError:
-    HAS_LIBRARIES = False
+    HAS_YAML = False
 
 from .._collect.logs.phrases import Pattern
+from .._model.flow import Part
+from .._model.flow_definition import Explanation, Flow, Phase, Rule, StepDefinition
+from .._model.words import Level, Place, Since, StageName
 from .._record.errors import MALFORMED, StageError
-from . import flow_limits, flow_types
+from . import expressions, flow_limits, flow_types
 from .flow_types import PARTS
-from .rivals import BUILT, RIVALS, TOOK
 
+HAS_LIBRARIES = HAS_YAML and expressions.HAS_JMESPATH
 SCHEMA = "stackproof.flow/1"
-# The service that takes a message off the queue logs one of these, with no id but the message's own.
-MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
-TOKEN_CACHE = 300
-# Stands for any name of a run when a flow is checked: like many ids it is understood between quotation marks only.
-SAMPLE = "0a-b"
-# Two clocks that are in step may still differ by so many seconds.
-LEAD = 1
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
-# These keys say how a flow is told and used; a flow that extends it does not inherit them.
-TELLING = {"judged": False, "told_as": None, "told_when": None, "parts": []}
-# So many flows may extend each other.
+# These keys say how a flow is shown and used; a flow that extends it does not inherit them.
+NOT_INHERITED = {"judged", "told_as", "told_when", "parts"}
+# More flows than this may not extend each other.
 MOST_ABOVE = 5
+
+# A flow, or a part of one, as its file has it
+Json = dict[str, Any]
 
 
 class FlowError(StageError):
-    def __init__(self, path, why):
+    def __init__(self, path: str, why: str) -> None:
         super().__init__("config", f"the flow {path}: {why}", hint="docs/flows.md describes the format.")
 
 
-def fastest_loader():
-    """Both loaders make plain values only; the one in C, where it is installed, is seven times as fast."""
+def fastest_loader() -> Any:
+    """Return a loader of plain values. The one in C, where it is installed, is seven times as fast."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def load(path, above=()):
-    """Read and check a flow; an error names its place. Flows share parts: never change one that was loaded."""
-    return load_file(os.path.realpath(path), above)
+def load(path: str) -> Flow:
+    """Read and check a flow; an error names its place."""
+    return load_flow(os.path.realpath(path))
 
 
 # Playbooks, roles and modules write the path of one file in different ways.
 @functools.cache
-def load_file(path, above):
+def load_flow(path: str) -> Flow:
+    data = data_of(path, ())
+    try:
+        return flow_of(data)
+    except MALFORMED as exc:
+        raise FlowError(path, f"a part of it has an unknown form: {type(exc).__name__}: {exc}") from exc
+
+
+@functools.cache
+def data_of(path: str, above: tuple[str, ...]) -> Json:
+    """Return the checked data of a flow, on top of the one that it extends. They share parts: never change them."""
     if path in above:
         raise FlowError(path, "it extends itself")
-    try:
-        text = flow_limits.read(path)
-        flow_limits.check_shape(text, fastest_loader())
-        flow = yaml.load(text, fastest_loader())
-    # PyYAML raises ValueError for an invalid date, and flow_limits for a file beyond its limits.
-    except (OSError, yaml.YAMLError, ValueError) as exc:
-        raise FlowError(path, " ".join(str(exc).split())) from exc
+    flow = parsed(path)
     if isinstance(flow, dict) and "base" in flow:
         raise FlowError(path, "it has base, which is not known")
     if len(above) > MOST_ABOVE:
@@ -79,32 +77,51 @@ def load_file(path, above):
     try:
         check_head(path, flow)
         if flow.get("extends"):
-            flow = extended(load(os.path.join(os.path.dirname(path), flow["extends"]), (*above, path)), flow)
+            base = os.path.realpath(os.path.join(os.path.dirname(path), flow["extends"]))
+            flow = extended(data_of(base, (*above, path)), flow)
         check(path, flow)
     except MALFORMED as exc:
         raise FlowError(path, f"a part of it has an unknown form: {type(exc).__name__}: {exc}") from exc
-    return flow
+    checked: Json = flow
+    return checked
 
 
-def extended(base, more):
-    """A flow on top of the one that it extends: its steps lie between the other's, or stand for several of them."""
-    base = {name: value for name, value in base.items() if name not in TELLING}
-    if more.get("phases"):
-        more = {**more, "phases": {**(base.get("phases") or {}), **more["phases"]}}
+def parsed(path: str) -> Any:
+    try:
+        text = flow_limits.read(path)
+        flow_limits.check_shape(text, fastest_loader())
+        return yaml.load(text, fastest_loader())
+    # PyYAML raises ValueError for an invalid date, and flow_limits for a file beyond its limits.
+    except (OSError, yaml.YAMLError, ValueError) as exc:
+        raise FlowError(path, " ".join(str(exc).split())) from exc
+
+
+def extended(base: Json, more: Json) -> Json:
+    """Return a flow on top of the one that it extends: its steps lie between the other's, or each sums up several."""
+    base = {name: value for name, value in base.items() if name not in NOT_INHERITED}
     steps = more.get("steps") or []
-    lifelines = list(dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or [])]))
+    merged = {**base, **more, "lifelines": list(dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or [])]))}
+    if more.get("phases"):
+        merged["phases"] = {**(base.get("phases") or {}), **more["phases"]}
     if any("covers" in step for step in steps):
-        return {**base, **more, "lifelines": lifelines, "base": base, "steps": steps}
-    merged = [dict(step) for step in base["steps"]]
-    for step in steps:
+        return {**merged, "base": base, "steps": steps}
+    return {**merged, "steps": inserted(base["steps"], steps)}
+
+
+def inserted(steps: list[Json], more: list[Json]) -> list[Json]:
+    """Return the steps of a flow with more of them, each after or before the one that it names, or at the end."""
+    merged = [dict(step) for step in steps]
+    for step in more:
         ids = [str(other.get("id")) for other in merged]
         near = str(step.get("after", step.get("before")))
-        merged.insert(ids.index(near) + ("after" in step) if near in ids else len(merged), dict(step))
-    for step in steps:
+        place = ids.index(near) + ("after" in step) if near in ids else len(merged)
+        merged.insert(place, dict(step))
+    for step in more:
+        followers = set(map(str, step.get("leads_to") or ()))
         for other in merged:
-            if str(other.get("id")) in map(str, step.get("leads_to") or ()):
+            if str(other.get("id")) in followers:
                 other["follows"] = [*(other.get("follows") or ()), step.get("id")]
-    return {**base, **more, "lifelines": lifelines, "steps": merged}
+    return merged
 
 
 def check_head(path: str, flow: Any) -> None:
@@ -116,7 +133,7 @@ def check_head(path: str, flow: Any) -> None:
         raise FlowError(path, problem)
 
 
-def check(path, flow):
+def check(path: str, flow: Json) -> None:
     lacking = {"name", "title", "lifelines", "steps"} - set(flow)
     if lacking:
         raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
@@ -135,14 +152,14 @@ def check(path, flow):
         if str(step["id"]) in seen:
             raise FlowError(path, f"{where} is there twice")
         seen.add(str(step["id"]))
-        for rule in rules_of(step):
+        for rule in rules_in(step):
             check_rule(path, where, rule, ids)
     check_order(path, flow["steps"])
-    check_telling(path, flow, ids)
+    check_display(path, flow, ids)
 
 
-def check_telling(path, flow, ids):
-    """How the flow is told: its phases and parts, and whether runs are judged by it."""
+def check_display(path: str, flow: Json, ids: set[str]) -> None:
+    """Check how the flow is shown: its phases and parts."""
     if flow.get("told_when"):
         check_expression(path, "told_when", flow["told_when"])
     for name, meaning in (flow.get("phases") or {}).items():
@@ -157,27 +174,7 @@ def check_telling(path, flow, ids):
             raise FlowError(path, f"the part {part['name']} names {', '.join(sorted(unknown))}, which are not steps")
 
 
-def telling(flow, facts=None):
-    """How a flow is told, as a run's record has it: that which is told on a condition is so by the facts of a run."""
-    keys = {name: flow.get(name) or default for name, default in TELLING.items()}
-    condition = keys.pop("told_when")
-    if condition and not search(condition, facts or {}):
-        keys["told_as"] = None
-    return {**keys, "parts": [part_of(part) for part in keys["parts"]]}
-
-
-def part_of(part):
-    ends = {name: [str(step) for step in part[name] or ()] for name in ("from", "to", "to_first") if name in part}
-    return {"name": part["name"], "says": part["says"], **ends}
-
-
-def with_telling(recorded, flows):
-    """The flows of a record. 0.1.0 did not record how they are told: that is taken from the flow of the same name."""
-    tellings = {flow["name"]: telling(flow) for flow in flows}
-    return [{**flow, **tellings.get(flow["name"], {})} for flow in recorded]
-
-
-def check_order(path, steps):
+def check_order(path: str, steps: list[Json]) -> None:
     """Refuse steps that follow each other in a circle: none of them would ever be owed."""
     waiting = {str(step["id"]): set(map(str, step.get("follows") or ())) for step in steps}
     while waiting:
@@ -188,7 +185,7 @@ def check_order(path, steps):
             del waiting[name]
 
 
-def check_step(path, where, step, flow, ids):
+def check_step(path: str, where: str, step: Json, flow: Json, ids: set[str]) -> None:
     check_keys(path, where, step)
     check_ends(path, where, step, flow["lifelines"])
     check_covers(path, where, step, flow, ids)
@@ -197,7 +194,7 @@ def check_step(path, where, step, flow, ids):
     check_expression(path, where, step.get("when", "@"))
 
 
-def check_keys(path, where, step):
+def check_keys(path: str, where: str, step: Json) -> None:
     if {"id", "source", "target", "message", "kind"} - set(step):
         raise FlowError(path, f"{where} needs id, source, target, message and kind")
     unknown = unknown_keys(step, flow_types.STEP)
@@ -205,13 +202,13 @@ def check_keys(path, where, step):
         raise FlowError(path, f"{where} has {', '.join(unknown)}, which is not known")
 
 
-def check_ends(path, where, step, lifelines):
+def check_ends(path: str, where: str, step: Json, lifelines: list[str]) -> None:
     for end in ("source", "target", "owed_by"):
         if end in step and step[end] not in lifelines:
             raise FlowError(path, f"{where}: {step[end]} is not a lifeline")
 
 
-def check_covers(path, where, step, flow, ids):
+def check_covers(path: str, where: str, step: Json, flow: Json, ids: set[str]) -> None:
     if "base" in flow and not step.get("covers"):
         raise FlowError(path, f"{where} needs covers, as other steps of the flow have it")
     coverable = {str(other["id"]) for other in flow["base"]["steps"]} if "base" in flow else ids
@@ -220,7 +217,7 @@ def check_covers(path, where, step, flow, ids):
         raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are not steps")
 
 
-def check_neighbours(path, where, step, ids):
+def check_neighbours(path: str, where: str, step: Json, ids: set[str]) -> None:
     """Refuse a step that is placed by others which the flow does not have."""
     for name in ("follows", "leads_to"):
         unknown = set(map(str, step.get(name) or ())) - ids
@@ -231,7 +228,7 @@ def check_neighbours(path, where, step, ids):
             raise FlowError(path, f"{where} comes {name} {step[name]}, which is not a step")
 
 
-def check_references(path, where, step, flow):
+def check_references(path: str, where: str, step: Json, flow: Json) -> None:
     """Refuse keys that refer to the steps of another flow if there is none."""
     refers = sorted(set(step) & OF_ANOTHER)
     if refers and not flow.get("extends"):
@@ -244,42 +241,13 @@ def unknown_keys(values: dict[Any, Any], kinds: dict[str, flow_types.Kind]) -> l
 
 
 def check_expression(path: str, where: str, text: str, of_rule: bool = False) -> None:
-    """Refuse an expression that JMESPath does not understand, whatever it is asked about.
-
-    of_rule: whether the names of a run are put into it.
-    """
     try:
-        flow_limits.check_expression(text)
-        expression = jmespath.compile(filled(text, defaultdict(lambda: SAMPLE)) if of_rule else text)
-        check_functions(expression.parsed)
-        expression.search({})
-    except JMESPathTypeError:
-        pass  # an event may have the field that is missing here
-    # Deeply nested parentheses exhaust the stack.
-    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
+        expressions.check(text, of_rule)
+    except expressions.ExpressionError as exc:
         raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
 
 
-def check_functions(node: dict[str, Any]) -> None:
-    """Refuse calls that JMESPath would refuse only on those data for which it comes to evaluate them."""
-    nodes = [node]
-    while nodes:
-        node = nodes.pop()
-        nodes += [child for child in node.get("children", ()) if isinstance(child, dict)]
-        if node["type"] == "function_expression":
-            check_call(node["value"], len(node["children"]))
-
-
-def check_call(name: str, given: int) -> None:
-    if name not in Functions.FUNCTION_TABLE:
-        raise ValueError(f"there is no function {name}()")
-    signature = Functions.FUNCTION_TABLE[name]["signature"]
-    takes_more = bool(signature) and signature[-1].get("variadic", False)
-    if given < len(signature) or (given > len(signature) and not takes_more):
-        raise ValueError(f"{name}() takes {len(signature)} arguments{' or more' * takes_more}, not {given}")
-
-
-def check_rule(path, where, rule, ids):
+def check_rule(path: str, where: str, rule: Json, ids: set[str]) -> None:
     unknown = unknown_keys(rule, flow_types.RULE)
     if unknown:
         raise FlowError(path, f"{where} has a rule with {', '.join(unknown)}, which is not known")
@@ -296,66 +264,74 @@ def check_rule(path, where, rule, ids):
         raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
 
 
-def rules_of(step):
-    return [rule for part in PARTS for rule in step.get(part) or []]
+def rules_in(step: Json) -> Iterator[Json]:
+    for part in PARTS:
+        yield from step.get(part) or ()
 
 
-def filled(text, names):
-    """Put the run's names into a text: {host} becomes the host of the instance, {server} its id, and so on."""
-    return re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), text)
+# From plain data that were checked to a flow
 
 
-def wanted(flows):
-    """All that the rules look for in logs: phrases in lines with our ids, and texts in lines without an id."""
-    phrases = [{"service": "nova-compute", "says": TOOK}]
-    windows = [*({"service": "nova-api", "text": text} for text in RIVALS), {"service": "nova-compute", "text": BUILT}]
-    for rule in log_rules(flows):
-        if rule.get("says"):
-            phrases.append({"service": rule["service"], "says": rule["says"]})
-        if rule.get("window"):
-            windows.append({"service": rule["service"], "text": rule["window"]})
-        if rule.get("kind") == "rpc":
-            windows += [{"service": rule["service"], "text": text} for text in MESSAGES]
-    return {"phrases": unique(phrases), "windows": unique(windows)}
+def flow_of(data: Json) -> Flow:
+    """Return a flow from its checked data. A value that is null is as good as none."""
+    given = {name: value for name, value in data.items() if value is not None}
+    base = given.get("base")
+    return Flow(
+        name=given["name"],
+        title=given["title"],
+        lifelines=tuple(given["lifelines"]),
+        steps=tuple(step_of(step) for step in given["steps"]),
+        stage=StageName(given["stage"]) if "stage" in given else None,
+        judged=given.get("judged", False),
+        shown_as=Place(given["told_as"]) if "told_as" in given else None,
+        shown_when=given.get("told_when"),
+        counted=given.get("counted", "@"),
+        exclusive=given.get("exclusive", False),
+        phases={name: phase_of(phase) for name, phase in given.get("phases", {}).items()},
+        parts=tuple(part_of(part) for part in given.get("parts", ())),
+        others=tuple(Explanation(rule["where"], rule["because"]) for rule in given.get("others", ())),
+        base=flow_of(base) if base else None,
+        extends=given.get("extends"),
+    )
 
 
-def looks_back(flows):
-    """For how many seconds before a run the logs may show something of it."""
-    early = any(rule.get("window") or rule.get("within", [""])[0] is None for rule in log_rules(flows))
-    return TOKEN_CACHE if early else LEAD
+def phase_of(data: Json) -> Phase:
+    stage = data.get("stage")
+    return Phase(StageName(stage) if stage else None, bool(data.get("repeats")))
 
 
-def log_rules(flows):
-    steps = [step for flow in flows for step in flow.get("base", flow)["steps"]]
-    return [rule for step in steps for rule in rules_of(step) if rule["source"] == "log"]
+def part_of(data: Json) -> Part:
+    return Part(data["name"], data["says"], ids_in(data, "from"), ids_in(data, "to"), ids_in(data, "to_first"))
 
 
-def unique(pairs):
-    return [dict(items) for items in sorted({tuple(sorted(pair.items())) for pair in pairs})]
+def ids_in(data: Json, name: str) -> tuple[str, ...]:
+    return tuple(map(str, data.get(name) or ()))
 
 
-def agrees(expression, event):
-    """Return the result of a compiled expression on an event; None where it cannot be told of this event."""
-    try:
-        return expression.search(event)
-    # JMESPath leaves some errors to Python: contains('text', `1`) is a TypeError, ceil() of infinity an OverflowError.
-    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError):
-        return None
+def step_of(data: Json) -> StepDefinition:
+    names = ("phase", "today", "when", "unless", "instead", "otherwise")
+    texts: Json = {name: data[name] for name in names if data.get(name) is not None}
+    became = data.get("became")
+    return StepDefinition(
+        id=str(data["id"]),
+        source=data["source"],
+        target=data["target"],
+        message=data["message"],
+        kind=data["kind"],
+        responsible=data.get("owed_by") or data["source"],
+        numbers=data.get("numbers") or {},
+        became=Since(became) if became else None,
+        follows=ids_in(data, "follows"),
+        covers=ids_in(data, "covers"),
+        observe=tuple(map(rule_of, data.get("observe") or ())),
+        cached=tuple(map(rule_of, data.get("cached") or ())),
+        absent=tuple(map(rule_of, data.get("absent") or ())),
+        **texts,
+    )
 
 
-def search(text, data):
-    """The result of an expression of a flow on some data; None where they lack what it asks for."""
-    return agrees(jmespath.compile(text), data)
-
-
-def compiled(text: str, names: Mapping[str, str]) -> Any:
-    """Return a rule's expression with the run's names in it. Raise KeyError where the run has no such name.
-
-    So too where the expression has no way to write the name.
-    """
-    # A name stands between quotation marks, and may be anybody's text.
-    safe = {name: str(value).replace("\\", "\\\\").replace("'", "\\'") for name, value in names.items()}
-    try:
-        return jmespath.compile(filled(text, safe))
-    except JMESPathError as exc:
-        raise KeyError(text) from exc
+def rule_of(data: Json) -> Rule:
+    given = dict(data)
+    within, level = given.pop("within", None), given.pop("level", None)
+    ends = within and tuple(None if end is None else str(end) for end in within)
+    return Rule(**given, within=ends, level=Level(level) if level else None)

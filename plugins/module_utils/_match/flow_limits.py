@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-try:
+import contextlib
+from typing import Any
+
+with contextlib.suppress(ImportError):  # the modules report it
     import yaml
-except ImportError:
-    yaml = None
 
 # Characters of a file and of an expression; the largest of the collection's own has 54 thousand.
 LONGEST_FILE, LONGEST_EXPRESSION = 1 << 20, 2000
@@ -18,8 +19,8 @@ MOST_STEPS, MOST_VALUES = 1000, 100000
 DEEPEST = 20
 
 
-def read(path):
-    """The text of a file that is not too long."""
+def read(path: str) -> str:
+    """Return the text of a file that is not too long."""
     with open(path, encoding="utf-8") as file:
         text = file.read(LONGEST_FILE + 1)
     if len(text) > LONGEST_FILE:
@@ -27,21 +28,22 @@ def read(path):
     return text
 
 
-def check_shape(text, loader):
+def check_shape(text: str, loader: Any) -> None:
     """Refuse what would cost far more memory than it has characters, or more stack than there is.
 
     What an alias stands for counts each time, as it does for who merges it or writes it out.
     """
-    weights, names, known = [0], [None], {}
+    weights, names = [0], [""]
+    known: dict[str | None, int] = {}
     for event in yaml.parse(text, loader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in known:
                 raise ValueError(f"line {line} has the alias *{event.anchor} for what is not whole before it")
             weights[-1] += known[event.anchor]
         elif isinstance(event, yaml.CollectionStartEvent):
             weights.append(1)
-            names.append(event.anchor)
+            names.append(event.anchor or "")
             if len(weights) > DEEPEST:
                 raise ValueError(f"line {line} lies more than {DEEPEST} levels deep")
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -55,6 +57,6 @@ def check_shape(text, loader):
             raise ValueError(f"line {line}: more than {MOST_VALUES} values, with what aliases stand for")
 
 
-def check_expression(text):
+def check_expression(text: str) -> None:
     if len(text) > LONGEST_EXPRESSION:
         raise ValueError(f"an expression of {len(text)} characters, and {LONGEST_EXPRESSION} are the most")

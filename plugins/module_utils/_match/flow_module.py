@@ -6,8 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
+from .._model.flow_definition import Flow
 from .._record import run
 from .._record.errors import failing
 from . import flow
@@ -16,7 +20,7 @@ from . import flow
 REMOVAL = {"removal": {"type": "bool", "default": False}}
 
 
-def main(options, act):
+def main(options: dict[str, Any], act: Callable[[run.Run, list[Flow], AnsibleModule], dict[str, Any]]) -> None:
     """Run act(run, flows, module) and exit with its result."""
     module = AnsibleModule(
         argument_spec={

@@ -6,50 +6,57 @@
 
 from __future__ import annotations
 
-from .._record.levels import LEVELS
-from .flow import search
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .._model.codec import to_json
+from .._model.flow import Coverage, Evidence, Step
+from .._model.words import Grade, Level, Proof, StepStatus
+from .expressions import search
 from .flow_types import TIERS
 
-STATUSES = ("seen", "cached", "absent", "skipped", "unseen", "missing")
+# The access with which logs are read
+LOG_TIER = 2
+# Each tier, and where it reads logs each level at which they may be written
+ACCESSES: tuple[tuple[int, Level | None], ...] = (
+    *((tier, None) for tier in TIERS if tier < LOG_TIER),
+    *((tier, level) for tier in TIERS if tier >= LOG_TIER for level in Level),
+)
+BY_PROOF = ((Proof.OBSERVE, StepStatus.SEEN), (Proof.ABSENT, StepStatus.ABSENT), (Proof.CACHED, StepStatus.CACHED))
 
 
-def status_of(evidence, tier=3, level="messaging", window=True):
-    """(status, reason) by the evidence that an access of this tier, and logs of this level, would have."""
-    proved = [
-        item["proves"]
+def status_of(
+    evidence: Iterable[Evidence], tier: int = TIERS[-1], level: Level = Level.MESSAGING, window: bool = True
+) -> StepStatus:
+    """Return the status by the evidence that an access of this tier, and logs of this level, would have."""
+    proved = {
+        item.proves
         for item in evidence
-        if item["tier"] <= tier
-        and LEVELS.index(item["level"] or "info") <= LEVELS.index(level)
-        and (window or item["grade"] == "keyed")
-    ]
-    for part, status in (("observe", "seen"), ("absent", "absent"), ("cached", "cached")):
-        if part in proved:
-            return status, None
-    return "unseen", None
+        if item.tier <= tier and (item.level or Level.INFO).rank <= level.rank and (window or item.grade is Grade.KEYED)
+    }
+    return next((status for proof, status in BY_PROOF if proof in proved), StepStatus.UNSEEN)
 
 
-def coverage(steps, counted="@"):
-    """How many steps are seen, cached and so on with the access of each tier, and of tier 2 at each level of logs.
+def coverage(steps: Sequence[Step], counted: str = "@") -> tuple[Coverage, ...]:
+    """Return how many steps have each status with the access of each tier, and with logs at each level.
 
-    counted is an expression that says which steps count.
+    counted: an expression that says which steps count.
     """
-    steps = [step for step in steps if search(counted, step) is not None]
-    return [
-        {"tier": tier, "level": level, "of": len(steps), **counts_of(steps, tier, level or "messaging")}
-        for tier in TIERS
-        for level in (LEVELS if tier >= 2 else (None,))
-    ]
+    counting = [step for step in steps if search(counted, to_json(step)) is not None]
+    return tuple(coverage_with(counting, tier, level) for tier, level in ACCESSES)
 
 
-def counts_of(steps, tier, level):
-    """How many steps have each status with such an access."""
-    counts = dict.fromkeys([*STATUSES, "window"], 0)
-    for step in steps:
-        if step["status"] == "skipped":
-            counts["skipped"] += 1
-            continue
-        status = status_of(step["evidence"], tier, level)[0]
-        sure = status_of(step["evidence"], tier, level, window=False)[0]
-        # A step that only an event without an id shows is counted apart.
-        counts["window" if status == "seen" and sure != status else status] += 1
-    return counts
+def coverage_with(steps: Sequence[Step], tier: int, level: Level | None) -> Coverage:
+    counts: Mapping[str, Any] = Counter(counted_as(step, tier, level or Level.MESSAGING) for step in steps)
+    return Coverage(tier, level, len(steps), **counts)
+
+
+def counted_as(step: Step, tier: int, level: Level) -> str:
+    """Return the status that a step has with such an access. One that is seen by time and place alone counts apart."""
+    if step.status is StepStatus.SKIPPED:
+        return StepStatus.SKIPPED.value
+    status = status_of(step.evidence, tier, level)
+    if status is StepStatus.SEEN and status_of(step.evidence, tier, level, window=False) is not status:
+        return "window"
+    return status.value

@@ -2,16 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An event: something that happened, at one moment or until another, by the control node's clock."""
+"""An event: something that happened, at one moment or until another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Optional
+from typing import Any, Optional
 
-from .codec import Key, to_json
 from .words import Level
 
 CONTROL_NODE = "localhost"
@@ -23,10 +22,11 @@ WEAK = frozenset({"asked", "shared"})
 class Event:
     """Something that happened. Times are seconds since the epoch.
 
+    clock: the host by whose clock the times are; None is the control node.
     keys: kind of an id of the run to the ids of that kind that the event names.
-    phrases, texts: what rules of flows look for, and the event contains.
-    timeless: whether it is true now, and shows that something happened, but not when.
-    fields: what events of its source have besides; a source documents its own.
+    phrases, texts: what the rules of flows look for and the event contains.
+    timeless: whether it shows that something happened, but not when.
+    fields: what events of its source have besides; each source documents its own.
     """
 
     at: float
@@ -36,23 +36,44 @@ class Event:
     until: Optional[float] = None
     error_s: float = 0.0
     resolution_s: float = 1e-6
-    host: str = CONTROL_NODE
+    host: Optional[str] = CONTROL_NODE
     source: str = "api"
+    clock: Optional[str] = None
     level: Optional[Level] = None
     keys: Mapping[str, list[str]] = field(default_factory=dict)
-    phrases: Annotated[tuple[str, ...], Key("said")] = ()
-    texts: Annotated[tuple[str, ...], Key("window")] = ()
+    phrases: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     timeless: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def from_host(cls, read: Mapping[str, Any], **known: Any) -> Event:
+        """Return an event that a reader on a host returned as JSON. known: what the place of reading adds."""
+        fields = dict(read)
+        common = {name: fields.pop(name) for name in COMMON if name in fields}
+        level = fields.pop("level", None)
+        phrases, texts = fields.pop("said", ()), fields.pop("window", ())
+        return cls(
+            **{**common, **known},
+            level=Level(level) if level else None,
+            phrases=tuple(phrases),
+            texts=tuple(texts),
+            fields=fields,
+        )
+
     def get(self, name: str) -> Any:
-        """Return a field that only some events have; None where this one has not."""
+        """Return a field that only some events have, or None."""
         return self.fields.get(name)
 
-    @property
-    def own_keys(self) -> set[str]:
+    @cached_property
+    def own_keys(self) -> frozenset[str]:
         """Return the kinds of ids that belong to this boot alone."""
-        return self.keys.keys() - WEAK
+        return frozenset(self.keys) - WEAK
+
+    @property
+    def is_keyed(self) -> bool:
+        """Return whether it names an id of the run, and not only of something that other boots use as well."""
+        return bool(self.keys.keys() - {"shared"})
 
     @property
     def end(self) -> float:
@@ -65,7 +86,11 @@ class Event:
 
     @cached_property
     def searchable(self) -> dict[str, Any]:
-        """Return the event as the expressions of flows see it, with its fields beside the others."""
-        common: dict[str, Any] = to_json(self)
-        del common["fields"]
-        return {**self.fields, **common}
+        """Return the event as the expressions of flows see it, its own fields beside the common ones."""
+        common = {name: getattr(self, name) for name in SEARCHABLE}
+        return {**self.fields, **common, "level": self.level and self.level.value}
+
+
+# The fields that a reader on a host returns under the same names
+COMMON = ("at", "until", "error_s", "resolution_s", "host", "service", "kind", "keys", "timeless")
+SEARCHABLE = (*COMMON, "source", "text")

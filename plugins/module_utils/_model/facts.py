@@ -356,8 +356,10 @@ class OriginImage:
 
 @dataclass(frozen=True)
 class Ceph:
-    """A Ceph cluster. user: the one that was used; None if there is no keyring. osds: number of each to whether it is
-    up."""
+    """A Ceph cluster. user: the one that was used; None if there is no keyring.
+
+    osds: number of each to whether it is up.
+    """
 
     user: Optional[str]
     health: Optional[CephHealth] = None

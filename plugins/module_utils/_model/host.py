@@ -16,7 +16,10 @@ from .words import CheckStatus, HostStatus
 
 @dataclass(frozen=True)
 class Unread:
-    """Something that could not be read on a host. kind: refused, missing, failed, hung or strange."""
+    """Something that could not be read on a host.
+
+    kind: refused, missing, failed, hung or strange. command: what was tried.
+    """
 
     kind: str
     what: str

@@ -196,6 +196,10 @@ class Record:
     sources: Optional[Mapping[str, tuple[SourceAccount, ...]]] = omitted()
     diagnosis: Optional[Mapping[str, Any]] = omitted()
 
+    @property
+    def stages_and_removal(self) -> tuple[Stage, ...]:
+        return self.stages if self.removal is None else (*self.stages, self.removal)
+
     def stage(self, name: StageName) -> Optional[Stage]:
         """Return a stage by its name, if it has begun."""
         return next((stage for stage in self.stages if stage.stage == name), None)

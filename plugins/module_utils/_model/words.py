@@ -12,7 +12,8 @@ from enum import Enum
 class Word(str, Enum):
     """A word of a record. It equals its text, and prints as it."""
 
-    __str__ = str.__str__
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 class Result(Word):
@@ -74,7 +75,10 @@ class Level(Word):
 
     @property
     def rank(self) -> int:
-        return tuple(Level).index(self)
+        return RANKS[self]
+
+
+RANKS = {level: rank for rank, level in enumerate(Level)}
 
 
 class Grade(Word):

@@ -7,79 +7,134 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
 
 from . import shapes
 
+# A record, or a part of one
+Record = Mapping[str, Any]
+# Ids by their kinds
+Keys = dict[str, list[str]]
 
-def keys_of(record):
-    """The ids by which others know a run, by kind. A request of the boot is a `request`, any other is `asked`."""
+# Ends of the paths of a boot's requests. A request of the boot is a `request`, any other is `asked`.
+BOOT_PATHS = ("/servers", "/os-volume_attachments")
+# The kinds of what one run has for itself. Nova makes the port of an instance for it alone.
+OWN_KINDS = ("request", "asked", "server", "port", "tap", "mac")
+# In characters: the kernel cuts the name of an interface, so a tap is named by the start of its port's id.
+TAP_ID = 11
+# What separates the words of a text that may be ids
+SEPARATOR = re.compile(r"[^\w.:-]")
+
+
+def keys_of(record: Record) -> Keys:
+    """Return the ids by which others know a run, by kind. Those that other boots may use, too, are `shared`."""
     instance = record.get("instance") or {}
-    boot = stage_of(record, "boot")
-    calls = [call for stage in record["stages"] for call in stage["calls"]]
-    # A poll needs no key of its own, as the server's id finds it, unless the service failed at it.
-    told = [call for call in calls if call["method"] != "GET" or (call["status"] or 0) >= 500]
-    request_ids = [call["request_id"] for call in told if call["request_id"]]
-    of_boot = {
-        call["request_id"] for call in boot["calls"] if call["path"].endswith(("/servers", "/os-volume_attachments"))
-    }
-    networks = [network["id"] for network in instance.get("networks", [])]
-    routers = [router for network in instance.get("networks", []) for router in network["routers"]]
-    ports = [port["id"] for port in instance.get("ports", [])]
-    keys = {
-        "request": [boot["details"].get("request_id"), *(request for request in request_ids if request in of_boot)],
-        "asked": [request for request in request_ids if request not in of_boot],
+    networks = instance.get("networks", [])
+    ports = instance.get("ports", [])
+    port_ids = each(ports, "id")
+    image = instance.get("image") or {}
+    found = {
+        **requests_of(record),
         "server": [server_of(record)],
-        "port": ports,
-        "tap": [f"tap{port[:11]}" for port in ports],
+        "port": port_ids,
+        "tap": [f"tap{port_id[:TAP_ID]}" for port_id in port_ids],
         # The answers to DHCP name nothing else.
-        "mac": [port["mac"] for port in instance.get("ports", [])],
-        "network": [*networks, *made(record, "network")],
-        "subnet": [subnet["id"] for network in instance.get("networks", []) for subnet in network["subnets"]],
-        "router": routers,
+        "mac": each(ports, "mac"),
+        "network": [*each(networks, "id"), *made(record, "network")],
+        "subnet": each(together(networks, "subnets"), "id"),
+        "router": together(networks, "routers"),
         "volume": [*instance.get("volumes", []), *made(record, "volume")],
-        "image": [(instance.get("image") or {}).get("id")],
+        "image": [image.get("id")],
     }
-    return with_shared({kind: {text for text in ids if text} for kind, ids in keys.items()}, record)
+    return with_shared({kind: set(filter(None, ids)) for kind, ids in found.items()}, record)
 
 
-def made(record, kind):
-    """The ids of what the run has made of a kind, also if no instance came of it."""
-    resources = [resource for stage in record["stages"] for resource in stage["resources"]]
-    return [resource["id"] for resource in resources if resource["made"] and resource["kind"] == kind]
+def requests_of(record: Record) -> dict[str, list[str | None]]:
+    """Return the ids of the requests of the boot, and of the others that services know a run by."""
+    boot = stage_of(record, "boot")
+    boot_calls = [call for call in boot["calls"] if call["path"].endswith(BOOT_PATHS)]
+    of_boot = set(each(boot_calls, "request_id"))
+    calls = filter(is_notable, together(record["stages"], "calls"))
+    ids = each(calls, "request_id")
+    return {
+        "request": [boot["details"].get("request_id"), *filter(of_boot.__contains__, ids)],
+        "asked": [request_id for request_id in ids if request_id not in of_boot],
+    }
 
 
-def server_of(record):
-    instance, boot = record.get("instance") or {}, stage_of(record, "boot")
-    return (instance.get("server") or boot["details"].get("server") or {}).get("id")
+def is_notable(call: Record) -> bool:
+    """Return whether a request needs a key of its own.
+
+    A poll does so only if the service failed at it: otherwise the server's id finds it.
+    """
+    return call["method"] != "GET" or (call["status"] or 0) >= 500
 
 
-def with_shared(keys, record):
-    """The same keys, with the ids of things that other boots may use, too, under the kind `shared`."""
-    own = {resource["id"] for stage in record["stages"] for resource in stage["resources"] if resource["made"]}
-    # Nova makes the port of an instance for it alone.
-    own |= set().union(*(keys[kind] for kind in ("request", "asked", "server", "port", "tap", "mac")))
-    shared = set().union(*keys.values()) - own
-    apart = {**{kind: ids & own for kind, ids in keys.items()}, "shared": shared}
-    return {kind: sorted(ids) for kind, ids in apart.items() if ids}
+def each(things: Iterable[Record], name: str) -> list[Any]:
+    """Return a field of each thing."""
+    return [thing[name] for thing in things]
 
 
-def stage_of(record, name):
-    """A stage of the record, or an empty one if it has not run yet."""
-    return next((stage for stage in record["stages"] if stage["stage"] == name), shapes.stage(name, "skipped"))
+def together(things: Iterable[Record], name: str) -> list[Any]:
+    """Return what the lists in a field of each thing hold."""
+    return list(chain.from_iterable(each(things, name)))
 
 
-def keys_in(text, keys):
-    """The run's ids that a text of ours contains, such as a path."""
-    words = set(re.split(r"[^\w.:-]", text))
-    contained = {kind: [text for text in ids if text in words] for kind, ids in keys.items()}
+def resources_made(record: Record) -> list[Record]:
+    return [resource for resource in together(record["stages"], "resources") if resource["made"]]
+
+
+def made(record: Record, kind: str) -> list[str]:
+    """Return the ids of what the run has made of a kind, also if no instance came of it."""
+    return [resource["id"] for resource in resources_made(record) if resource["kind"] == kind]
+
+
+def server_of(record: Record) -> str | None:
+    instance = record.get("instance") or {}
+    server = instance.get("server") or stage_of(record, "boot")["details"].get("server") or {}
+    server_id: str | None = server.get("id")
+    return server_id
+
+
+def with_shared(ids_by_kind: Mapping[str, set[str]], record: Record) -> Keys:
+    """Return the keys of a run, with the ids of things that other boots may use, too, under the kind `shared`."""
+    own = set(each(resources_made(record), "id"))
+    for kind in OWN_KINDS:
+        own |= ids_by_kind[kind]
+    keys = {kind: sorted(ids & own) for kind, ids in ids_by_kind.items()}
+    keys["shared"] = sorted(set().union(*ids_by_kind.values()) - own)
+    return {kind: ids for kind, ids in keys.items() if ids}
+
+
+def stage_of(record: Record, name: str) -> Record:
+    """Return a stage of the record, or an empty one if it has not run yet."""
+    stages = (stage for stage in record["stages"] if stage["stage"] == name)
+    return next(stages, shapes.stage(name, "skipped"))
+
+
+def keys_in(text: str, keys: Mapping[str, list[str]]) -> Keys:
+    """Return the run's ids that a text of ours contains, such as a path."""
+    words = set(SEPARATOR.split(text))
+    contained = {kind: list(filter(words.__contains__, ids)) for kind, ids in keys.items()}
     return {kind: ids for kind, ids in contained.items() if ids}
 
 
-def addresses_of(record):
-    """Address to the host that has it."""
-    return {address: host["host"] for host in record["hosts"] for address in host["facts"].get("addresses") or []}
+def addresses_of(record: Record) -> dict[str, str]:
+    """Return the host that has an address, by address."""
+    return hosts_by_fact(record, "addresses")
 
 
-def hosts_by_name(record):
-    """The inventory's name of each host, by the names that the host has for itself."""
-    return {name: host["host"] for host in record["hosts"] for name in host["facts"].get("names") or []}
+def hosts_by_name(record: Record) -> dict[str, str]:
+    """Return the inventory's name of each host, by the names that the host has for itself."""
+    return hosts_by_fact(record, "names")
+
+
+def hosts_by_fact(record: Record, fact: str) -> dict[str, str]:
+    """Return the host of each value in a list among its facts."""
+    found: dict[str, str] = {}
+    for host in record["hosts"]:
+        values = host["facts"].get(fact) or []
+        found.update(dict.fromkeys(values, host["host"]))
+    return found

@@ -8,116 +8,171 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from .._model.codec import from_json
+from .._model.record import Record
+from .._model.stage import Stage
+from .._model.verdict import Verdict
+from .._model.words import Result, StageStatus
 from .._record.clock import seconds_of
-from .._record.run import with_removal
 from .text import clean
 
 FILE = "metrics.prom"
+Value = float | int | None
 
 
-def metrics(record):
-    """The metrics of a run."""
+@dataclass(frozen=True)
+class Sample:
+    """A number with its labels. One without a value is left out."""
+
+    labels: Mapping[str, str]
+    value: Value
+
+
+@dataclass(frozen=True)
+class Family:
+    """The samples of one name. text: what they are, for a reader."""
+
+    name: str
+    text: str
+    samples: list[Sample]
+
+
+# A sweep's record, and the name of each of its targets with the record of its run, all as JSON
+SweepRuns = tuple[Mapping[str, Any], Sequence[tuple[str, Mapping[str, Any]]]]
+
+
+def metrics(record: Record) -> str:
+    """Return the metrics of a run."""
     return exposition(families_of(record))
 
 
-def metrics_of_sweeps(sweeps):
-    """The metrics of some sweeps: pairs of a sweep's record, and pairs of a target's name and the record of its run."""
-    families = [family for record, _runs in sweeps for family in families_of_sweep(record)]
-    for _record, runs in sweeps:
+def metrics_of_sweeps(sweeps: Sequence[SweepRuns]) -> str:
+    """Return the metrics of sweeps and of their runs."""
+    families: list[Family] = []
+    for sweep, _runs in sweeps:
+        families += families_of_sweep(sweep)
+    for _sweep, runs in sweeps:
         for target, record in runs:
-            families += [
-                (name, text, [({"target": target, **labels}, value) for labels, value in samples])
-                for name, text, samples in families_of(record)
-            ]
+            families += labelled(families_of(from_json(Record, record)), {"target": target})
     return exposition(families)
 
 
-def families_of(record):
-    """Name, text, and pairs of labels and value, of all that is told of a run."""
-    stages = [stage for stage in with_removal(record) if stage["started"]]
-    finished = record["finished"] and seconds_of(record["finished"])
+def families_of(record: Record) -> list[Family]:
+    """Return all metrics of a run."""
+    stages = [stage for stage in record.stages_and_removal if stage.started is not None]
+    passed = int(record.verdict.result == Result.PASS)
     families = [
-        ("stackproof_run_passed", "Whether the last run passed.", [({}, int(record["verdict"]["result"] == "pass"))]),
-        ("stackproof_run_failed_at", "Where the last run failed, and whose fault it is.", failed_at(record["verdict"])),
-        ("stackproof_run_duration_seconds", "How long the last run took.", [({}, record["duration_s"])]),
-        ("stackproof_run_finished_timestamp_seconds", "When the last run ended.", [({}, finished)]),
-        ("stackproof_run_leftovers", "What the last run left behind.", [({}, len(record["leftovers"]))]),
-        ("stackproof_host_checks", "Checks of the hosts, by how they ended.", checks_by_status(record)),
-        ("stackproof_stage_passed", "Whether a stage worked.", per_stage(stages, passed)),
-        ("stackproof_stage_duration_seconds", "How long a stage took.", per_stage(stages, itemgetter("duration_s"))),
-        ("stackproof_stage_requests", "Requests of a stage.", per_stage(stages, count_of_requests)),
-        (
+        single("stackproof_run_passed", "Whether the last run passed.", passed),
+        Family(
+            "stackproof_run_failed_at",
+            "The stage, step, component and host at which the last run failed.",
+            failed_at(record.verdict),
+        ),
+        single("stackproof_run_duration_seconds", "Duration of the last run.", record.duration_s),
+        single("stackproof_run_finished_timestamp_seconds", "When the last run ended.", record.finished),
+        single("stackproof_run_leftovers", "Resources that the last run left behind.", len(record.leftovers)),
+        Family("stackproof_host_checks", "Checks of the hosts, by their status.", checks_by_status(record)),
+        per_stage("stackproof_stage_passed", "Whether a stage worked.", stages, stage_passed),
+        per_stage("stackproof_stage_duration_seconds", "Duration of a stage.", stages, stage_duration),
+        per_stage("stackproof_stage_requests", "Requests of a stage.", stages, count_of_requests),
+        per_stage(
             "stackproof_stage_request_seconds",
-            "How long the requests of a stage took together.",
-            per_stage(stages, seconds_of_requests),
+            "Sum of the durations of a stage's requests.",
+            stages,
+            seconds_of_requests,
         ),
     ]
-    return labelled(families, {"cloud": record["cloud"]})
+    return labelled(families, {"cloud": str(record.cloud)})
 
 
-def families_of_sweep(record):
-    part = "{number}/{of}".format(**record["slice"]) if record["slice"] else ""
-    finished = record["finished"] and seconds_of(record["finished"])
+def families_of_sweep(sweep: Mapping[str, Any]) -> list[Family]:
+    part = "{number}/{of}".format(**sweep["slice"]) if sweep["slice"] else ""
+    finished = seconds_of(sweep["finished"]) if sweep["finished"] else None
+    passed = int(sweep["verdict"]["result"] == Result.PASS)
     families = [
-        (
-            "stackproof_sweep_passed",
-            "Whether the last sweep passed, with its checks of the cloud.",
-            [({}, int(record["verdict"]["result"] == "pass"))],
-        ),
-        ("stackproof_sweep_finished_timestamp_seconds", "When the last sweep ended.", [({}, finished)]),
+        single("stackproof_sweep_passed", "Whether the last sweep passed, with its checks of the cloud.", passed),
+        single("stackproof_sweep_finished_timestamp_seconds", "When the last sweep ended.", finished),
     ]
-    return labelled(families, {"cloud": record["cloud"], "slice": part})
+    return labelled(families, {"cloud": sweep["cloud"], "slice": part})
 
 
-def labelled(families, common):
-    return [
-        (name, text, [({**common, **labels}, value) for labels, value in samples]) for name, text, samples in families
-    ]
+def single(name: str, text: str, value: Value) -> Family:
+    return Family(name, text, [Sample({}, value)])
 
 
-def failed_at(verdict):
-    """Nothing for a run that passed. What is not known of the place is an empty label."""
-    place = {name: verdict.get(name) or "" for name in ("stage", "step", "component", "host")}
-    return [] if verdict["result"] == "pass" else [(place, 1)]
+def per_stage(name: str, text: str, stages: Iterable[Stage], value_of: Callable[[Stage], Value]) -> Family:
+    return Family(name, text, [Sample({"stage": stage.stage}, value_of(stage)) for stage in stages])
 
 
-def checks_by_status(record):
-    counts = Counter((host["host"], check["status"]) for host in record["hosts"] for check in host["checks"])
-    return [({"host": host, "status": status}, count) for (host, status), count in sorted(counts.items())]
+def labelled(families: Iterable[Family], common: Mapping[str, str]) -> list[Family]:
+    """Return families whose samples have some more labels, before their own."""
+    made = []
+    for family in families:
+        samples = [replace(sample, labels={**common, **sample.labels}) for sample in family.samples]
+        made.append(replace(family, samples=samples))
+    return made
 
 
-def per_stage(stages, value_of):
-    return [({"stage": stage["stage"]}, value_of(stage)) for stage in stages]
+def failed_at(verdict: Verdict) -> list[Sample]:
+    """Return the place of a failure; what is not known of it is an empty label. A run that passed has none."""
+    if verdict.result == Result.PASS:
+        return []
+    place = {
+        "stage": verdict.stage or "",
+        "step": verdict.step or "",
+        "component": verdict.component or "",
+        "host": verdict.host or "",
+    }
+    return [Sample(place, 1)]
 
 
-def passed(stage):
-    return int(stage["status"] != "failed")
+def checks_by_status(record: Record) -> list[Sample]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for host in record.hosts:
+        counts.update((host.host, check.status.value) for check in host.checks)
+    return [Sample({"host": name, "status": status}, count) for (name, status), count in sorted(counts.items())]
 
 
-def count_of_requests(stage):
-    return len(stage["calls"])
+def stage_passed(stage: Stage) -> int:
+    return int(stage.status != StageStatus.FAILED)
 
 
-def seconds_of_requests(stage):
-    return round(sum(call["seconds"] for call in stage["calls"]), 6)
+def stage_duration(stage: Stage) -> float | None:
+    return stage.duration_s
 
 
-def exposition(families):
-    """The text of families. All samples of one name stand together, as the format wants it."""
-    texts, samples = {}, defaultdict(list)
-    for name, text, more in families:
-        texts[name] = text
-        samples[name] += more
+def count_of_requests(stage: Stage) -> int:
+    return len(stage.calls)
+
+
+def seconds_of_requests(stage: Stage) -> float:
+    return round(sum(call.seconds for call in stage.calls), 6)
+
+
+def exposition(families: Iterable[Family]) -> str:
+    """Return the text of families. All samples of one name stand together, as the format requires."""
+    texts: dict[str, str] = {}
+    samples: dict[str, list[Sample]] = defaultdict(list)
+    for family in families:
+        texts[family.name] = family.text
+        samples[family.name] += family.samples
     lines = []
     for name, text in texts.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
-        lines += [f"{name}{in_braces(labels)} {value}" for labels, value in samples[name] if value is not None]
+        known = [sample for sample in samples[name] if sample.value is not None]
+        lines += [f"{name}{in_braces(sample.labels)} {sample.value}" for sample in known]
     return "\n".join([*lines, "# EOF", ""])
 
 
-def in_braces(labels):
+def in_braces(labels: Mapping[str, str]) -> str:
+    pairs = ",".join(f"{name}={quoted(value)}" for name, value in labels.items())
+    return f"{{{pairs}}}"
+
+
+def quoted(value: str) -> str:
     # A JSON string escapes what the format wants escaped: backslash, quote and line feed; and tabs, which it does not.
-    texts = {name: json.dumps(clean(value).replace("\t", " "), ensure_ascii=False) for name, value in labels.items()}
-    return "{" + ",".join(f"{name}={text}" for name, text in texts.items()) + "}"
+    return json.dumps(clean(value).replace("\t", " "), ensure_ascii=False)

@@ -11,152 +11,197 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from .._record.clock import seconds_of
-from .._record.run import with_removal
+from .._model.flow import FollowedFlow, Step
+from .._model.record import Record
+from .._model.stage import Call, Stage
+from .._model.words import Result, StageStatus, StepStatus
 from .text import clean
 
 SCOPE = {"name": "stackproof.provision"}
 OK, ERROR = 1, 2
 SERVER, CLIENT, INTERNAL = 2, 3, 1
 NAMESPACE = "openstack"
-# What differs between two requests of one kind: ids, and the names of what a run makes
+RUN = "run"
+FIRST_ERROR = 400
+# What differs between two requests of one kind: ids, and the names of what a run creates
 OWN = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[\w.-]+")
 
+Attributes = Mapping[str, str | float | None]
+# A message of OTLP as JSON
+Message = dict[str, Any]
 
-def spans(record):
-    """One trace: the run, its stages, their requests, and the steps under the service and the host that took each.
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of work. key: what its id is made of. error: why it failed.
+
+    Without an end, as for a message that was seen to be sent, it ends at once.
+    """
+
+    key: str
+    parent: str | None
+    name: str
+    started: float
+    finished: float | None
+    attributes: Attributes
+    error: str | None
+    kind: int = INTERNAL
+
+    def message(self, run: str) -> Message:
+        parent = {} if self.parent is None else {"parentSpanId": digest(f"{run} {self.parent}", 16)}
+        end = self.started if self.finished is None else self.finished
+        return {
+            "traceId": digest(run, 32),
+            "spanId": digest(f"{run} {self.key}", 16),
+            **parent,
+            "name": clean(self.name),
+            "kind": self.kind,
+            "startTimeUnixNano": nanoseconds(self.started),
+            "endTimeUnixNano": nanoseconds(end),
+            "attributes": pairs_of(self.attributes),
+            "status": {"code": ERROR, "message": clean(self.error)} if self.error else {"code": OK},
+        }
+
+
+def spans(record: Record) -> Message:
+    """Return one trace: the run, its stages, their requests, and the steps under the service and the host of each.
 
     The names of attributes are those of OpenTelemetry's semantic conventions; what these do not know begins with
     stackproof.
     """
-    run = record["run_id"]
+    common = {"stackproof.run": record.run_id, "stackproof.cloud": record.cloud}
     own = [run_span(record)]
-    for stage in with_removal(record):
-        own += stage_spans(run, stage)
-    common = {"stackproof.run": run, "stackproof.cloud": record["cloud"]}
-    resources = [resource({"service.name": "stackproof", **common}, own)]
-    stages = {stage["stage"] for stage in with_removal(record) if stage["started"]}
-    by_place = {}
-    for flow in judged(record["flows"]):
-        for step in flow["steps"]:
-            if step["at"]:
-                place = step["target"], step["host"]
-                by_place.setdefault(place, []).append(step_span(run, flow["name"], step, stages))
-    for (service, host), taken in by_place.items():
+    for stage in record.stages_and_removal:
+        own += stage_spans(stage)
+    resources = [resource({"service.name": "stackproof", **common}, own, record.run_id)]
+    for (service, host), taken in spans_by_place(record).items():
         about = {"service.name": service, "service.namespace": NAMESPACE, "host.name": host}
-        resources.append(resource({**about, **common}, taken))
+        resources.append(resource({**about, **common}, taken, record.run_id))
     return {"resourceSpans": resources}
 
 
-def judged(flows):
-    """The flows by which the stages are judged; the first of a record of 0.1.0, which does not say it."""
-    return [flow for flow in flows if flow["judged"]] or flows[:1]
+def spans_by_place(record: Record) -> dict[tuple[str, str | None], list[Span]]:
+    """Return the steps that have a time, by the service and the host that took each."""
+    stages = {stage.stage for stage in record.stages_and_removal if stage.started is not None}
+    by_place = defaultdict(list)
+    for flow, step in judged_steps(record):
+        if step.at is not None:
+            parent = f"stage {step.stage}" if step.stage in stages else RUN
+            by_place[step.target, step.host].append(step_span(flow, step, step.at, parent))
+    return by_place
 
 
-def resource(about, of_resource):
+def judged_steps(record: Record) -> Iterator[tuple[str, Step]]:
+    """Yield the steps by which the stages are judged, with the name of their flow."""
+    for flow in judged(record.flows):
+        for step in flow.steps:
+            yield flow.name, step
+
+
+def judged(flows: tuple[FollowedFlow, ...]) -> list[FollowedFlow]:
+    """Return the flows by which the stages are judged; the first one of a run whose flows judge nothing."""
+    return [flow for flow in flows if flow.judged] or list(flows[:1])
+
+
+def resource(about: Attributes, of_resource: list[Span], run: str) -> Message:
     return {
-        "resource": {"attributes": attributes(about)},
-        "scopeSpans": [{"scope": SCOPE, "spans": of_resource}],
+        "resource": {"attributes": pairs_of(about)},
+        "scopeSpans": [{"scope": SCOPE, "spans": [span.message(run) for span in of_resource]}],
     }
 
 
-def run_span(record):
-    verdict = record["verdict"]
-    wrong = None if verdict["result"] == "pass" else verdict["reason"]
-    about = {"stackproof.result": verdict["result"], "stackproof.reason": verdict["reason"]}
-    return span(record["run_id"], "run", None, "run", record["started"], record["finished"], about, wrong)
+def run_span(record: Record) -> Span:
+    verdict = record.verdict
+    error = None if verdict.result == Result.PASS else verdict.reason
+    about = {"stackproof.result": verdict.result, "stackproof.reason": verdict.reason}
+    return Span(RUN, None, RUN, record.started, record.finished, about, error)
 
 
-def stage_spans(run, stage):
-    if not stage["started"]:
+def stage_spans(stage: Stage) -> list[Span]:
+    """Return a stage that was begun, and its requests."""
+    if stage.started is None:
         return []
-    error = stage["error"] or {}
-    wrong = (error.get("message") or "it failed") if stage["status"] == "failed" else None
     about = {
-        "stackproof.status": stage["status"],
-        "stackproof.reason": error.get("message"),
-        "error.type": error.get("kind"),
+        "stackproof.status": stage.status,
+        "stackproof.reason": stage.error.message if stage.error else None,
+        "error.type": stage.error.kind if stage.error else None,
     }
-    name = f"stage {stage['stage']}"
-    of_stage = span(run, name, "run", name, stage["started"], stage["finished"], about, wrong)
-    return [of_stage, *(call_span(run, name, number, call) for number, call in enumerate(stage["calls"]))]
+    name = f"stage {stage.stage}"
+    own = Span(name, RUN, name, stage.started, stage.finished, about, error_of_stage(stage))
+    return [own, *(call_span(name, number, call) for number, call in enumerate(stage.calls))]
 
 
-def call_span(run, parent, number, call):
-    path, _mark, query = call["path"].partition("?")
-    address, _colon, port = (call.get("host") or "").rpartition(":")
-    status = call["status"]
-    failed = "no answer" if status is None else str(status) if status >= 400 else None
+def error_of_stage(stage: Stage) -> str | None:
+    if stage.status != StageStatus.FAILED:
+        return None
+    return stage.error.message if stage.error else "it failed"
+
+
+def call_span(parent: str, number: int, call: Call) -> Span:
+    path, _mark, query = call.path.partition("?")
+    address, _colon, port = call.host.rpartition(":")
     template = OWN.sub("{id}", path)
+    error = error_of_call(call)
     about = {
-        "http.request.method": call["method"],
-        "http.response.status_code": status,
+        "http.request.method": call.method,
+        "http.response.status_code": call.status,
         "url.path": path,
         "url.query": query or None,
         "url.template": template,
         "server.address": address.strip("[]") or None,
         "server.port": int(port) if address and port.isdigit() else None,
-        "service.peer.name": call["service"],
-        "error.type": failed,
-        "stackproof.request_id": call.get("request_id"),
+        "service.peer.name": call.service,
+        "error.type": error,
+        "stackproof.request_id": call.request_id,
     }
-    of_call = span(
-        run, f"{parent} {number}", parent, f"{call['method']} {template}", call["started"], None, about, failed
-    )
-    end = str(int(of_call["startTimeUnixNano"]) + round(call["seconds"] * 1e9))
-    return {**of_call, "endTimeUnixNano": end, "kind": CLIENT}
+    key, name = f"{parent} {number}", f"{call.method} {template}"
+    return Span(key, parent, name, call.started, call.started + call.seconds, about, error, CLIENT)
 
 
-def step_span(run, flow, step, stages):
-    first = step["evidence"][0] if step["evidence"] else {}
+def error_of_call(call: Call) -> str | None:
+    if call.status is None:
+        return "no answer"
+    return str(call.status) if call.status >= FIRST_ERROR else None
+
+
+def step_span(flow: str, step: Step, at: float, parent: str) -> Span:
+    first = step.evidence[0] if step.evidence else None
     about = {
         "stackproof.flow": flow,
-        "stackproof.step": step["id"],
-        "stackproof.status": step["status"],
-        "stackproof.from": step["source"],
-        "stackproof.to": step["target"],
-        "stackproof.kind": step["kind"],
-        "stackproof.evidence": first.get("text"),
-        "stackproof.grade": first.get("grade"),
-        "stackproof.resolution_s": step["resolution_s"],
+        "stackproof.step": step.id,
+        "stackproof.status": step.status,
+        "stackproof.from": step.source,
+        "stackproof.to": step.target,
+        "stackproof.kind": step.kind,
+        "stackproof.evidence": first.text if first else None,
+        "stackproof.grade": first.grade if first else None,
+        "stackproof.resolution_s": step.resolution_s,
     }
-    name = f"{step['id']} {step['message']}"
-    parent = f"stage {step['stage']}" if step["stage"] in stages else "run"
-    wrong = (step["reason"] or "it is missing") if step["status"] == "missing" else None
-    of_step = span(run, f"step {flow} {step['id']}", parent, name, step["at"], step["until"], about, wrong)
-    return {**of_step, "kind": SERVER}
+    error = (step.reason or "it is missing") if step.status == StepStatus.MISSING else None
+    return Span(f"step {flow} {step.id}", parent, f"{step.id} {step.message}", at, step.until, about, error, SERVER)
 
 
-def span(run, key, parent, name, started, finished, about, wrong):
-    """A span; wrong says why it failed. Without an end, as for a message that was seen to be sent, it ends at once."""
-    return {
-        "traceId": digest(run, 32),
-        "spanId": digest(f"{run} {key}", 16),
-        **({"parentSpanId": digest(f"{run} {parent}", 16)} if parent else {}),
-        "name": clean(name),
-        "kind": INTERNAL,
-        "startTimeUnixNano": nanoseconds(started),
-        "endTimeUnixNano": nanoseconds(finished or started),
-        "attributes": attributes(about),
-        "status": {"code": ERROR, "message": clean(wrong)} if wrong else {"code": OK},
-    }
-
-
-def digest(text, length):
-    """An id that is the same each time the record is exported."""
+def digest(text: str, length: int) -> str:
+    """Return an id that is the same each time the record is exported."""
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
-def nanoseconds(text):
-    return str(round(seconds_of(text) * 1e6) * 1000)
+def nanoseconds(at: float) -> str:
+    """Return a time as OTLP has it. Records have microseconds, and a float no more of these days."""
+    return str(round(at * 1e6) * 1000)
 
 
-def attributes(pairs):
-    return [{"key": key, "value": value_of(value)} for key, value in pairs.items() if value is not None]
+def pairs_of(attributes: Attributes) -> list[Message]:
+    known = [(key, value) for key, value in attributes.items() if value is not None]
+    return [{"key": key, "value": value_of(value)} for key, value in known]
 
 
-def value_of(value):
+def value_of(value: str | float) -> Message:
     if isinstance(value, int):
         return {"intValue": str(value)}
     if isinstance(value, float):

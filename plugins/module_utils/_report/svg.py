@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree
 
 
-def add(parent, tag, text=None, **attributes):
-    element = ElementTree.SubElement(parent, tag, {name: str(value) for name, value in attributes.items()})
+def add(parent: ElementTree.Element, tag: str, text: str | None = None, **attributes: Any) -> ElementTree.Element:
+    """Add an element, and return it."""
+    texts = {name: str(value) for name, value in attributes.items()}
+    element = ElementTree.SubElement(parent, tag, texts)
     element.text = text
     return element

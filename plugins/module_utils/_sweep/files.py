@@ -14,7 +14,6 @@ from typing import Any
 from .._cloud import connection
 from .._record import ledger, run
 from .._record.errors import MALFORMED, StageError, explain
-from .._report.page import layouts
 from . import shape, slices, sweep
 from .render import PAGE, junit, page
 
@@ -79,7 +78,7 @@ def outcome_of(target: dict[str, Any], runs: str) -> dict[str, Any]:
 def render(record, directory, templates):
     run.write_whole(os.path.join(directory, "junit.xml"), junit(record))
     if templates:
-        run.write_whole(os.path.join(directory, PAGE), page(record, *layouts(templates, "sweep.html.j2")))
+        run.write_whole(os.path.join(directory, PAGE), page(record, os.path.join(templates, "sweep.html.j2")))
 
 
 def end(params):

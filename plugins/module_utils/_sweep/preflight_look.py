@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from .._cloud import connection, session
+from .._cloud import connection
 from .._cloud.errors import CLOUD_ERRORS, explain
+from .._cloud.transport import RedirectedError
 from .._record import clock, waiting
 from .._record.errors import MALFORMED, StageError
 from . import preflight
@@ -91,7 +92,7 @@ class Look:
         options = {"authenticated": False, "raise_exc": False, "timeout": ENDPOINT_SECONDS, "repeat": False}
         try:
             return self.cloud.session.get(url, **options).status_code, None
-        except session.RedirectedError as exc:
+        except RedirectedError as exc:
             return exc.status, None  # that is an answer, too
         except CLOUD_ERRORS as exc:
             return None, " ".join(str(exc).split())[:200]

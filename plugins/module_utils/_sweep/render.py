@@ -11,8 +11,10 @@ import re
 from .._record.clock import parse
 from .._record.run import STAGES
 from .._record.words import listed
-from .._report import text
-from .._report.page import RESULTS, duration, scrubbed, share, template
+from .._report import frame, text
+from .._report.frame import scrubbed
+from .._report.statuses import RESULTS
+from .._report.units import duration, share
 from .sweep import alike
 
 PAGE = "sweep.html"
@@ -136,11 +138,8 @@ def in_class(case, name):
     return case
 
 
-def page(record, template_text, report_template_text):
-    """The page of a sweep, in the style of the page of a run."""
-    style = re.search(r"<style>(.*?)</style>", report_template_text, re.DOTALL)[1]
-    style = template(style).render(flow=None)
-    return template(template_text).render(view(scrubbed(record)), style=style) + "\n"
+def page(record, template):
+    return frame.render(template, view(scrubbed(record)))
 
 
 def view(record):

@@ -40,8 +40,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.comm
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
+from ansible_collections.stackproof.provision.plugins.module_utils._match.places import is_on
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise.places import is_on
 
 AT_ONCE = 16
 

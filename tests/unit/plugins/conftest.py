@@ -41,7 +41,7 @@ import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session, transport
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
 from ansible_collections.stackproof.provision.plugins.module_utils._record import masking, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
@@ -568,7 +568,7 @@ def hurry(monkeypatch):
     pauses = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: time.sleep(seconds / 50)})
     for module in (session, stage_module):
         monkeypatch.setattr(module, "time", pauses)
-    monkeypatch.setattr(session, "LAST", 0.3)
+    monkeypatch.setattr(transport, "LAST", 0.3)
     monkeypatch.setattr(waiting, "GRACE", 0.3)
     monkeypatch.setattr(stage_module.Stage.wait, "__defaults__", (lambda _waited: waiting.PERIOD / 10,))
 
@@ -700,6 +700,12 @@ FOLLOWED = RECORDED / "followed"
 def instance_in_ovn():
     """An instance on a lab with OVN, of which controller1-ovn and compute2-ovn are recorded."""
     return json.loads((OVN / "run.json").read_text())["instance"]
+
+
+@pytest.fixture(scope="session")
+def recorded_run():
+    """The same as followed, once for all tests that change nothing of it."""
+    return followed_in(FOLLOWED)
 
 
 @pytest.fixture

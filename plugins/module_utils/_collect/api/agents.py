@@ -13,18 +13,13 @@ from typing import Any, Optional
 
 from ..._cloud.connection import answer_of
 from ..._cloud.errors import CLOUD_ERRORS, explain
+from ..._components.tables import BINARIES
 from ..._model.codec import from_json
 from ..._model.record import Agent
 from ..._record.errors import MALFORMED, StageError
 from .answers import AgentAnswer, ServiceAnswer
 
-# Names of components, where the APIs use other names
-NAMES = {
-    "neutron-openvswitch-agent": "neutron-l2-agent",
-    "neutron-linuxbridge-agent": "neutron-l2-agent",
-    # It took the place of the metadata agent in 2025.2.
-    "neutron-ovn-agent": "neutron-ovn-metadata-agent",
-}
+FAILURES: tuple[type[Exception], ...] = (*CLOUD_ERRORS, StageError)
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
     """Return the agents of a service, or why it could not be asked."""
     try:
         return Answer(ask(admin))
-    except (*CLOUD_ERRORS, StageError) as exc:
+    except FAILURES as exc:
         return Answer([], explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
     # A web server before the API may answer anything.
     except MALFORMED:
@@ -97,4 +92,4 @@ def of_service(service: ServiceAnswer) -> Agent:
 
 
 def component_of(binary: str) -> str:
-    return NAMES.get(binary, binary)
+    return BINARIES.get(binary, binary)

@@ -16,33 +16,36 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from ..._components.catalogue import PROJECTS
+from ..._components.tables import dependents_of, project_of
 from ..commands import NO_MATCH, Host, UnreadError
 
-FOLDERS = (
-    "/etc/nova", "/etc/neutron", "/etc/cinder", "/etc/glance", "/etc/keystone", "/etc/placement", "/etc/ceph",
-    "/etc/libvirt", "/etc/openvswitch", "/etc/rabbitmq", "/etc/mysql", "/etc/apache2", "/etc/httpd", "/etc/haproxy",
-    "/etc/default", "/etc/systemd/system", "/run/systemd/system", "/etc/kolla",
+# Web servers and balancers stand in front of several projects, and the others hold files of all of them.
+SHARED_FOLDERS = (
+    "/etc/apache2", "/etc/httpd", "/etc/haproxy", "/etc/default", "/etc/systemd/system", "/run/systemd/system",
+    "/etc/kolla",
 )  # fmt: skip
+# The rules for sudo have the same folders in the same order.
+FOLDERS = (*(folder for project in PROJECTS for folder in project.configuration), *SHARED_FOLDERS)
 # Databases, keys and such that services write by themselves
 WRITTEN_BY_SERVICES = re.compile(
     r"/etc/openvswitch/|/etc/libvirt/(?:qemu|secrets|nwfilter)/|\.lock$|~$|/fernet-keys/|/credential-keys/"
 )
 # kolla-ansible has a folder for each service: /etc/kolla/nova-api. The rules for sudo have the same pattern.
+WITH_OPTIONS = "|".join(project.name for project in PROJECTS if project.has_options)
 SETTINGS = re.compile(
-    r"/etc/(?:kolla/)?(?P<project>nova|neutron|cinder|glance|keystone|placement|ceph)(?:-[a-z-]+)?/"
+    rf"/etc/(?:kolla/)?(?P<project>{WITH_OPTIONS})(?:-[a-z-]+)?/"
     r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/){0,3}[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?:conf|ini)"
 )
 # Examples and settings of other programs, which are long and name no peer
 NO_SETTINGS = re.compile(r"api-paste|uwsgi|rootwrap|property-protections|glance-(?:cache|manage|scrubber|image)")
 MOST_FILES = 200
 LONGEST_DIGEST = 12
-PACKAGES = ("nova-*", "neutron-*", "cinder-*", "glance-*", "keystone*", "placement-*", "ceph*", "libvirt-daemon*",
-            "openvswitch-*", "ovn-*", "qemu-system-*", "rabbitmq-server", "mariadb-server", "python3-oslo*",
-            "dnsmasq*", "haproxy")  # fmt: skip
+# Those that components of several projects use
+SHARED_PACKAGES = ("python3-oslo*", "dnsmasq*", "haproxy")
+PACKAGES = (*(package for project in PROJECTS for package in project.packages), *SHARED_PACKAGES)
 BY_DPKG = ("dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *PACKAGES)
 BY_RPM = ("rpm", "--query", "--all", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n")
-
-
 HEADER = re.compile(r"^\[([^\]]+)\]")
 
 
@@ -80,8 +83,8 @@ def files(host: Host) -> dict[str, SettingsFile]:
 def projects_of(components: Iterable[str]) -> set[str]:
     """Return the projects whose settings count on a host: packages leave those of others there as well."""
     projects = {component.partition("-")[0] for component in components}
-    uses_ceph = bool(projects & {"nova", "cinder", "glance", "libvirt"})
-    return projects | ({"ceph"} if uses_ceph else set())
+    clients = {project_of(component) for component in dependents_of("ceph-mon")}
+    return projects | ({"ceph"} if projects & clients else set())
 
 
 def settings(host: Host, paths: Iterable[str], projects: set[str]) -> list[Option]:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from ..._components.tables import dependents_of
 from ..._model.codec import Key
 from ..._model.host import Exhausted, OwnReport, PendingConnection, Reach
 from ..commands import Host
@@ -19,10 +20,7 @@ from .configuration import Option, SettingsFile
 from .peer_probes import NamedPeers
 
 PARTS_AT_ONCE = 6
-DATABASE_CLIENTS = {
-    "keystone", "glance-api", "placement-api", "nova-api", "nova-api-metadata", "nova-conductor", "nova-scheduler",
-    "neutron-server", "cinder-api", "cinder-scheduler", "cinder-volume",
-}  # fmt: skip
+DATABASE_CLIENTS = dependents_of("database")
 OVN_REMOTE = ("ovs-vsctl", "--timeout=4", "--if-exists", "get", "open", ".", "external-ids:ovn-remote")
 
 

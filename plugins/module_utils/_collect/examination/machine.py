@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..._components.tables import entry_of
 from ..._model.host import Exhausted
 from ..commands import Host
 
@@ -24,15 +25,6 @@ LEAST_MEMORY_KIB = 1 << 20
 NO_DISKS = ("/snap/", "/boot", "/sys", "/proc", "/dev/pts", "/etc/")
 # These are written once, and have no space left.
 IMAGES = ("squashfs", "iso9660", "udf", "erofs")
-# Programs that a component starts, by their names
-STARTS = {
-    "neutron-dhcp-agent": ("dnsmasq",),
-    "neutron-metadata-agent": ("haproxy",),
-    "neutron-ovn-metadata-agent": ("haproxy",),
-    "neutron-l2-agent": ("ovs-vsctl", "ovs-ofctl"),
-    "libvirt": ("qemu-system-x86_64", "qemu-system-aarch64"),
-    "nova-compute": ("qemu-img",),
-}
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/libexec")
 KILLED = re.compile(r"Killed process \d+ \((?P<name>[\w .:/-]{1,40})\)")
 # A drive for disks or CDs with nothing in it reports errors as well.
@@ -134,7 +126,7 @@ def programs(host: Host, components: Iterable[str]) -> list[Exhausted]:
     """Return programs that a component on this host would start, and that cannot be executed."""
     names: list[str] = []
     for component in sorted(components):
-        names += STARTS.get(component, ())
+        names += entry_of(component).starts
     if not names:
         return []
     words = ("find", *FOLDERS, "-maxdepth", "1", "(", *either(names), ")", "-printf", "%m %s %p\\n")

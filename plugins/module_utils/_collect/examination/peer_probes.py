@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+from ..._components.tables import HOST_OPTIONS, PORTS, URL_OPTIONS, URL_PATHS, URL_SCHEMES, component_at, is_encrypted
 from ..._model.host import PendingConnection, Reach
 from ..commands import Host
 from .configuration import Option
@@ -34,33 +35,8 @@ PLACE = re.compile(
 )
 # An exception of the library that speaks HTTP
 POOL = re.compile(r"\bhost='(?P<place>[^'\s]+)', port=(?P<port>\d{2,5})\b")
-PORTS = {
-    389: "ldap", 636: "ldap", 3300: "ceph-mon", 3306: "database", 5000: "keystone", 5432: "database", 5671: "rabbitmq",
-    5672: "rabbitmq", 6641: "ovn-nb-db", 6642: "ovn-sb-db", 6789: "ceph-mon", 7480: "ceph-rgw", 8774: "nova-api",
-    8775: "nova-api-metadata", 8776: "cinder-api", 8778: "placement-api", 9292: "glance-api", 9696: "neutron-server",
-    11211: "memcached",
-}  # fmt: skip
-# Where all services are behind one port, the first part of the path tells them apart.
-PATHS = {
-    "identity": "keystone", "image": "glance-api", "placement": "placement-api", "compute": "nova-api",
-    "volume": "cinder-api", "networking": "neutron-server",
-}  # fmt: skip
-# The component that a URL is about, its port if it names none, and the protocol
-SCHEMES = {
-    "rabbit": ("rabbitmq", 5672, "amqp"), "amqp": ("rabbitmq", 5672, "amqp"), "mysql": ("database", 3306, "mysql"),
-    "postgresql": ("database", 5432, "tcp"), "ldap": ("ldap", 389, "tcp"), "ldaps": ("ldap", 636, "tcp"),
-    "http": (None, 80, "http"), "https": (None, 443, "https"),
-}  # fmt: skip
-# The protocol by the port, where there is no URL. No answer is expected at other ports, as at 5671, where a client
-# begins with TLS.
-SPOKEN_AT = {3306: "mysql", 5672: "amqp", 6641: "ovsdb", 6642: "ovsdb", 11211: "memcached"}
-ENCRYPTED = {5671}
-KEYSTONE = {"auth_url", "www_authenticate_uri", "auth_uri"}
-# Options that name the host of a peer, and others its port, if it is another one than usual
-HOSTS = {
-    "nova_metadata_host": ("nova-api-metadata", "nova_metadata_port", 8775),
-    "nova_metadata_ip": ("nova-api-metadata", "nova_metadata_port", 8775),
-}
+# Of the web: the component is known by the option, the path or the port.
+WEB_PORTS = {"http": 80, "https": 443}
 # The first word of a client in each protocol; a database speaks first itself.
 GREETINGS = {
     "http": b"GET / HTTP/1.0\r\nHost: ADDRESS\r\n\r\n",
@@ -101,8 +77,8 @@ def peers_in(options: Iterable[Option]) -> NamedPeers:
     peers: NamedPeers = {}
     for option in listed:
         found = peers_of(option.name, option.value)
-        if option.name in HOSTS:
-            component, port_option, usual = HOSTS[option.name]
+        if option.name in HOST_OPTIONS:
+            component, port_option, usual = HOST_OPTIONS[option.name]
             given = values.get((option.path, option.section, port_option))
             _address, port = address_of(f"host:{given}", usual)
             found = [Peer(component, option.value.strip(), port or usual, "http")]
@@ -126,18 +102,19 @@ def peers_of(option: str, value: str) -> list[Peer]:
 
 def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
     """Return the peer at an address, if its port is that of a component."""
-    port = int(match.group("port"))
-    if port not in PORTS:
+    number = int(match.group("port"))
+    if number not in PORTS:
         return []
-    spoken = "tcp" if encrypted else SPOKEN_AT.get(port, "tcp")
-    return [Peer(PORTS[port], match.group("place").strip("[]"), port, spoken)]
+    component, port = PORTS[number]
+    return [Peer(component, match.group("place").strip("[]"), number, "tcp" if encrypted else port.speaks)]
 
 
 def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
     """Return the peers that a URL names. rest: what stands behind its scheme."""
-    if scheme not in SCHEMES:
+    known = spoken_by(scheme)
+    if known is None:
         return []
-    component, usual, spoken = SCHEMES[scheme]
+    component, usual, spoken = known
     authority, *path = PATH_MARKS.split(rest)
     if component and "@" not in authority:
         # A password may have one of these marks in it.
@@ -148,9 +125,9 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
         place, port = address_of(part.rpartition("@")[2], usual)
         if place is None or port is None:
             continue
-        named = component or component_at(option, path, port)
+        named = component or component_behind(option, path, port)
         if named:
-            peers.append(Peer(named, place, port, "tcp" if port in ENCRYPTED else spoken))
+            peers.append(Peer(named, place, port, "tcp" if is_encrypted(port) else spoken))
     return peers
 
 
@@ -159,11 +136,19 @@ def parts_of(authority: str, component: str | None) -> list[str]:
     return authority.split(",") if component == "rabbitmq" else [authority]
 
 
-def component_at(option: str, path: list[str], port: int) -> str | None:
+def spoken_by(scheme: str) -> tuple[str | None, int, str] | None:
+    """Return the component that URLs of a scheme are about, its usual port, and the protocol."""
+    if scheme in URL_SCHEMES:
+        component, port = URL_SCHEMES[scheme]
+        return component, port.port, port.speaks
+    if scheme in WEB_PORTS:
+        return None, WEB_PORTS[scheme], scheme
+    return None
+
+
+def component_behind(option: str, path: list[str], port: int) -> str | None:
     """Return the component behind a URL of HTTP, by the option that names it, its path or its port."""
-    if option in KEYSTONE:
-        return "keystone"
-    return PATHS.get("".join(path[:1])) or PORTS.get(port)
+    return URL_OPTIONS.get(option) or URL_PATHS.get("".join(path[:1])) or component_at(port)
 
 
 def address_of(text: str, usual: int) -> tuple[str, int] | tuple[None, None]:
@@ -245,7 +230,7 @@ def pending(host: Host) -> tuple[PendingConnection, ...]:
     words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
     waiting = map(waiting_in, host.ask(None, *words).splitlines())
     found = sorted({connection for connection in waiting if connection})
-    return tuple(PendingConnection(program, address, port, PORTS.get(port)) for program, address, port in found)
+    return tuple(PendingConnection(program, address, port, component_at(port)) for program, address, port in found)
 
 
 def waiting_in(line: str) -> tuple[str, str, int] | None:

@@ -18,6 +18,7 @@ try:
 except ImportError:
     HAS_YAML = False
 
+from ..._components.catalogue import COMPONENTS
 from ..._record.errors import StageError
 
 OURS = Path(__file__).resolve().parents[4] / "roles/evidence/vars/platforms"
@@ -63,7 +64,30 @@ def load(path: Path, _changed: int) -> dict[str, Any]:
         if not isinstance(profile.get(key), kind):
             name = "mapping" if kind is dict else "list"
             raise wrong(path, f"its key {key} is not a {name}, which every profile has")
-    return profile
+    return completed(profile)
+
+
+def completed(profile: dict[str, Any]) -> dict[str, Any]:
+    """Return a profile with the units and logs of components that it does not name and the catalogue does."""
+    units, logs = profile.get("units") or [], profile.get("logs") or []
+    # A list of another form is refused by the module that reads the hosts.
+    if not (isinstance(units, list) and isinstance(logs, list)):
+        return profile
+    with_units, with_logs = names_in(units, "component"), names_in(logs, "service")
+    more_units: list[dict[str, Any]] = []
+    more_logs: list[dict[str, Any]] = []
+    for component in COMPONENTS:
+        service = component.log_name or component.name
+        if component.units and component.name not in with_units:
+            more_units.append({"component": component.name, "units": list(component.units)})
+        if component.log and service not in with_logs:
+            places = {"files": list(component.log.files), "journals": list(component.log.journals)}
+            more_logs.append({"service": service, **places})
+    return {**profile, "units": [*units, *more_units], "logs": [*logs, *more_logs]}
+
+
+def names_in(entries: list[Any], key: str) -> set[str]:
+    return {entry[key] for entry in entries if isinstance(entry, dict) and isinstance(entry.get(key), str)}
 
 
 def wrong(platform: object, reason: str) -> StageError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ..._components.catalogue import COMPONENTS
 from ..examination.peer_probes import peers_of
 
 
@@ -62,48 +63,17 @@ HOW = {
         "internal server error", status("50[0-3]"), "service unavailable", "bad gateway", "(?:input/output|I/O) error",
     ],
 }  # fmt: skip
-# The words by which lines call components, where they do not name an address
-NAMES = {
-    "keystone": ["keystone", "identity (?:service|server)"],
-    "placement-api": ["placement", "resource provider"],
-    "glance-api": ["glance", "image service"],
-    "neutron-server": ["neutron", "network(?:ing)? (?:service|api)"],
-    "cinder-api": ["cinder", "volume (?:service|api)"],
-    "nova-api": ["nova[ -]api", "compute (?:service|api)"],
-    "nova-conductor": ["conductor"],
-    "rabbitmq": ["rabbit", "amqp", r"oslo\.messaging", "message (?:queue|broker)"],
-    # Open vSwitch and OVN have databases of their own.
-    "database": [
-        "mysql",
-        "mariadb",
-        "sqlalchemy",
-        "queuepool",
-        r"(?-i:\bDB\b)",
-        "(?<!ovsdb )(?<!northbound )(?<!southbound )database(?! connection failed)",
-    ],
-    "memcached": ["memcache"],
-    "ldap": [r"\bldap\b"],
-    "libvirt": ["libvirt", r"\bvirsh\b", "qemu", "hypervisor"],
-    "ceph-mon": [r"\brados\b", r"\brbd\b", r"\bceph\b", "librados"],
-    "dnsmasq": ["dnsmasq"],
-    "neutron-metadata-proxy": ["haproxy"],
-    "ovsdb": ["ovs-vsctl", "ovs-ofctl", "vswitch", "br-int", "ovsdb", "openflow"],
-    "ovn-sb-db": ["southbound", "OVN_Southbound", "sb_idl"],
-    "ovn-nb-db": ["northbound", "OVN_Northbound", "nb_idl"],
-}
 
 
 def compiled(table: Mapping[str, Sequence[str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items())
 
 
+HOWS = compiled(HOW)
+# The words by which lines call components, where they do not name an address
+MENTIONS = compiled({component.name: component.mentioned_as for component in COMPONENTS if component.mentioned_as})
 # The component that has sent back the error that a scheduler or conductor reports
-SENT_BACK = {
-    "nova-compute": ["Error from last host: "],
-    "cinder-volume": ["from last vol-service: "],
-}
-
-HOWS, MENTIONS, SENDERS = compiled(HOW), compiled(NAMES), compiled(SENT_BACK)
+SENDERS = compiled({component.name: component.sends_back for component in COMPONENTS if component.sends_back})
 
 
 def how_of(text: str) -> str | None:

@@ -7,138 +7,140 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from ..._model.event import Event
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in, stage_of
-from ..._record.shapes import event
-from .source import Source
+from .source import Context, JsonObject, Rule, Source
 
-# Nova's and Neutron's databases cut times to the second.
+# Nova and Neutron give their times in whole seconds.
 WHOLE_SECOND = 1.0
+# OpenStack's own middleware makes these. Another server, such as Ceph's gateway, gives ids of its own.
 REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
-
-def events(run, _reads):
-    stages = run.record["stages"]
-    calls = [from_call(call, stage["stage"], run.keys) for stage in stages for call in stage["calls"]]
-    states = [state for stage in stages for state in from_waits(stage, run.keys)]
-    return [
-        *calls,
-        *states,
-        *from_token(run.record),
-        *from_nova(run.record, run.keys),
-        *from_instance(run.record),
-    ]
+Keys = Mapping[str, list[str]]
 
 
-def from_call(call, stage, keys):
+def events(run: Context, _reads: JsonObject) -> list[Event]:
+    found: list[Event] = []
+    for stage in run.record["stages"]:
+        found += (from_call(call, stage["stage"], run.keys) for call in stage["calls"])
+    for stage in run.record["stages"]:
+        found += from_waits(stage, run.keys)
+    found += from_token(run.record)
+    found += from_nova(run.record, run.keys)
+    found += from_instance(run.record)
+    return found
+
+
+def from_call(call: JsonObject, stage: str, keys: Keys) -> Event:
     at, request = seconds_of(call["started"]), call["request_id"]
     call_keys = keys_in(call["path"], keys)
     if request and REQUESTED.match(request):
-        call_keys["request" if request in keys.get("request", ()) else "asked"] = [request]
-    return event(
+        kind = "request" if request in keys.get("request", ()) else "asked"
+        call_keys[kind] = [request]
+    copied = {name: call[name] for name in ("method", "path", "status", "seconds")}
+    return Event(
         at,
         call["service"],
         "http",
         f"{call['method']} {call['path']}: {call['status'] or 'no answer'}",
         until=at + call["seconds"],
         keys=call_keys,
-        stage=stage,
-        **{name: call[name] for name in ("method", "path", "status", "seconds")},
+        fields={"stage": stage, **copied},
     )
 
 
-def from_waits(stage, keys):
+def from_waits(stage: JsonObject, keys: Keys) -> Iterable[Event]:
     server = {"server": keys["server"]} if "server" in keys else {}
-    return [
-        event(
-            seconds_of(state["at"]),
-            stage["stage"],
-            "state",
-            f"{wait['for']}: {state['state']}",
-            resolution_s=state["resolution_s"] or 1e-6,
-            keys=server,
-            state=state["state"],
-            waited_for=wait["for"],
-        )
-        for wait in stage["waits"]
-        for state in wait["states"]
-    ]
+    for wait in stage["waits"]:
+        for state in wait["states"]:
+            yield Event(
+                seconds_of(state["at"]),
+                stage["stage"],
+                "state",
+                f"{wait['for']}: {state['state']}",
+                resolution_s=state["resolution_s"] or 1e-6,
+                keys=server,
+                fields={"state": state["state"], "waited_for": wait["for"]},
+            )
 
 
-def from_token(record):
+def from_token(record: JsonObject) -> Iterable[Event]:
+    """Return the kind of the token. Keystone checks one of its own kind without asking anybody."""
     auth = stage_of(record, "auth")
     token = auth["details"].get("token")
-    if not token:
-        return []
-    return [event(seconds_of(auth["started"]), "token", "fact", f"the token is of the kind {token}", token=token)]
+    if token:
+        at, text = seconds_of(auth["started"]), f"the token is of the kind {token}"
+        yield Event(at, "token", "fact", text, fields={"token": token})
 
 
-def from_nova(record, keys):
-    """Nova's own events of the server."""
+def from_nova(record: JsonObject, keys: Keys) -> Iterable[Event]:
+    """Return Nova's own events of the server."""
     server_keys = {"server": keys.get("server", []), "request": keys.get("request", [])}
-    return [
-        event(
-            seconds_of(action["start_time"]),
-            "nova",
-            "server_event",
-            f"nova's event {action['event']}: {action.get('result') or 'under way'}",
-            until=seconds_of(action["finish_time"]) if action.get("finish_time") else None,
-            keys=server_keys,
-            resolution_s=WHOLE_SECOND,
-            event=action["event"],
-            result=action.get("result"),
-        )
-        for action in stage_of(record, "boot")["details"].get("events") or []
-        if action.get("start_time")
-    ]
+    for action in stage_of(record, "boot")["details"].get("events") or []:
+        if action.get("start_time"):
+            yield from_action(action, server_keys)
 
 
-def from_instance(record):
-    """The server, its ports, and its allocation in placement, which only an administrator sees."""
+def from_action(action: JsonObject, keys: Keys) -> Event:
+    finished = action.get("finish_time")
+    return Event(
+        seconds_of(action["start_time"]),
+        "nova",
+        "server_event",
+        f"nova's event {action['event']}: {action.get('result') or 'under way'}",
+        until=seconds_of(finished) if finished else None,
+        keys=keys,
+        resolution_s=WHOLE_SECOND,
+        fields={"event": action["event"], "result": action.get("result")},
+    )
+
+
+def from_instance(record: JsonObject) -> Iterable[Event]:
+    """Return the server, its ports, and its allocation in placement, which only an administrator sees."""
     instance = record.get("instance")
     if not instance:
-        return []
+        return
     server, asked = instance["server"], seconds_of(instance["asked"])
     keys = {"server": [server["id"]]}
-    created, text = {"resolution_s": WHOLE_SECOND, "fact": "created"}, "nova's entry of the server"
-    events = [event(seconds_of(server["created"]), "nova", "fact", text, keys=keys, **created)]
+    created, text = seconds_of(server["created"]), "nova's entry of the server"
+    yield Event(created, "nova", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields={"fact": "created"})
     for port in instance["ports"]:
-        events += from_port(port, keys, asked)
+        yield from from_port(port, keys, asked)
     if instance.get("allocations"):
         text = "placement holds an allocation for the server"
-        events.append(event(asked, "placement", "fact", text, keys=keys, fact="allocation", timeless=True))
-    return events
+        yield Event(asked, "placement", "fact", text, keys=keys, timeless=True, fields={"fact": "allocation"})
 
 
-def from_port(port, server_keys, asked):
-    events, about = [], {"keys": {**server_keys, "port": [port["id"]]}, "resolution_s": WHOLE_SECOND}
+def from_port(port: JsonObject, server_keys: Keys, asked: float) -> Iterable[Event]:
+    keys = {**server_keys, "port": [port["id"]]}
     if port.get("created"):
-        at, text = seconds_of(port["created"]), "neutron's entry of the port"
-        events.append(event(at, "neutron", "fact", text, fact="port created", **about))
+        at, fact = seconds_of(port["created"]), {"fact": "port created"}
+        text = "neutron's entry of the port"
+        yield Event(at, "neutron", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields=fact)
     at = seconds_of(port["updated"]) if port.get("updated") else asked
     text = f"the port is {port.get('status')} in revision {port.get('revision')}"
-    fields = {"status": port.get("status"), "binding": port.get("kind"), "on": port.get("host")}
-    return [*events, event(at, "neutron", "fact", text, fact="port state", **fields, **about)]
+    fields = {
+        "fact": "port state",
+        "status": port.get("status"),
+        "binding": port.get("kind"),
+        "on": port.get("host"),
+    }
+    yield Event(at, "neutron", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields=fields)
 
 
-def to_see(rule, _levels, _services):
-    return "an administrator's cloud" if rule.get("tier") == 1 else None
+def to_see(rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+    return "an administrator's cloud" if rule.tier == 1 else None
 
 
 SOURCE = Source(
     name="api",
     tier=0,
     words="what the run did or was told, of {}",
-    fields=(
-        "method",
-        "path",
-        "status",
-        "seconds",
-        "state",
-        "waited_for",
-        "fact",
-    ),
+    fields=("method", "path", "status", "seconds", "state", "waited_for", "fact"),
     events=events,
     to_see=to_see,
 )

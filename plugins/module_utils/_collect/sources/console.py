@@ -6,20 +6,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..._model.event import Event
 from ..._record.clock import seconds_of
 from ..._record.ids import stage_of
 from ..._record.run import is_finite
-from ..._record.shapes import event
-from .source import Source
+from .source import Context, JsonObject, Rule, Source
 
 # In seconds. A guest's clock and ours do not go equally fast, above all where the host emulates its processor.
 LEEWAY = 60
 
 
-def events(run, _reads):
-    """The lines by the control node's clock; the guest itself gives its uptime.
+def events(run: Context, _reads: JsonObject) -> list[Event]:
+    """Return the lines by the control node's clock; the guest itself gives its uptime.
 
     A new line was written after the look before. So each new line gives a range for the moment at which the uptime was
     zero, and the moment lies in what all ranges share. If all lines were there at the first look, only one thing is
@@ -37,31 +38,30 @@ def events(run, _reads):
     newest = max(step["uptime"] for step in steps.values())
     ranges = zero_ranges(waits[0]["states"], steps) or [(requested, last_look - newest)]
     low, high = sorted(common(ranges))
-    zero, error = (low + high) / 2, (high - low) / 2
-    about = {
-        "source": "console",
-        "resolution_s": 0.01,
-        "error_s": error,
-        "keys": {"server": run.keys.get("server", [])},
-    }
-    return [
-        event(
-            zero + step["uptime"],
-            "guest",
-            "console",
-            f"the guest wrote {name} after {step['uptime']} s",
-            step=name,
-            status=status_in(step),
-            **about,
-        )
-        for name, step in steps.items()
-    ]
+    keys = {"server": run.keys.get("server", [])}
+    return [from_step(step, (low + high) / 2, (high - low) / 2, keys) for step in steps.values()]
 
 
-def end_of(wait: dict[str, Any]) -> float:
+def from_step(step: JsonObject, zero: float, error: float, keys: dict[str, list[str]]) -> Event:
+    """Return a line of the guest. zero: when its uptime was zero; error: how far that may be off."""
+    return Event(
+        zero + step["uptime"],
+        "guest",
+        "console",
+        f"the guest wrote {step['step']} after {step['uptime']} s",
+        source="console",
+        resolution_s=0.01,
+        error_s=error,
+        keys=keys,
+        fields={"step": step["step"], "status": status_in(step)},
+    )
+
+
+def end_of(wait: JsonObject) -> float:
     """Return the moment of the last look. It has a state of its own only if it showed something new."""
     last = wait["states"][-1]
-    return seconds_of(last["at"]) + wait["seconds"] - last["after_s"]
+    seconds: float = wait["seconds"] - last["after_s"]
+    return seconds_of(last["at"]) + seconds
 
 
 def usable(steps: list[Any], longest: float) -> dict[str, dict[str, Any]]:
@@ -79,8 +79,8 @@ def status_in(step: dict[str, Any]) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def zero_ranges(looks, steps):
-    """(earliest, latest) moment of the guest's start, by each look that showed a new line."""
+def zero_ranges(looks: list[JsonObject], steps: dict[str, JsonObject]) -> list[tuple[float, float]]:
+    """Return (earliest, latest) moment of the guest's start, by each look that showed a new line."""
     ranges = []
     for look in looks:
         step = steps.get(look["state"].partition(" ")[0]) if look["resolution_s"] else None
@@ -90,8 +90,8 @@ def zero_ranges(looks, steps):
     return ranges
 
 
-def common(ranges):
-    """The range that all ranges share, or else the one that spans them all."""
+def common(ranges: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the range that all ranges share, or else the one that spans them all."""
     lows, highs = zip(*ranges)
     if max(lows) <= min(highs):
         return max(lows), min(highs)
@@ -99,7 +99,7 @@ def common(ranges):
     return min(lows), max(highs)
 
 
-def to_see(_rule, _levels, _services):
+def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
     return None  # the run has read the console to its end
 
 
@@ -107,10 +107,7 @@ SOURCE = Source(
     name="console",
     tier=0,
     words="what the guest wrote on its console ({})",
-    fields=(
-        "step",
-        "status",
-    ),
+    fields=("step", "status"),
     events=events,
     to_see=to_see,
 )

@@ -6,15 +6,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 
-def words_of(event, hosts):
-    """hosts: the names of hosts by their addresses."""
-    if event["kind"] == "http":
-        client = hosts.get(event.get("client"), event.get("client"))
-        asked_by = f", asked by {client}" if client else ""
-        return f"{event.get('method') or 'request'} {event['path']}: {event.get('status') or 'begun'}{asked_by}"
-    if event["kind"] == "rpc":
-        return " ".join(str(part) for part in (event["action"], event.get("method"), event.get("topic")) if part)
-    if event["kind"] == "error":
-        return f"an error of {event['logger']}" + (f": {event['exception']}" if event["exception"] else "")
+
+def words_of(kind: str, fields: Mapping[str, Any], caller: str | None = None) -> str:
+    """Return what an event with such fields was. caller: who sent a request."""
+    if kind == "http":
+        asked_by = f", asked by {caller}" if caller else ""
+        return f"{fields.get('method') or 'request'} {fields.get('path')}: {fields.get('status') or 'begun'}{asked_by}"
+    if kind == "rpc":
+        parts = (fields.get("action"), fields.get("method"), fields.get("topic"))
+        return " ".join(str(part) for part in parts if part)
+    if kind == "error":
+        exception = fields.get("exception")
+        return f"an error of {fields.get('logger')}" + (f": {exception}" if exception else "")
     return ""

@@ -6,167 +6,198 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..._model.event import Event
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
-from ..._record.shapes import event
 from ..hosts import all_facts
 from ..logs import line_formats
-from .source import Source
+from .source import Context, JsonObject, Rule, Source
 
 # Ceph cuts times to the second.
 WHOLE_SECOND = 1.0
+# Ports of Ceph's monitors, by the second and the first version of its protocol
+MONITOR_PORTS = ("3300", "6789")
+
+Keys = Mapping[str, list[str]]
 
 
-def read(host, params):
+def read(host: Any, params: JsonObject) -> Any:
     return all_facts.read(host, params["parts"], params["instance"], params["platform"])
 
 
-def events(run, _reads):
-    """The facts that have a time, or that show that something happened before they were read."""
-    record, keys, events = run.record, run.keys, []
-    evidence = record.get("evidence")
-    asked = seconds_of(evidence["finished"]) if evidence else None
-    # Each host was read at some time in between.
-    took = asked - seconds_of(evidence["started"]) if evidence else 0.0
-    for host in record["hosts"]:
-        facts = host["facts"]
-        about = {"host": host["host"], "source": "host", "clock": host["host"]}
-        # The time of reading is by the control node's clock, and all other times are by the host's own.
-        then = None if asked is None else asked + (host["clock_offset_s"] or 0)
-        events += from_domain(facts.get("domain"), keys, then, about)
-        for port, interface in (facts.get("interfaces") or {}).items():
-            events += from_interface(port, interface, then, took, about)
-        for port, dhcp in (facts.get("dhcp") or {}).items():
-            events += from_dhcp(port, dhcp, then, about)
-        for port, proxies in (facts.get("metadata") or {}).items():
-            events += from_proxies(port, proxies, then, about)
-        for port, ovn in (facts.get("ovn") or {}).items():
-            events += from_ovn(port, ovn, then, about)
-        events += from_ceph(facts.get("ceph"), keys, then, facts.get("zone_s") or 0, about)
-    return events
+@dataclass(frozen=True)
+class Reading:
+    """The reading of one host. asked: when it ended, by the host's own clock; took: for how long all were read."""
+
+    host: str
+    keys: Keys
+    asked: float
+    took: float
+    zone_s: float
+
+    def fact(self, service: str, fact: str, text: str, keys: Keys, **options: Any) -> Event:
+        """Return something that is so when the host is read."""
+        return self.event(self.asked, service, "fact", text, keys=keys, timeless=True, **{"fact": fact, **options})
+
+    def event(self, at: float, service: str, kind: str, text: str, **options: Any) -> Event:
+        """Return an event by the host's clock. Options that are no fields of all events are its own."""
+        common = {name: options.pop(name) for name in Event.__dataclass_fields__ if name in options}
+        return Event(at, service, kind, text, host=self.host, source="host", clock=self.host, fields=options, **common)
 
 
-def from_domain(domain, keys, asked, about):
-    process = (domain or {}).get("process")
-    if not process:
+def events(run: Context, _reads: JsonObject) -> list[Event]:
+    """Return the facts that have a time, or that show that something happened before they were read."""
+    evidence = run.record.get("evidence")
+    if not evidence:
         return []
-    server_keys = {"server": keys.get("server", [])}
-    started, when = process["started"], {"resolution_s": 0.01}
-    if started is None:
-        # The process ended before its start could be read.
-        started, when = asked, {"timeless": True}
+    asked = seconds_of(evidence["finished"])
+    # Each host was read at some time in between.
+    took = asked - seconds_of(evidence["started"])
+    found: list[Event] = []
+    for host in run.record["hosts"]:
+        # The time of reading is by the control node's clock, and all other times are by the host's own.
+        then = asked + (host["clock_offset_s"] or 0)
+        reading = Reading(host["host"], run.keys, then, took, host["facts"].get("zone_s") or 0)
+        found += from_facts(host["facts"], reading)
+    return found
+
+
+def from_facts(facts: JsonObject, reading: Reading) -> Iterable[Event]:
+    yield from from_domain(facts.get("domain") or {}, reading)
+    for name, events_of in OF_PORTS.items():
+        for port, fact in (facts.get(name) or {}).items():
+            if fact:
+                yield from events_of(port, fact, reading)
+    yield from from_ceph(facts.get("ceph") or {}, reading)
+
+
+def from_domain(domain: JsonObject, reading: Reading) -> Iterable[Event]:
+    process = domain.get("process")
+    if not process:
+        return
+    keys = {"server": reading.keys.get("server", [])}
+    # The process may have ended before its start could be read.
+    is_timed = process["started"] is not None
+    at = process["started"] if is_timed else reading.asked
+    when = {"resolution_s": 0.01} if is_timed else {"timeless": True}
     text = "the emulator's process of the instance was started"
-    events = [event(started, "libvirt", "fact", text, keys=server_keys, fact="process", **when, **about)]
+    yield reading.event(at, "libvirt", "fact", text, keys=keys, fact="process", **when)
     for disk in domain["disks"]:
-        text = f"the domain's disk {disk['target']} is {disk['protocol'] or disk['type']} {disk['source']}"
-        volumes = [volume for volume in keys.get("volume", []) if volume in str(disk["source"])]
-        disk_keys = {**server_keys, "volume": volumes} if volumes else dict(server_keys)
-        fields = {"keys": disk_keys, "fact": "disk", "protocol": disk["protocol"]}
-        events.append(event(started, "libvirt", "fact", text, **fields, **when, **about))
+        yield from_disk(disk, keys, at, when, reading)
+    yield from from_connections(domain, keys, reading)
+
+
+def from_disk(disk: JsonObject, server: Keys, at: float, when: JsonObject, reading: Reading) -> Event:
+    text = f"the domain's disk {disk['target']} is {disk['protocol'] or disk['type']} {disk['source']}"
+    volumes = [volume for volume in reading.keys.get("volume", []) if volume in str(disk["source"])]
+    keys = {**server, "volume": volumes} if volumes else dict(server)
+    return reading.event(at, "libvirt", "fact", text, keys=keys, fact="disk", protocol=disk["protocol"], **when)
+
+
+def from_connections(domain: JsonObject, keys: Keys, reading: Reading) -> Iterable[Event]:
+    """Return the connections of the emulator to daemons of Ceph."""
     monitors = {ip_of(monitor) for disk in domain["disks"] for monitor in disk.get("monitors") or []}
-    for peer in process.get("connections") or []:
-        is_monitor = ip_of(peer) in monitors and peer.rpartition(":")[2] in ("3300", "6789")
+    for peer in domain["process"].get("connections") or []:
+        is_monitor = ip_of(peer) in monitors and peer.rpartition(":")[2] in MONITOR_PORTS
         fact, daemon = ("monitor", "monitor") if is_monitor else ("osd", "daemon")
-        text = f"the emulator holds a connection to {peer}, of a Ceph {daemon}"
-        events.append(event(asked, "qemu", "fact", text, keys=server_keys, fact=fact, timeless=True, **about))
-    return events
+        yield reading.fact("qemu", fact, f"the emulator holds a connection to {peer}, of a Ceph {daemon}", keys)
 
 
-def ip_of(peer):
-    """The address before a port. libvirt and ss write IPv6 addresses in different ways."""
+def ip_of(peer: str) -> str:
+    """Return the address before a port. libvirt and ss write IPv6 addresses in different ways."""
     return peer.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
 
 
-def from_interface(port, interface, asked, took, about):
-    if not interface:
-        return []
+def from_interface(port: str, interface: JsonObject, reading: Reading) -> Iterable[Event]:
     keys = {"port": [port]}
     text = f"{interface['name']} lies on {interface['bridge']} with tag {interface['tag']}"
-    events = [event(asked, "openvswitch", "fact", text, keys=keys, fact="interface", timeless=True, **about)]
+    yield reading.fact("openvswitch", "interface", text, keys)
     flows = interface.get("flows") or {}
     if flows.get("count"):
-        text = f"{flows['count']} flows for the port"
-        at, error = asked - took / 2 - (flows.get("oldest_s") or 0), took / 2 + 1.0
-        events.append(
-            event(at, "openvswitch", "fact", text, keys=keys, fact="flows", resolution_s=1.0, error_s=error, **about)
-        )
-    return events
+        at, error = reading.asked - reading.took / 2 - (flows.get("oldest_s") or 0), reading.took / 2 + 1.0
+        about = {"keys": keys, "fact": "flows", "resolution_s": 1.0, "error_s": error}
+        yield reading.event(at, "openvswitch", "fact", f"{flows['count']} flows for the port", **about)
 
 
-def from_dhcp(port, dhcp, asked, about):
-    events, keys = [], {"port": [port]}
-    dhcp = dhcp or {}
+def from_dhcp(port: str, dhcp: JsonObject, reading: Reading) -> Iterable[Event]:
+    keys = {"port": [port]}
     if dhcp.get("hosts"):
         text = "dnsmasq's file of hosts has the port's MAC address and its IP address"
-        events.append(event(asked, "dnsmasq", "fact", text, keys=keys, fact="host file", timeless=True, **about))
+        yield reading.fact("dnsmasq", "host file", text, keys)
     if dhcp.get("leases"):
-        text = "dnsmasq has leased the address"
-        events.append(event(asked, "dnsmasq", "fact", text, keys=keys, fact="lease", timeless=True, **about))
+        yield reading.fact("dnsmasq", "lease", "dnsmasq has leased the address", keys)
     for line in dhcp.get("log") or []:
-        fields = {"keys": keys, "resolution_s": line["resolution_s"], "message": line["kind"]}
-        events.append(event(line["at"], "dnsmasq", "dhcp", f"DHCP {line['kind']}", **fields, **about))
-    return events
+        about = {"keys": keys, "resolution_s": line["resolution_s"], "message": line["kind"]}
+        yield reading.event(line["at"], "dnsmasq", "dhcp", f"DHCP {line['kind']}", **about)
 
 
-def from_ovn(port, ovn, asked, about):
-    events, ovn = [], ovn or {}
-    for name, fact, text in (
-        ("logical", "northbound port", "the northbound database has the port"),
-        ("binding", "port binding", "the southbound database has the port"),
-    ):
-        if ovn.get(name):
-            events.append(event(asked, "ovn", "fact", text, keys={"port": [port]}, fact=fact, timeless=True, **about))
-    return events
-
-
-def from_proxies(port, proxies, asked, about):
+def from_ovn(port: str, ovn: JsonObject, reading: Reading) -> Iterable[Event]:
     keys = {"port": [port]}
-    running = [
-        event(asked, "metadata-proxy", "fact", "haproxy runs", keys=keys, fact="proxy", timeless=True, **about)
-        for proxy in proxies or []
-        if proxy["processes"]
-    ]
-    return running + [
-        event(
-            request["at"] - request.get("seconds", 0),
-            "metadata-proxy",
-            "http",
-            f"GET {request['path']}: {request['status']}",
-            until=request["at"],
-            keys=keys,
-            resolution_s=max(request["resolution_s"], 0.001),
-            method="GET",
-            path=request["path"],
-            status=request["status"],
-            **about,
-        )
-        for proxy in proxies or []
-        for request in proxy["requests"] or []
-    ]
+    if ovn.get("logical"):
+        yield reading.fact("ovn", "northbound port", "the northbound database has the port", keys)
+    if ovn.get("binding"):
+        yield reading.fact("ovn", "port binding", "the southbound database has the port", keys)
 
 
-def from_ceph(ceph, keys, asked, zone, about):
-    events = []
-    for image in (ceph or {}).get("images") or []:
-        if not image.get("exists"):
-            continue
-        name = f"{image['pool']}/{image['name']}"
-        image_keys = keys_in(image["name"].replace("_disk", "").replace("volume-", ""), keys)
+def from_proxies(port: str, proxies: list[JsonObject], reading: Reading) -> Iterable[Event]:
+    keys = {"port": [port]}
+    for proxy in proxies:
+        if proxy["processes"]:
+            yield reading.fact("metadata-proxy", "proxy", "haproxy runs", keys)
+    for proxy in proxies:
+        for request in proxy["requests"] or []:
+            yield from_request(request, keys, reading)
+
+
+def from_request(request: JsonObject, keys: Keys, reading: Reading) -> Event:
+    return reading.event(
+        request["at"] - request.get("seconds", 0),
+        "metadata-proxy",
+        "http",
+        f"GET {request['path']}: {request['status']}",
+        until=request["at"],
+        keys=keys,
+        resolution_s=max(request["resolution_s"], 0.001),
+        method="GET",
+        path=request["path"],
+        status=request["status"],
+    )
+
+
+# What a host knows of each port, by the name of the fact
+OF_PORTS: dict[str, Callable[[str, Any, Reading], Iterable[Event]]] = {
+    "interfaces": from_interface,
+    "dhcp": from_dhcp,
+    "metadata": from_proxies,
+    "ovn": from_ovn,
+}
+
+
+def from_ceph(ceph: JsonObject, reading: Reading) -> Iterable[Event]:
+    for image in ceph.get("images") or []:
+        if image.get("exists"):
+            yield from from_image(image, reading)
+
+
+def from_image(image: JsonObject, reading: Reading) -> Iterable[Event]:
+    name = f"{image['pool']}/{image['name']}"
+    keys = keys_in(image["name"].replace("_disk", "").replace("volume-", ""), reading.keys)
+    if image.get("created"):
+        # Ceph writes the time in the zone of the host that asks.
+        at = line_formats.spelled(image["created"], reading.zone_s)
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
-        if image.get("created"):
-            # Ceph writes the time in the zone of the host that asks.
-            at = line_formats.spelled(image["created"], zone)
-            fields = {"fact": "image", "pool": image["pool"], "clone": bool(image.get("parent"))}
-            made = {"keys": image_keys, "resolution_s": WHOLE_SECOND}
-            events.append(event(at, "ceph", "fact", f"{name} was made{cloned}", **made, **fields, **about))
-        for watcher in image.get("watchers") or []:
-            text = f"{name} is watched from {watcher}"
-            events.append(event(asked, "ceph", "fact", text, keys=image_keys, fact="watcher", timeless=True, **about))
-    return events
+        about = {"keys": keys, "fact": "image", "pool": image["pool"], "clone": bool(image.get("parent"))}
+        yield reading.event(at, "ceph", "fact", f"{name} was made{cloned}", resolution_s=WHOLE_SECOND, **about)
+    for watcher in image.get("watchers") or []:
+        yield reading.fact("ceph", "watcher", f"{name} is watched from {watcher}", keys)
 
 
-def to_see(rule, _levels, _services):
-    return f"ssh to the host of {rule['service']}"
+def to_see(rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+    return f"ssh to the host of {rule.service}"
 
 
 # The facts of hosts are in the record already, filed before a run is followed.
@@ -174,13 +205,7 @@ SOURCE = Source(
     name="host",
     tier=2,
     words="what a host knew of {}",
-    fields=(
-        "fact",
-        "message",
-        "method",
-        "path",
-        "status",
-    ),
+    fields=("fact", "message", "method", "path", "status"),
     events=events,
     to_see=to_see,
     read=read,

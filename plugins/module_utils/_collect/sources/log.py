@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
-from ..._record.levels import LEVELS
-from ..._record.shapes import event
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..._model.event import Event
+from ..._model.words import Level
 from ..logs import reader
 from .event_text import words_of
-from .source import Source
+from .source import Context, JsonObject, Rule, Source
 
 
-def read(host, params):
-    """The logs of a host; None if the run is not followed. Logs take longer to read than anything else."""
+def read(host: Any, params: JsonObject) -> JsonObject | None:
+    """Return the logs of a host; None if the run is not followed. Logs take longer to read than anything else."""
     if not params["wanted"]:
         return None
     patient = host.patient()
@@ -23,52 +26,61 @@ def read(host, params):
     return {**logs, "unread": patient.unread}
 
 
-def events(run, reads):
+def events(run: Context, reads: JsonObject) -> list[Event]:
     return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in reader.events_in(read)]
 
 
-def from_line(logged, host, hosts):
-    about = {"text": "", "host": host, "source": "log", "clock": host, "until": None, "error_s": 0.0}
-    line = event(**{**logged, **about})
-    line["text"] = words_of(line, hosts)
-    if line["kind"] == "http":
-        line["caller"] = hosts.get(line.get("client"), line.get("client"))
-        return line if line.get("seconds") is None else {**line, **times_of(line)}
-    if line.get("seconds"):
-        # A line with a duration is written at the end of it.
-        return {**line, "at": line["at"] - float(line["seconds"]), "until": line["at"]}
-    return line
+def from_line(logged: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:
+    kind = logged["kind"]
+    caller = hosts.get(logged.get("client", ""), logged.get("client"))
+    at, until = times_of(logged)
+    more = {"caller": caller} if kind == "http" else {}
+    return Event.from_host(
+        {**logged, **more},
+        at=at,
+        until=until,
+        error_s=0.0,
+        host=host,
+        source="log",
+        clock=host,
+        text=words_of(kind, logged, caller),
+    )
 
 
-def times_of(request):
-    """The begin and end of a request: a line has the time of its end, but uwsgi and Apache write that of its begin."""
-    seconds = request["seconds"]
-    if request.get("began"):
-        return {"until": request["at"] + seconds}
-    return {"at": request["at"] - seconds, "until": request["at"]}
+def times_of(logged: JsonObject) -> tuple[float, float | None]:
+    """Return the begin and the end of what a line reports.
+
+    A line with a duration is written at the end, but uwsgi and Apache write the time at which a request began.
+    """
+    at: float = logged["at"]
+    seconds = logged.get("seconds")
+    if logged["kind"] == "http" and seconds is not None:
+        return (at, at + seconds) if logged.get("began") else (at - seconds, at)
+    return (at - float(seconds), at) if seconds else (at, None)
 
 
-def to_see(rule, levels, services):
-    level = rule.get("level", "info")
-    if rule["service"] not in services:
-        return f"the log of {rule['service']}"
-    if LEVELS.index(level) > LEVELS.index(levels.get(rule["service"], "info")):
-        setting = "debug = true" if level == "debug" else "oslo.messaging at DEBUG"
-        return f"{rule['service']} with {setting}"
+def to_see(rule: Rule, levels: Mapping[str, Level], services: Iterable[str]) -> str | None:
+    if rule.service not in services:
+        return f"the log of {rule.service}"
+    if rule.needed_level.rank > levels.get(rule.service, Level.INFO).rank:
+        setting = "debug = true" if rule.level is Level.DEBUG else "oslo.messaging at DEBUG"
+        return f"{rule.service} with {setting}"
     return None
 
 
-def account(reads):
-    """The logs that were read on each host, and the reasons why others were not."""
-    return [
-        {
-            "host": host,
-            "reason": None if "events" in (read or {}) else (read or {}).get("msg") or "it was not asked",
-            "sources": (read or {}).get("sources") or [],
-            "unread": (read or {}).get("unread") or [],
-        }
-        for host, read in sorted(reads.items())
-    ]
+def account(reads: JsonObject) -> list[JsonObject]:
+    """Return the logs that were read on each host, and the reasons why others were not."""
+    return [account_of(host, read or {}) for host, read in sorted(reads.items())]
+
+
+def account_of(host: str, read: JsonObject) -> JsonObject:
+    reason = None if "events" in read else read.get("msg") or "it was not asked"
+    return {
+        "host": host,
+        "reason": reason,
+        "sources": read.get("sources") or [],
+        "unread": read.get("unread") or [],
+    }
 
 
 SOURCE = Source(

@@ -6,48 +6,44 @@
 
 from __future__ import annotations
 
-from ..._record.shapes import event
-from .source import Source
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..._model.event import Event
+from .source import Context, JsonObject, Rule, Source
 
 
-def events(run, reads):
-    """A message has the clock of the host that recorded it, and belongs to the host that sent or took it."""
+def events(run: Context, reads: JsonObject) -> list[Event]:
     return [
-        event(**{**kept, "text": "", "host": run.hosts.get(kept["client"], host), "source": "queue", "clock": host})
-        for host, read in reads.items()
-        for kept in (read or {}).get("events") or []
+        from_message(kept, host, run.hosts) for host, read in reads.items() for kept in (read or {}).get("events") or []
     ]
 
 
-def to_see(_rule, _levels, _services):
+def from_message(kept: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:
+    """Return a message, by the clock of the host that recorded it, as one of the host that sent or took it."""
+    return Event.from_host(kept, host=hosts.get(kept["client"], host), source="queue", clock=host)
+
+
+def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
     return "the messages on the queue (stackproof_firehose)"
 
 
-def account(reads):
-    """The number of messages from each host that was to record, and why some or all are missing."""
-    return [
-        {
-            "host": host,
-            "messages": len(read.get("events") or []),
-            "foreign": read.get("foreign", False),
-            "reason": read.get("why") if "events" in read else read.get("msg") or "it was not asked",
-        }
-        for host, read in sorted(reads.items())
-        if read
-    ]
+def account(reads: JsonObject) -> list[JsonObject]:
+    """Return the number of messages from each host that was to record, and why some or all are missing."""
+    return [account_of(host, read) for host, read in sorted(reads.items()) if read]
+
+
+def account_of(host: str, read: JsonObject) -> JsonObject:
+    reason = read.get("why") if "events" in read else read.get("msg") or "it was not asked"
+    messages = len(read.get("events") or [])
+    return {"host": host, "messages": messages, "foreign": read.get("foreign", False), "reason": reason}
 
 
 SOURCE = Source(
     name="queue",
     tier=3,
     words="a message on the queue ({})",
-    fields=(
-        "action",
-        "method",
-        "topic",
-        "message",
-        "client",
-    ),
+    fields=("action", "method", "topic", "message", "client"),
     events=events,
     to_see=to_see,
     of_others=True,

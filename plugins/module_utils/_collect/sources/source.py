@@ -6,17 +6,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..._model.event import Event
+from ..._model.flow_definition import Rule
 
-def nothing(_record):
+# A record, or a part of one, or what a host returned
+JsonObject = dict[str, Any]
+
+__all__ = ["Context", "JsonObject", "Rule", "Source"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """A run before its events are known: its record, its ids, and the names of hosts by their addresses."""
+
+    record: JsonObject
+    keys: Mapping[str, list[str]]
+    hosts: Mapping[str, str]
+
+
+def nothing(_record: JsonObject) -> JsonObject:
     return {}
 
 
-def whether_read(reads):
-    """The reason why each host was not read, or None."""
+def whether_read(reads: JsonObject) -> list[JsonObject]:
+    """Return the reason why each host was not read, or None."""
     return [
         {"host": host, "reason": (read.get("msg") if read else "it was not asked")}
         for host, read in sorted(reads.items())
@@ -32,7 +49,7 @@ class Source:
     words: the words for one of its events; {} is the service.
     fields: the fields of its events in events.jsonl, besides the common fields.
     events(run, reads): its events. run is a Context; reads is host to what was read there. An event that has a time by
-        the clock of a host names the host in its field "clock".
+        the clock of a host names the host as its clock.
     to_see(rule, levels, services): what would show a step by this rule, or None. levels is service to the level at
         which it logs, services are the services whose logs were read.
     of_others: whether its events may be of other boots: an event without an id of the run is not a proof by itself.
@@ -46,27 +63,18 @@ class Source:
     tier: int
     words: str
     fields: tuple[str, ...]
-    events: Callable
-    to_see: Callable
+    events: Callable[[Context, JsonObject], list[Event]]
+    to_see: Callable[..., str | None]
     of_others: bool = False
-    read: Callable | None = None
+    read: Callable[[Any, JsonObject], Any] | None = None
     returned: str | None = None
     variable: str | None = None
-    wanted: Callable = nothing
-    account: Callable = whether_read
+    wanted: Callable[[JsonObject], JsonObject] = nothing
+    account: Callable[[JsonObject], list[JsonObject]] = whether_read
     filed_as: str = "sources"
 
-    def result(self, registered: dict[str, Any] | None):
-        """The result of a host in the variable that the playbook registered there, or why there is none."""
+    def result(self, registered: JsonObject | None) -> Any:
+        """Return the result of a host in the variable that the playbook registered there, or why there is none."""
         if self.returned is None:
             return registered
-        return registered[self.returned] if self.returned in (registered or {}) else registered
-
-
-@dataclass(frozen=True)
-class Context:
-    """A run before its events are known: its record, its ids, and the names of hosts by their addresses."""
-
-    record: dict[str, Any]
-    keys: dict[str, list[str]]
-    hosts: dict[str, str]
+        return registered[self.returned] if registered and self.returned in registered else registered

@@ -6,19 +6,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..._model.event import Event
 from ..._record.ids import hosts_by_name, stage_of
-from ..._record.shapes import event
-from .source import Source
+from .source import Context, JsonObject, Rule, Source
 
 FIELDS = ("method", "path", "function", "verb", "table")
 
 
-def wanted(record):
+def wanted(record: JsonObject) -> JsonObject:
     return {"trace": stage_of(record, "boot")["details"].get("trace")}
 
 
-def events(run, reads):
-    """A span has the clock of its own host."""
+def events(run: Context, reads: JsonObject) -> list[Event]:
     trace = wanted(run.record)["trace"]
     names = hosts_by_name(run.record)
     return [
@@ -28,23 +30,34 @@ def events(run, reads):
     ]
 
 
-def from_span(span, trace, host):
-    fields = {name: span[name] for name in ("until", "caller", "name", *FIELDS) if name in span}
-    about = {"host": host, "clock": host, "source": "span", "keys": {"trace": [trace]}}
-    return event(span["at"], span["service"], span["kind"], words_of(span), **fields, **about)
+def from_span(span: JsonObject, trace: str, host: str) -> Event:
+    """Return a span, which has the clock of its own host."""
+    return Event(
+        span["at"],
+        span["service"],
+        span["kind"],
+        text_of(span),
+        until=span.get("until"),
+        host=host,
+        clock=host,
+        source="span",
+        keys={"trace": [trace]},
+        fields={name: span[name] for name in ("caller", "name", *FIELDS) if name in span},
+    )
 
 
-def words_of(span):
+def text_of(span: JsonObject) -> str:
     asked_by = f", asked by {span['caller']}" if span["kind"] == "http" and span["caller"] else ""
-    return " ".join([span["name"] or "span", *filter(None, (span.get(name) for name in FIELDS))]) + asked_by
+    details = filter(None, (span.get(name) for name in FIELDS))
+    return " ".join([span["name"] or "span", *details]) + asked_by
 
 
-def to_see(_rule, _levels, _services):
+def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
     return "OSProfiler (stackproof_profiler_key)"
 
 
-def account(reads):
-    """The number of spans that were read on the host that was asked, or the reason why there are none."""
+def account(reads: JsonObject) -> list[JsonObject]:
+    """Return the number of spans that were read on the host that was asked, or the reason why there are none."""
     return [
         {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
         for host, read in sorted(reads.items())

@@ -7,23 +7,9 @@
 from __future__ import annotations
 
 from ..._collect.logs.error_text import how_of, mentioned_in
-from ..._match.components import project_of
+from ..._components.tables import APIS, project_of
 from ..._record.ids import hosts_by_name
 from ..._record.shapes import symptom
-
-# The component behind each service of the catalogue
-APIS = {
-    "identity": "keystone",
-    "image": "glance-api",
-    "compute": "nova-api",
-    "network": "neutron-server",
-    "volume": "cinder-api",
-    "block-storage": "cinder-api",
-    "block-store": "cinder-api",
-    "volumev3": "cinder-api",
-    "placement": "placement-api",
-}
-
 
 # An API that does not answer may wait for another component, and one that answers with an error may have failed at
 # another one. Without a look at its host or at logs nobody knows.

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from ..._match.components import project_of
-from ..._normalise.places import host_of
+from ..._components.tables import entry_of, project_of
+from ..._match.places import host_of
 from ..._record.shapes import symptom
 
 # A cloud has the one or the other, and what it does not have is no suspect.
-METADATA_AGENTS = ("neutron-metadata-agent", "neutron-ovn-metadata-agent")
+METADATA_AGENTS = entry_of("neutron-metadata-proxy").run_by
 REFUSED = "refuses the signature: its secret and that of the metadata agent differ"
 # Status of an answer to the guest: the components that it points at, how they failed, and why
 METADATA = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from ..._collect.examination.machine import STARTS
 from ..._collect.hosts.units import WELL
-from ..._match.components import LEANS_ON, PROGRAMS, project_of
-from ..._normalise.places import host_of
+from ..._components.catalogue import COMPONENTS
+from ..._components.tables import PROGRAMS, depends_on, entry_of, project_of
+from ..._match.places import host_of
 from ..._record.clock import iso_of, seconds_of
 from ..._record.ids import addresses_of
 from ..._record.shapes import symptom
@@ -23,8 +23,7 @@ STATES = {
     "activating": "has been starting{for_s}",
     "deactivating": "has been stopping{for_s}",
 }
-# Ceph's checks by the daemon that they are about; a word of a check that says that nothing can be written
-CEPH = (("ceph-mon", ("MON",)), ("ceph-osd", ("OSD", "PG", "SLOW", "POOL")))
+# A word of a check of Ceph that says that nothing can be written
 SEVERE = re.compile(r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS")
 # kolla-ansible has a folder for each service: /etc/kolla/nova-api.
 FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?:kolla/)?(?P<name>[a-z][a-z0-9-]*)(?:/|$)")
@@ -122,14 +121,13 @@ def ceph(record, _stage):
             symptoms.append(symptom("words", "ceph-osd", f"{', '.join(down)} is down, as Ceph says", how="down"))
         checks = (facts.get("health") or {}).get("checks") or {}
         before = (host.get("health_before") or {}).get("checks") or {}
-        for component, prefixes in CEPH:
-            names = sorted(
-                name for name in checks if name.startswith(prefixes) and (name not in before or SEVERE.search(name))
-            )
+        for component in COMPONENTS:
+            about = [name for name in checks if name.startswith(component.health_checks)]
+            names = sorted(name for name in about if name not in before or SEVERE.search(name))
             if names:
                 told = "; ".join(checks[name] for name in names)
                 how = "alarm" if SEVERE.search(" ".join(names)) else "warning"
-                symptoms.append(symptom("words", component, f"is not well, as Ceph says: {told}", how=how))
+                symptoms.append(symptom("words", component.name, f"is not well, as Ceph says: {told}", how=how))
         for unread in host["unread"]:
             # The command may begin with sudo, and with the way into a container.
             if unread["kind"] == "hung" and {"ceph", "rbd"} & set(unread["command"].split()):
@@ -195,14 +193,14 @@ def components_that_run(found, host):
 
     known = {component for program, component in PROGRAMS.items() if is_it(program)}
     own = {s["component"] for s in services_of(host) if is_it(s["unit"].partition(".")[0])}
-    starting = {s["component"] for s in services_of(host) if any(map(is_it, STARTS.get(s["component"], ())))}
+    starting = {s["component"] for s in services_of(host) if any(map(is_it, entry_of(s["component"]).starts))}
     return sorted(known or own or starting) or [found["where"]]
 
 
 def askers(host, component, named_by):
     """The components of a host that need a peer, and by whose settings it is known there."""
     here = {service["component"] for service in services_of(host)}
-    needing = sorted(name for name in here if component in LEANS_ON.get(name, ()))
+    needing = sorted(name for name in here if component in depends_on(name))
     # The settings of the peer itself, such as Ceph's, are those of all its clients.
     if {"catalogue", project_of(component)} & set(named_by):
         return needing

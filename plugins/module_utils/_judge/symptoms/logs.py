@@ -10,13 +10,13 @@ import math
 
 from ..._collect.logs.error_text import mentioned_in
 from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
-from ..._match.components import (
-    ANSWERS_CALLS,
-    LEANS_ON,
-    LOGGED_WHEN_WELL,
-    RAISED_ABOUT,
-    SPEAKS_TO,
+from ..._components.tables import (
+    LIBRARIES,
+    answering_calls_of,
+    depends_on,
+    meant_by_exception,
     project_of,
+    share_of_healthy_runs,
     writer_of,
 )
 from ..._record.clock import seconds_between
@@ -53,7 +53,7 @@ def says_something(error):
 def teller_of(error, errors):
     """The component that has sent an exception back to the one which called it, and which logs it once more."""
     component = writer_of(error["service"])
-    called = {*LEANS_ON.get(component, ()), *ANSWERS_CALLS.get(project_of(component), ())} - {component}
+    called = {*depends_on(component), *answering_calls_of(project_of(component))} - {component}
     tellers = [writer_of(other["service"]) for other in errors if is_same(other, error)]
     return next((teller for teller in tellers if teller in called), None)
 
@@ -89,7 +89,7 @@ def symptoms_of(error, first, places):
 
 def unusual(error):
     """How much an error says that a share of the healthy runs logs too: no more than the odds of that allow."""
-    on_labs = LOGGED_WHEN_WELL.get((writer_of(error["service"]), error["logger"], error["exception"]), 0)
+    on_labs = share_of_healthy_runs(writer_of(error["service"]), error["logger"], error["exception"])
     rate = max(on_labs, error.get("usual") or 0)
     return min(1.0, -math.log(rate) / STRENGTH["error"]) if rate else 1.0
 
@@ -97,7 +97,7 @@ def unusual(error):
 def library_of(error):
     """The component to which the library speaks that raised an error, or whose class it has."""
     modules = [(error.get(name) or "").partition(".")[0] for name in ("raised_in", "exception")]
-    return next((SPEAKS_TO[module] for module in modules if module in SPEAKS_TO), None)
+    return next((LIBRARIES[module] for module in modules if module in LIBRARIES), None)
 
 
 def peers_of(error, component):
@@ -108,13 +108,13 @@ def peers_of(error, component):
     if error.get("peer"):
         return [error["peer"]] if error["peer"] != component else []
     if WAITED in kind:
-        return [peer for peer in [*ANSWERS_CALLS.get(project_of(component), ()), "rabbitmq"] if peer != component]
+        return [peer for peer in [*answering_calls_of(project_of(component)), "rabbitmq"] if peer != component]
     library = library_of(error)
     if library and library != component:
         return [library]
-    about = [peer for word, peers in RAISED_ABOUT for peer in peers if word in kind and peer != component]
+    about = [peer for peer in meant_by_exception(kind) if peer != component]
     if about:
-        return list(dict.fromkeys(about))
+        return about
     mine = project_of(component)
     # Its own code went wrong, whatever the line speaks of.
     if module.partition(".")[0] == mine and error.get("how") is None:

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from ..._match import order
-from ..._match.components import CARRIERS, WORKERS
+from ..._components.tables import carriers_of, workers_of
 from ..._record.clock import seconds_between
 from ..._record.shapes import symptom
+from .. import dict_order as order
 from .guest import did_their_part
 
 
@@ -26,12 +26,12 @@ def owed(record, stage, paths):
                     "owed what is lacking",
                     peer=None if step["target"] in done else step["target"],
                     how="missing" if proof and step["status"] == "missing" else "unseen",
-                    carriers=CARRIERS.get(step["kind"], []),
+                    carriers=carriers_of(step["kind"]),
                     share=1 / (1 + place + number),
                 )
             )
     text = f"has a part in the stage {stage['stage']}"
-    return symptoms + [symptom("owed", name, text, how="part") for name in WORKERS.get(stage["stage"], ())]
+    return symptoms + [symptom("owed", name, text, how="part") for name in workers_of(stage["stage"])]
 
 
 def debtor_of(step, done):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._normalise import places
+from ansible_collections.stackproof.provision.plugins.module_utils._match import places
 
 pytestmark = pytest.mark.part("network")
 

@@ -40,6 +40,13 @@ def screen(monkeypatch):
     return local.display
 
 
+def template(value):
+    """Return a value as it is; raise an error that stands for one that cannot be had."""
+    if isinstance(value, Exception):
+        raise value
+    return value
+
+
 @pytest.fixture
 def act(screen, monkeypatch):
     """Return a function that runs the action; what the module was given is in the attribute given."""
@@ -56,7 +63,7 @@ def act(screen, monkeypatch):
             get_path=lambda: f"{place}:12",
         )
         action._connection = SimpleNamespace(transport=transport, become=None)
-        action._templar = SimpleNamespace(template=lambda value: value)
+        action._templar = SimpleNamespace(template=template)
         action._update_module_args = lambda _name, args, _variables: args.update(_ansible_verbosity=0)
 
         def execute(module_name, module_args, task_vars):

@@ -20,7 +20,7 @@ from ansible_collections.stackproof.provision.plugins.action import clock_info a
     ],
 )
 def test_a_clock_is_compared_with_the_middle_of_question_and_answer(before, there, after, expected):
-    assert plugin.difference(before, there, after) == expected
+    assert plugin.difference(before, there, after) == plugin.Difference(*expected)
 
 
 @pytest.fixture

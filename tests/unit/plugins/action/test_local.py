@@ -16,7 +16,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from ansible.errors import AnsibleError
+from ansible.errors import AnsibleError, AnsibleUndefinedVariable, AnsibleValueOmittedError
 from ansible_collections.stackproof.provision.plugins.action import local as plugin
 from tree import RECORDED, ROOT
 
@@ -318,6 +318,52 @@ def test_misspelt_variable_is_refused_before_the_module_does_anything(act, scree
     module = AssertionError("the module was called")
     assert act("run", module, variables=variables, place=BEGIN) == {"failed": True, "msg": REFUSED}
     assert (screen.texts, screen.warnings) == ([], [])
+
+
+def test_misspelt_names_and_wrong_values_are_refused_together(act):
+    module = AssertionError("the module was called")
+    given = {"stackproof_volme": "none", "stackproof_attach": "x", "stackproof_volume_size": 0}
+    refused = act("run", module, variables=given, place=BEGIN)
+    assert refused["msg"] == (
+        "unknown variable stackproof_volme: did you mean stackproof_volume? "
+        "stackproof_attach cannot be 'x': it is not one of at_boot, after, root. "
+        "stackproof_volume_size cannot be 0: it is not a whole number from 1 to 2147483647. "
+        "docs/variables.md has all of them."
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            AnsibleUndefinedVariable("'big' is undefined"),
+            "stackproof_volume_size has no value: 'big' is undefined. docs",
+        ),
+        (AnsibleValueOmittedError(), None),
+    ],
+)
+def test_variable_without_a_value_is_refused_unless_it_is_omitted(act, error, message):
+    refused = act("run", {"changed": True}, variables={"stackproof_volume_size": error}, place=BEGIN)
+    assert refused.get("msg", "").startswith(message or "")
+    assert ("failed" in refused) == (message is not None)
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "refused"),
+    [("preflight", "playbooks/acceptance.yml", True), ("cleanup", "playbooks/cleanup.yml", False)],
+)
+def test_wrong_value_is_refused_only_where_runs_begin(act, module, place, refused):
+    answer = act(module, {}, variables={"stackproof_image_file": "/gone"}, place=str(ROOT / place))
+    assert answer.get("failed", False) == refused
+
+
+def test_task_of_a_role_takes_its_variables_and_what_it_writes_counts_more(act):
+    variables = {"stackproof_volume": "none", "stackproof_volume_size": 2, "stackproof_timeouts": {"volume": 5}}
+    place = str(ROOT / "roles/volume/tasks/main.yml")
+    act("volume", {}, variables=variables, place=place, transport="ssh", run_dir="run", size=3)
+    assert act.given[1] == {"run_dir": "run", "source": "none", "size": 3, "timeout": 5}
+    act("volume", {}, variables=variables, place="/home/operator/roles/volume/tasks/main.yml", run_dir="run")
+    assert act.given[1] == {"run_dir": "run"}
 
 
 def test_variable_that_may_be_the_users_own_is_a_warning(act, screen):

@@ -47,7 +47,9 @@ def ansible(tmp_path_factory):
         f"[far]\ngone ansible_connection=ssh ansible_ssh_executable={ssh}\n"
     )
     (top / "empty.cfg").touch()
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "STACKPROOF_"))}
+    # The last two would hide the size of the terminal that a test opens.
+    foreign = ("ANSIBLE_", "STACKPROOF_", "COLUMNS", "LINES")
+    env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
     env.update(
         ANSIBLE_COLLECTIONS_PATH=str(top),
         ANSIBLE_CONFIG=str(top / "empty.cfg"),

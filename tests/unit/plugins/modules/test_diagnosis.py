@@ -255,7 +255,7 @@ def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, cal
     assert "failed at: step 34, component neutron-l2-agent, host compute2" in summary
     assert f"request    {LOCAL}" in summary
     page = (directory / "report.html").read_text()
-    assert "Nothing was made: this is a diagnosis by collected logs, and no run." in page
+    assert "Nothing was created: this is a diagnosis of collected logs, not a run." in page
     assert "it is not in the log of neutron-l2-agent on compute2" in page
     cases = ElementTree.parse(directory / "junit.xml").getroot().iter("testcase")
     assert [case.get("name") for case in cases if case.find("failure") is not None] == ["boot"]

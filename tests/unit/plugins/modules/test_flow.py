@@ -10,6 +10,7 @@ import json
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match.matcher import TOKEN_CACHE
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
@@ -43,7 +44,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
     wanted = result["wanted"]
     assert set(wanted) == {"keys", "phrases", "windows", "began", "since", "until", "errors", "trace"}
     assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
-    assert wanted["since"] == wanted["began"] - flow_module.TOKEN_CACHE
+    assert wanted["since"] == wanted["began"] - TOKEN_CACHE
     assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
     assert {"service", "says"} == set(wanted["phrases"][0])
     assert record(directory) == followed.record

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page
+from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 from ansible_collections.stackproof.provision.plugins.modules import report as module
-from tree import FLOWS, RECORDED, ROLES
+from tree import RECORDED, ROLES
 
 RUNS = RECORDED / "runs"
 TEMPLATE = ROLES / "report" / "templates" / "report.html.j2"
@@ -187,41 +187,7 @@ def test_a_template_that_is_not_there_is_said(call, unfinished):
 
 
 def test_without_jinja2_only_the_page_is_refused(call, unfinished, monkeypatch):
-    monkeypatch.setattr(page, "HAS_JINJA2", False)
+    monkeypatch.setattr(frame, "HAS_JINJA2", False)
     run = unfinished(PASSED)
     assert "jinja2" in call(module, run_dir=run.directory, template=str(TEMPLATE))["msg"]
     assert call(module, run_dir=run.directory)["verdict"]["result"] == "pass"
-
-
-@pytest.fixture
-def older(tmp_path):
-    """The directory of a run that 0.1.0 has followed and ended."""
-    record = json.loads((RECORDED / "0.1.0/run.json").read_text())
-    assert not {"judged", "told_as", "parts"} & set(record["flows"][0])
-    directory = tmp_path / "runs" / record["run_id"]
-    directory.mkdir(parents=True)
-    shutil.copy(RECORDED / "0.1.0/run.json", directory)
-    return directory
-
-
-def test_a_run_of_0_1_0_is_rendered_with_all_that_its_flow_has(call, older):
-    before, flows = (older / "run.json").read_bytes(), [str(path) for path in sorted(FLOWS.glob("*.yml"))]
-    result = call(module, run_dir=str(older), end=False, template=str(TEMPLATE), flows=flows)
-    assert result.get("failed") is None
-    text = (older / "report.html").read_text()
-    # The chapter of the steps, and that of the boot's parts, which need to know how the flow is shown.
-    assert "from the request to the compute host" in text
-    assert all(name in text for name in ("scheduling", "Provision an instance"))
-    assert (older / "flow.svg").exists()
-    assert (older / "run.json").read_bytes() == before
-
-
-def test_a_flow_whose_file_has_gone_does_not_keep_a_run_from_its_page(call, older):
-    result = call(module, run_dir=str(older), end=False, template=str(TEMPLATE), flows=["/nonexistent/flow.yml"])
-    assert result.get("failed") is None
-    assert (older / "report.html").exists()
-
-
-def test_without_the_flows_a_run_of_0_1_0_has_a_page_without_them(call, older):
-    assert call(module, run_dir=str(older), end=False, template=str(TEMPLATE)).get("failed") is None
-    assert "from the request to the compute host" not in (older / "report.html").read_text()

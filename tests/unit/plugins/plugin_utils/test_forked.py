@@ -63,10 +63,10 @@ def test_the_modules_of_a_run_are_loaded_before_it_begins():
 
 
 def test_a_fork_finds_the_flows_by_whatever_path():
-    before = flow.load_file.cache_info().misses
+    before = flow.load_flow.cache_info().misses
     for path in FLOWS.glob("*.yml"):
         flow.load(str(path.parent / ".." / path.parent.name / path.name))
-    assert flow.load_file.cache_info().misses == before
+    assert flow.load_flow.cache_info().misses == before
 
 
 def test_an_option_that_is_none_is_refused_as_ever(tmp_path):

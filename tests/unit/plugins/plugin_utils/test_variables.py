@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _variables as variables
 from ansible_collections.stackproof.provision.plugins.plugin_utils._variables import Unknown
 from tree import LAB, ROOT
@@ -26,19 +26,17 @@ WITHOUT_OWN_MODULES = {"canary"}
 LONGEST_MS = 10
 
 
-def specs() -> dict[str, dict[str, Any]]:
-    loader = SourceFileLoader("variables_page_of_names", str(ROOT / "tools/variables-page"))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec
-    page = module_from_spec(spec)
-    loader.exec_module(page)
-    return page.specs()
+def unknown(given: Iterable[str]) -> list[Unknown]:
+    return variables.unknown_variables(given, variables.known_names(), _specs.variables())
 
 
-def test_documented_variables_are_known() -> None:
-    documented = {name for options in specs().values() for name in options if name.startswith(variables.PREFIX)}
-    assert len(documented) > 60
-    assert documented - variables.known_names() == set()
+def refusal(found: list[Unknown]) -> str | None:
+    return variables.refusal(variables.misspelt(found))
+
+
+def test_defined_variables_are_known() -> None:
+    assert len(_specs.variables()) > 60
+    assert _specs.variables().keys() - variables.known_names() == set()
 
 
 def test_variables_of_the_lab_and_the_scenarios_are_known() -> None:
@@ -46,7 +44,7 @@ def test_variables_of_the_lab_and_the_scenarios_are_known() -> None:
     for path in (*LAB.glob("**/*.yml"), *LAB.glob("**/*.j2"), *ROOT.glob("molecule/**/*.yml")):
         given |= set(re.findall(r"^\s*(stackproof_\w+):", path.read_text(), re.MULTILINE))
     assert given
-    assert variables.unknown_variables(given, variables.known_names()) == []
+    assert unknown(given) == []
 
 
 @pytest.mark.parametrize(
@@ -94,23 +92,29 @@ def test_known_names_are_found_in_less_than_a_moment() -> None:
         ("stackproof_imgae", "stackproof_image"),
         ("stackproof_volume-size", "stackproof_volume_size"),
         ("stackproof_Platform", "stackproof_platform"),
-        ("stackproof_boot_timout", "stackproof_boot_timeout"),
+        ("stackproof_timeout", "stackproof_timeouts"),
+        ("stackproof_volume_sizes", "stackproof_volume_size"),
         ("stackproof_canary_evry", "stackproof_canary_every"),
     ],
 )
 def test_misspelt_name_has_the_one_that_was_meant(misspelt: str, meant: str) -> None:
-    assert variables.unknown_variables([misspelt], variables.known_names()) == [Unknown(misspelt, meant)]
+    assert unknown([misspelt]) == [Unknown(misspelt, meant)]
 
 
 @pytest.mark.parametrize("ending", ["cloud_password", "image_name", "region_name", "version", "ssh_key", "xyz", ""])
 def test_name_of_a_users_own_is_like_none(ending: str) -> None:
     name = variables.PREFIX + ending
-    assert variables.unknown_variables([name], variables.known_names()) == [Unknown(name, None)]
+    assert unknown([name]) == [Unknown(name, None)]
 
 
 def test_known_names_and_those_of_others_are_no_matter() -> None:
     given = ["stackproof_volume", "ansible_host", "volme", "my_stackproof_volme"]
-    assert variables.unknown_variables(given, variables.known_names()) == []
+    assert unknown(given) == []
+
+
+def test_name_that_only_the_tasks_use_is_never_meant() -> None:
+    assert "stackproof_cleaned" in variables.known_names()
+    assert unknown(["stackproof_cleane"]) == [Unknown("stackproof_cleane", None)]
 
 
 def test_misspelt_names_are_refused_in_one_sentence() -> None:
@@ -120,10 +124,10 @@ def test_misspelt_names_are_refused_in_one_sentence() -> None:
         Unknown("stackproof_volme", "stackproof_volume"),
         Unknown("stackproof_volumee", "stackproof_volume"),
     ]
-    assert variables.refusal(found[2:3]) == (
+    assert refusal(found[2:3]) == (
         "unknown variable stackproof_volme: did you mean stackproof_volume? docs/variables.md has all of them."
     )
-    assert variables.refusal(found) == (
+    assert refusal(found) == (
         "unknown variables stackproof_flavour, stackproof_volme, stackproof_volumee: "
         "did you mean stackproof_flavor, stackproof_volume? docs/variables.md has all of them."
     )
@@ -140,8 +144,8 @@ def test_names_like_no_other_are_a_warning() -> None:
 
 
 def test_nothing_unknown_is_neither_refused_nor_warned_of() -> None:
-    assert (variables.refusal([]), variables.warning([])) == (None, None)
-    assert variables.refusal([Unknown("stackproof_mine", None)]) is None
+    assert (refusal([]), variables.warning([])) == (None, None)
+    assert refusal([Unknown("stackproof_mine", None)]) is None
     assert variables.warning([Unknown("stackproof_volme", "stackproof_volume")]) is None
 
 

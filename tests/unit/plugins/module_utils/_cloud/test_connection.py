@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import os_service_types
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import configuration, errors
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import errors
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 
@@ -104,7 +104,7 @@ def test_the_message_about_an_unknown_cloud_names_the_known_ones(cloud, connect,
 )
 def test_without_a_list_of_clouds_the_message_says_why(connect, know_cloud, tmp_path, monkeypatch, text, words):
     know_cloud()
-    monkeypatch.setattr(connection_module.openstack.config.loader, "CONFIG_FILES", [])
+    monkeypatch.setattr(configuration.openstack.config.loader, "CONFIG_FILES", [])
     path = tmp_path / "clouds.yaml"
     path.write_text(text) if text else path.unlink()
     with pytest.raises(StageError) as caught:

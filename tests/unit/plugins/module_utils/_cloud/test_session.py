@@ -11,7 +11,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import errors, session
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import addresses, errors, session, transport
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_between
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from keystoneauth1.exceptions import ClientException
@@ -78,13 +78,13 @@ def test_a_query_is_not_written_down(cloud, connect):
     ],
 )
 def test_the_path_of_an_address(url, path):
-    assert session.path_of(url) == path
+    assert addresses.path_of(url) == path
 
 
 def test_the_number_of_a_request_has_two_names():
-    assert session.request_id({"x-openstack-request-id": "req-1", "x-compute-request-id": "req-2"}) == "req-1"
-    assert session.request_id({"x-compute-request-id": "req-2"}) == "req-2"
-    assert session.request_id({}) is None
+    assert transport.request_id({"x-openstack-request-id": "req-1", "x-compute-request-id": "req-2"}) == "req-1"
+    assert transport.request_id({"x-compute-request-id": "req-2"}) == "req-2"
+    assert transport.request_id({}) is None
 
 
 def test_dates_of_answers_are_kept_for_the_clock(cloud, connect):
@@ -272,7 +272,7 @@ def test_services_are_named_by_the_endpoint_most_alike():
         call("h:1", "/compute/v2.1", "image"),
     ]
     endpoints = [("compute", "http://h:1/compute/v2.1"), ("image", "http://h:1/image"), ("identity", "http://h:2/v3")]
-    session.name_services(calls, endpoints)
+    addresses.name_services(calls, endpoints)
     assert [call["service"] for call in calls] == ["compute", "compute", "image", "identity", None, "image"]
 
 
@@ -314,13 +314,13 @@ def test_no_token_follows_a_redirect_to_another_address(cloud, connect, elsewher
 )
 def test_a_port_that_is_the_usual_one_need_not_be_said(old, new):
     answer = SimpleNamespace(status_code=301, headers={"location": new})
-    assert session.refuse_another_address("GET", old, answer) is None
+    assert transport.refuse_another_address("GET", old, answer) is None
 
 
 @pytest.mark.parametrize("after", ["7", "0", "Wed, 21 Oct 2026 07:28:00 GMT", None])
 def test_a_service_says_when_to_ask_again(after):
     answer = SimpleNamespace(headers={} if after is None else {"retry-after": after})
-    assert session.pause_of(answer) == (7 if after == "7" else session.LAST)
+    assert session.pause_of(answer) == (7 if after == "7" else session.SHORTEST_PAUSE)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -356,7 +356,7 @@ def test_a_redirect_within_the_service_is_followed(cloud, connect):
 
 
 def test_an_answer_without_end_is_read_no_further_than_any_service_sends(cloud, connect, monkeypatch):
-    monkeypatch.setattr(session, "LARGEST", 1 << 20)
+    monkeypatch.setattr(transport, "LARGEST", 1 << 20)
     cloud.trouble("GET", NETWORKS, (200, {}, {"networks": ["x" * (3 << 20)]}))
     error, _unanswered = failed(lambda: names(connect()))
     assert error["message"].endswith(f"answers with more than 1 MiB to {NETWORKS}")

@@ -81,7 +81,7 @@ def stage_at_work(run):
 @pytest.fixture
 def options(params):
     """The options that the module run hands on."""
-    return {**params, "keep": "never", "thresholds": [], "timeouts": {}}
+    return {**params, "keep": "never", "thresholds": [], "cleanup_timeout": 300}
 
 
 def until(condition, seconds=20):

@@ -353,8 +353,8 @@ def test_clouds_are_told_apart_that_of_the_last_run_first(lines):
 
 
 def rendered(lines, labels=(), links=()):
-    texts = [(TEMPLATES / name).read_text() for name in ("history.html.j2", "report.html.j2")]
-    return page.render(trend.history_of(lines, dict(labels), MADE), *texts, links=set(links))
+    history = trend.history_of(lines, dict(labels), MADE)
+    return page.render(history, TEMPLATES / "history.html.j2", links=set(links))
 
 
 def test_the_page_tells_what_the_history_does_and_links_the_runs_that_are_there(lines):

@@ -35,13 +35,13 @@ def problems(verdict):
 
 
 def step_of(step, status, at=None, host=None):
-    meaning = MODERN["phases"].get(step.get("phase")) or {}
     return shapes.step(
-        *(step[name] for name in ("id", "source", "target", "message", "kind")),
-        phase=step.get("phase"),
-        **meaning,
-        owed_by=step.get("owed_by", step["source"]),
-        follows=[str(name) for name in step.get("follows") or ()],
+        *(step.id, step.source, step.target, step.message, step.kind),
+        phase=step.phase,
+        stage=MODERN.stage_of(step).value,
+        repeats=MODERN.repeats(step),
+        owed_by=step.responsible,
+        follows=list(step.follows),
         status=status,
         at=at,
         host=host,
@@ -51,7 +51,7 @@ def step_of(step, status, at=None, host=None):
 def run_of(name):
     """The record of a run that failed, as far as it is judged."""
     recorded = copy.deepcopy(FAILED[name])
-    steps = [step_of(step, *recorded["steps"].get(str(step["id"]), NOTHING)) for step in MODERN["steps"]]
+    steps = [step_of(step, *recorded["steps"].get(step.id, NOTHING)) for step in MODERN.steps]
     return {**recorded["record"], "flows": [{"name": "modern", "judged": True, "steps": steps}]}
 
 
@@ -199,7 +199,7 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
     assert (verdict["component"], verdict["host"]) == (None, None)
     assert verdict["headline"] == f"nobody is named: step {verdict['step']} is late, and may only be slow"
     assert verdict["owed"].endswith("0.0 s after another one: it may be slow")
-    assert "-e stackproof_boot_timeout=" in verdict["next"]
+    assert "stackproof_timeouts" in verdict["next"]
     assert verdict["alternatives"]
 
 
@@ -229,7 +229,8 @@ def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
 
 
 def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
-    steps = [step_of({"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}, "missing")]
+    pay = {"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}
+    steps = [step_of(flow.step_of(pay), "missing")]
     verdict = verdict_module.judge({**frozen, "flows": [{"name": "own", "judged": False, "steps": steps}]})
     assert verdict["step"] == "1"
     assert verdict["component"] in (None, "billing")

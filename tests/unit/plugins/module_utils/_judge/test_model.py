@@ -10,6 +10,12 @@ from itertools import pairwise
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text
+from ansible_collections.stackproof.provision.plugins.module_utils._components.catalogue import COMPONENTS
+from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import (
+    depends_on,
+    stands_for,
+    workers_of,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
     culprit,
     model,
@@ -17,12 +23,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
     symptoms,
     weights,
     world,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._match.components import (
-    LEANS_ON,
-    OF_BACK_END,
-    STANDS_FOR,
-    WORKERS,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 
@@ -220,7 +220,7 @@ def test_a_service_that_has_failed_may_have_done_so_for_want_of_another():
     """A service that was stopped was so by somebody, and accuses nobody."""
     by_how = {how: named(causes(state("nova-conductor", "ctl", how))) for how in ("stopped", "frozen", "failed")}
     assert by_how["stopped"] == by_how["frozen"] == [("nova-conductor", "ctl")]
-    assert {component for component, _host in by_how["failed"]} == {"nova-conductor", *LEANS_ON["nova-conductor"]}
+    assert {component for component, _host in by_how["failed"]} == {"nova-conductor", *depends_on("nova-conductor")}
     assert by_how["failed"][0] == ("nova-conductor", "ctl")
 
 
@@ -262,18 +262,18 @@ def test_a_component_needs_what_its_own_host_has_for_itself(symptom, hosts, need
     assert [(node.component, node.host) for node in behind if node.component == needed[0]] == [needed]
 
 
-@pytest.mark.parametrize("component", sorted(LEANS_ON))
+@pytest.mark.parametrize("component", [entry.name for entry in COMPONENTS if entry.depends_on])
 def test_the_components_that_a_debtor_needs_are_suspects_behind_it(component):
     first, *others = named(causes(owed(component)))
     assert first[0] == component
-    assert {other for other, _host in others} == set(LEANS_ON[component])
+    assert {other for other, _host in others} == set(depends_on(component))
 
 
 def test_the_components_that_a_peer_needs_are_suspects_behind_it():
     found = causes(failed_at("nova-scheduler", "placement-api"))
     places = {cause["component"]: number for number, cause in enumerate(found)}
-    assert set(places) == {"nova-scheduler", "placement-api", *LEANS_ON["placement-api"]}
-    assert all(places["placement-api"] < places[needed] for needed in LEANS_ON["placement-api"])
+    assert set(places) == {"nova-scheduler", "placement-api", *depends_on("placement-api")}
+    assert all(places["placement-api"] < places[needed] for needed in depends_on("placement-api"))
 
 
 def test_the_receiver_and_the_carriers_of_a_step_are_suspects_behind_its_debtor():
@@ -282,9 +282,9 @@ def test_the_receiver_and_the_carriers_of_a_step_are_suspects_behind_its_debtor(
     assert set(found) == {("p", None), ("q", None), ("r", None)}
 
 
-@pytest.mark.parametrize(("name", "components"), STANDS_FOR.items())
-def test_names_of_flows_that_are_no_components_stand_for_others(name, components):
-    assert {component for component, _host in named(causes(owed(name)))} == set(components)
+@pytest.mark.parametrize("name", ["neutron-metadata-proxy", "client", "token-store"])
+def test_names_of_flows_that_are_no_components_stand_for_others(name):
+    assert {component for component, _host in named(causes(owed(name)))} == set(stands_for(name))
 
 
 # Ways
@@ -607,7 +607,7 @@ def test_a_component_that_others_need_is_the_likelier_the_more_these_have_to_do_
     assert scores == sorted(set(scores), reverse=True)
 
 
-NEEDED = LEANS_ON["nova-api-metadata"]
+NEEDED = depends_on("nova-api-metadata")
 
 
 @pytest.mark.parametrize(
@@ -649,6 +649,12 @@ def test_a_stopped_service_far_from_the_stage_is_named_if_nothing_else_speaks():
 def test_a_stopped_service_near_the_stage_comes_before_one_that_is_far():
     found = causes(owed("keystone", "part"), state("cinder-volume", "st1"), state("keystone", "ctl"))
     assert named(found)[:2] == [("keystone", "ctl"), ("cinder-volume", "st1")]
+
+
+OF_BACK_END = {
+    back_end: {entry.name for entry in COMPONENTS if entry.network_back_end == back_end}
+    for back_end in ("agents", "ovn")
+}
 
 
 @pytest.mark.parametrize(("reporting", "back_end"), [("neutron-l2-agent", "agents"), ("ovn-controller", "ovn")])
@@ -718,7 +724,10 @@ def test_the_order_of_the_evidence_does_not_matter(seed):
     assert told(causes(*MIXED, hosts=CLOUD[::-1])) == told(causes(*MIXED, hosts=CLOUD))
 
 
-@pytest.mark.parametrize("stage", WORKERS)
+STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_nobody_is_named_if_nothing_but_the_order_of_unseen_steps_speaks(stage):
     steps = [
         shapes.step("1", "nova-api", "nova-conductor", "m", "AMQP cast"),
@@ -739,7 +748,7 @@ def test_nobody_is_named_for_being_otherwise_alone(kind):
 
 
 @pytest.mark.parametrize("how", ["stopped", "failed", "frozen"])
-@pytest.mark.parametrize(("stage", "component"), [(stage, name) for stage, names in WORKERS.items() for name in names])
+@pytest.mark.parametrize(("stage", "component"), [(stage, name) for stage in STAGES for name in workers_of(stage)])
 def test_a_state_of_a_component_of_the_stage_names_it_if_nothing_else_speaks(stage, component, how):
     record = {"hosts": [], "flows": [], "logs": []}
     parts = symptoms.steps.owed(record, {"stage": stage}, [])

@@ -20,12 +20,16 @@ import jsonschema
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance
+from ansible_collections.stackproof.provision.plugins.module_utils._match import expressions, run_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import matcher as matcher_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals as rivals_module
-from ansible_collections.stackproof.provision.plugins.module_utils._match import status as status_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match import wanted as wanted_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match.scope import ReadLog, Scope
+from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import OtherBoot
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
 from tree import RECORDED, ROLES
 
@@ -37,7 +41,7 @@ MESSAGES = ("received", "taken", "answered")
 
 
 def follow(run, *names):
-    flows, _events_of_run = follow_module.follow(
+    flows, _events_of_run = events_of.followed(
         run.record, [FLOWS[name] for name in names or ("ops_guide",)], {"log": run.logs}
     )
     for flow in flows:
@@ -65,46 +69,44 @@ def without(run, service, keep=None, sources=False):
 @pytest.mark.parametrize(("name", "steps"), [*zip(NAMES, (67, 94, 17, 55))])
 def test_each_flow_has_all_its_steps(name, steps):
     flow = FLOWS[name]
-    assert (flow["name"], len(flow["steps"])) == (name, steps)
-    assert len({str(step["id"]) for step in flow["steps"]}) == steps
-    assert all(step["source"] in flow["lifelines"] and step["target"] in flow["lifelines"] for step in flow["steps"])
+    assert (flow.name, len(flow.steps)) == (name, steps)
+    assert len({step.id for step in flow.steps}) == steps
+    assert all({step.source, step.target} <= set(flow.lifelines) for step in flow.steps)
 
 
 def test_the_table_of_the_guide_is_there_wholly():
-    rows = [step["numbers"]["table"] for step in FLOWS["ops_guide"]["steps"] if "table" in step["numbers"]]
+    rows = [step.numbers["table"] for step in FLOWS["ops_guide"].steps if "table" in step.numbers]
     assert sorted(rows) == list(range(1, 59))
 
 
 @pytest.mark.parametrize(("document", "last"), [("table", 58), ("puml", 62), ("svg", 60)])
 def test_numbers_of_documents_are_unique(document, last):
-    numbers = [step["numbers"][document] for step in FLOWS["ops_guide"]["steps"] if document in step["numbers"]]
+    numbers = [step.numbers[document] for step in FLOWS["ops_guide"].steps if document in step.numbers]
     assert len(numbers) == len(set(numbers))
     assert set(numbers) <= set(range(1, last + 1))
 
 
-def test_what_became_of_a_step_is_said_of_each():
+def test_each_step_reports_how_it_changed_since_the_guide():
     for name in ("ops_guide", "modern"):
-        assert {step.get("became") for step in FLOWS[name]["steps"]} <= {"same", "changed", "gone", "cached", "new"}
+        assert all(step.became for step in FLOWS[name].steps)
 
 
 def test_new_steps_lie_where_they_belong():
-    ids = [str(step["id"]) for step in FLOWS["modern"]["steps"]]
+    ids = [step.id for step in FLOWS["modern"].steps]
     assert ids[:2] == ["N1", "1"]
     assert ids[ids.index("4") + 1 : ids.index("4") + 3] == ["N4", "N13"]
-    assert [name for name in ids if not name.startswith("N")] == [
-        str(step["id"]) for step in FLOWS["ops_guide"]["steps"]
-    ]
+    assert [name for name in ids if not name.startswith("N")] == [step.id for step in FLOWS["ops_guide"].steps]
 
 
 def test_what_to_look_for_is_said_by_all_rules():
-    wanted = flow_module.wanted(FLOWS.values())
+    wanted = wanted_module.wanted(FLOWS.values())
     assert {"service": "nova-compute", "says": rivals_module.TOOK} in wanted["phrases"]
     assert {"service": "keystone", "text": "v3/auth/tokens"} in wanted["windows"]
     assert {"service": "nova-conductor", "text": "received message "} in wanted["windows"]
     assert {"service": "nova-api", "text": '/servers" status: 202'} in wanted["windows"]
     for kind in ("phrases", "windows"):
         assert len({tuple(row.items()) for row in wanted[kind]}) == len(wanted[kind]) > 15
-    bare = flow_module.wanted([])
+    bare = wanted_module.wanted([])
     assert (len(bare["phrases"]), len(bare["windows"])) == (1, 4)
 
 
@@ -133,7 +135,7 @@ def load(tmp_path):
 
 
 def test_a_flow_of_ones_own_is_loaded(load):
-    assert load(steps=[{**STEP, "observe": [{**RULE, "where": "a == 'b'", "within": [None, "1"]}]}])["name"] == "n"
+    assert load(steps=[{**STEP, "observe": [{**RULE, "where": "a == 'b'", "within": [None, "1"]}]}]).name == "n"
 
 
 def rule(**more):
@@ -234,7 +236,7 @@ def test_a_strangers_flow_costs_neither_memory_nor_time_nor_runs_anything(load, 
 
 def test_an_alias_is_as_good_as_what_it_stands_for(load):
     text = f"{HEAD}steps:\n  - &one {{id: '1', source: a, target: b, message: m, kind: k}}\n  - {{<<: *one, id: '2'}}\n"
-    assert [step["id"] for step in load(text)["steps"]] == ["1", "2"]
+    assert [step.id for step in load(text).steps] == ["1", "2"]
 
 
 @pytest.mark.parametrize("says", ["(a+)+$", "(" * 249 + ")" * 249, r"(?P<x>a)\1", "[a", "a" * 501])
@@ -251,19 +253,19 @@ def test_a_pattern_of_the_plain_kind_is_taken(load, says):
 
 @pytest.mark.parametrize("name", ["a", "'", "' || 'a' == 'a"])
 def test_a_name_in_an_expression_stands_for_itself_alone(name):
-    expression = flow_module.compiled("path == '{server}'", {"server": name})
+    expression = expressions.compiled("path == '{server}'", {"server": name})
     assert (expression.search({"path": name}), expression.search({"path": "b"})) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["\\", "\\' || 'b' == '", "\\\\' || 'b' == 'b"])
 def test_a_name_with_a_backslash_matches_nothing(name):
     """JMESPath has no way to write it."""
-    assert flow_module.compiled("path == '{server}'", {"server": name}).search({"path": "b"}) is False
+    assert expressions.compiled("path == '{server}'", {"server": name}).search({"path": "b"}) is False
 
 
 def test_a_fact_that_is_not_known_fulfils_no_condition(followed):
-    assert flow_module.search("contains(made, 'network')", {}) is None
-    assert follow_module.NO_FACTS.keys() == follow_module.facts_of(followed.record).keys()
+    assert expressions.search("contains(made, 'network')", {}) is None
+    assert run_facts.NO_FACTS.keys() == run_facts.facts_of(followed.record).keys()
 
 
 @pytest.mark.parametrize("where", ["a" * 2001, "(" * 900 + "a" + ")" * 900, "[" * 1990, "!" * 1990 + "a"])
@@ -346,7 +348,7 @@ def test_more_access_shows_more(all_of, tier, level, least):
     (row,) = (row for row in all_of["ops_guide"]["coverage"] if (row["tier"], row["level"]) == (tier, level))
     assert row["of"] == 58
     assert row["seen"] + row["absent"] >= least
-    assert sum(row[name] for name in (*status_module.STATUSES, "window")) == 58
+    assert sum(row[name] for name in (*StepStatus, "window")) == 58
 
 
 def test_coverage_grows_with_access(all_of):
@@ -367,7 +369,7 @@ def test_every_exchange_was_found_or_is_explained(all_of):
 
 
 def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
-    (trace,), events = follow_module.follow(followed.record, [FLOWS["http_trace"]], {"log": followed.logs})
+    (trace,), events = events_of.followed(followed.record, [FLOWS["http_trace"]], {"log": followed.logs})
     there = Counter((event["service"], event["host"], clock.iso_of(event["at"])) for event in events)
     shown = Counter((item["service"], item["host"], item["at"]) for step in trace["steps"] for item in step["evidence"])
     assert len(shown) > 20
@@ -471,7 +473,7 @@ def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followe
     ports = ids.keys_of(followed.record)["port"]
     call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
     queue = {"controller1": {"events": [{**call, "service": "rabbitmq", "keys": {"port": ports}}]}}
-    (flow,), _events_of_run = follow_module.follow(
+    (flow,), _events_of_run = events_of.followed(
         followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
     )
     step = next(step for step in flow["steps"] if step["id"] == "33")
@@ -494,9 +496,7 @@ def test_a_periodic_task_that_is_told_of_the_server_shows_no_step(followed):
     call = {**reply, "action": "call", "method": "object_class_action_versions", "client": "10.71.16.15"}
     reply["keys"] = {"server": ids.keys_of(followed.record)["server"]}
     queue = {"controller1": {"events": [call, reply]}}
-    (flow,), events = follow_module.follow(
-        followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
-    )
+    (flow,), events = events_of.followed(followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue})
     (taken,) = [event for event in events if (event.get("message"), event.get("action")) == (PERIODIC, "received")]
     assert (taken["method"], taken["keys"]) == ("object_class_action_versions", {"message": [PERIODIC]})
     (step,) = [step for step in flow["steps"] if step["id"] == "15"]
@@ -578,12 +578,12 @@ OF_STAGES = {name: flow_module.load(str(FILES / f"{name}.yml")) for name in STAG
 @pytest.mark.parametrize("name", OF_STAGES)
 def test_a_flow_beside_a_stage_is_judged_told_and_of_that_stage(name):
     flow = OF_STAGES[name]
-    assert (flow["name"], flow["judged"], flow["told_as"], flow["stage"]) == (name, True, "stage", STAGE_OF[name])
+    assert (flow.name, flow.judged, flow.shown_as, flow.stage) == (name, True, "stage", STAGE_OF[name])
 
 
 @pytest.mark.parametrize("name", ["make_network", "make_volume"])
 def test_the_steps_of_the_other_stages_are_seen_on_a_recorded_run(followed, name):
-    (flow,), _events = follow_module.follow(followed.record, [OF_STAGES[name]], {"log": followed.logs})
+    (flow,), _events = events_of.followed(followed.record, [OF_STAGES[name]], {"log": followed.logs})
     statuses = {step["id"]: step["status"] for step in flow["steps"]}
     assert "missing" not in statuses.values()
     assert {step["stage"] for step in flow["steps"]} == {name.partition("_")[2]}
@@ -591,7 +591,7 @@ def test_the_steps_of_the_other_stages_are_seen_on_a_recorded_run(followed, name
 
 
 def test_an_upload_that_the_run_did_not_make_is_skipped_and_says_why(followed):
-    (flow,), _events = follow_module.follow(followed.record, [OF_STAGES["upload_image"]], {"log": followed.logs})
+    (flow,), _events = events_of.followed(followed.record, [OF_STAGES["upload_image"]], {"log": followed.logs})
     assert {(step["status"], step["reason"]) for step in flow["steps"]} == {("skipped", "the run uploaded no image")}
 
 
@@ -611,7 +611,7 @@ def post(path, method="POST"):
 )
 def test_what_a_run_makes_is_what_it_has_asked_for_with_or_without_an_answer(calls, made):
     stages = [shapes.stage("auth", "ok"), shapes.stage("network", "failed", calls=calls)]
-    assert follow_module.made_in({"stages": stages}) == made
+    assert run_facts.made_in({"stages": stages}) == made
 
 
 def told(run, *names):
@@ -679,7 +679,7 @@ def test_a_run_that_came_to_nothing_is_followed_all_the_same(followed):
     record["stages"] = [stage for stage in record["stages"] if stage["stage"] == "auth"]
     missing = {}
     for flow in follow(followed, *NAMES):
-        assert set(statuses(flow)) <= set(status_module.STATUSES)
+        assert set(statuses(flow)) <= set(StepStatus)
         missing[flow["name"]] = [step["id"] for step in flow["steps"] if step["status"] == "missing"]
     # Nothing but what comes next: the look-up of names, or the request for the server.
     assert missing == {"ops_guide": ["4"], "modern": ["N2"], "request_flow": ["3"], "http_trace": ["10"]}
@@ -735,7 +735,7 @@ def test_absence_is_not_proved_when_the_span_of_time_is_not_known(followed):
     assert flow["by_id"]["1a"]["status"] == "unseen"
 
 
-BIND = next(step for step in FLOWS["ops_guide"]["steps"] if step["id"] == "1a")["observe"][0]["says"]
+BIND = next(step for step in FLOWS["ops_guide"].steps if step.id == "1a").observe[0].says
 
 
 def bind(followed, at, who=None):
@@ -819,25 +819,32 @@ def test_a_boot_that_ended_long_before_is_no_rival(followed):
     assert after["by_id"]["26a"]["evidence"][0]["grade"] == "window"
 
 
+def rivals_in(posts, ends):
+    made = [
+        [Event.from_host({"service": "s", "kind": "line", **event}) for event in events] for events in (posts, ends)
+    ]
+    return rivals_module.rivals_in(*made)
+
+
 def test_a_rival_is_over_when_nova_compute_and_its_guest_are_done():
     post = {"at": 100.0, "until": 101.0, "window": ['/servers" status: 202'], "keys": {}, "resolution_s": 0.001}
     built = {"at": 102.0, "until": 110.0, "window": [rivals_module.BUILT], "keys": {}}
-    assert rivals_module.rivals_in([post], []) == [(100.0, 280.0)]
-    assert rivals_module.rivals_in([post], [built]) == [(100.0, 170.0)]
-    assert rivals_module.rivals_in([post], [{**built, "keys": {"server": ["x"]}}]) == [(100.0, 280.0)]
-    assert rivals_module.rivals_in([post], [{**built, "at": 140.0}]) == [(100.0, 280.0)]
+    assert rivals_in([post], []) == [(100.0, 280.0)]
+    assert rivals_in([post], [built]) == [(100.0, 170.0)]
+    assert rivals_in([post], [{**built, "keys": {"server": ["x"]}}]) == [(100.0, 280.0)]
+    assert rivals_in([post], [{**built, "at": 140.0}]) == [(100.0, 280.0)]
 
 
 def test_our_own_request_in_the_web_servers_log_is_no_rival_and_another_in_the_same_second_is():
     own = {"at": 100.2, "window": ['/servers" status: 202'], "keys": {"request": ["r"]}, "resolution_s": 0.001}
     web = {"at": 100.0, "window": ["/servers => generated"], "keys": {}, "resolution_s": 1, "began": True}
     other = {**own, "at": 100.3, "keys": {}}
-    assert rivals_module.rivals_in([own, web], []) == []
-    assert rivals_module.rivals_in([own], []) == []
-    assert rivals_module.rivals_in([own, web, other], []) == [(100.3, 280.3)]
-    assert rivals_module.rivals_in([own, other], []) == [(100.3, 280.3)]
-    assert len(rivals_module.rivals_in([own, web, other, {**web, "at": 101.0}], [])) == 2
-    assert len(rivals_module.rivals_in([web], [])) == 1
+    assert rivals_in([own, web], []) == []
+    assert rivals_in([own], []) == []
+    assert rivals_in([own, web, other], []) == [(100.3, 280.3)]
+    assert rivals_in([own, other], []) == [(100.3, 280.3)]
+    assert len(rivals_in([own, web, other, {**web, "at": 101.0}], [])) == 2
+    assert len(rivals_in([web], [])) == 1
 
 
 def server(status, launched=None, gone=None):
@@ -982,13 +989,25 @@ def test_what_others_use_too_is_ours_only_when_nobody_else_could_be_meant(follow
 
 def match(events, steps, began=0.0, ended=100.0, names=None, sources=(), **more):
     """A flow of some steps, on some events."""
-    flow = {"name": "n", "title": "t", "lifelines": ["a", "b"], "steps": [{**STEP, **step} for step in steps]}
-    matcher = matcher_module.Matcher(events, names or {}, {}, list(sources), began, ended, **more)
-    return matcher.match(flow)
+    flow = flow_of([{**STEP, **step} for step in steps])
+    logs = [ReadLog.from_json(source["host"], source) for source in sources]
+    scope = Scope(names or {}, {}, logs, began, ended, **more)
+    return matcher_module.Matcher(events, scope).match(flow)[0]
+
+
+def flow_of(steps):
+    return flow_module.flow_of({"name": "n", "title": "t", "lifelines": ["a", "b"], "steps": steps})
 
 
 def fact(at, name, **more):
-    return shapes.event(at, "s", "fact", name, fact=name, source="host", **more)
+    return event(at, "s", "fact", name, fact=name, source="host", **more)
+
+
+def event(at, service, kind, text, **more):
+    """An event, with the fields of its own kind among the others."""
+    about = {"at": at, "service": service, "kind": kind, "text": text}
+    known = {name: more.pop(name) for name in ("source", "resolution_s", "until", "timeless", "keys") if name in more}
+    return Event(**about, **known, fields=more)
 
 
 @pytest.mark.parametrize(("settled", "status"), [(5.0, "missing"), (4.0, "unseen")])
@@ -998,7 +1017,7 @@ def test_a_step_is_not_missing_if_its_log_may_have_been_read_before_it(settled, 
         {"id": "2", "follows": ["1"], "observe": [{"source": "log", "service": "t", "says": "done"}]},
     ]
     whole = [{"host": "h", "service": "t", "whole": True}]
-    assert match([fact(5.0, "begun")], steps, sources=whole, settled=settled)[1]["status"] == status
+    assert match([fact(5.0, "begun")], steps, sources=whole, settled=settled)[1].status == status
 
 
 def test_exchanges_that_no_step_shows_are_found_in_a_run_whose_calls_have_no_service(followed):
@@ -1016,21 +1035,21 @@ def test_a_run_that_ended_at_a_wrong_password_is_followed(followed):
     auth["calls"] = [{**call, "service": None, "status": 401} for call in auth["calls"][:1]]
     followed.record.update(stages=[auth], instance=None)
     for flow in follow(followed, *NAMES):
-        assert len(flow["steps"]) == len(FLOWS[flow["name"]]["steps"])
+        assert len(flow["steps"]) == len(FLOWS[flow["name"]].steps)
 
 
 @pytest.mark.parametrize(
     ("rules", "seconds"),
     [
-        ([{"says": "a"}], flow_module.LEAD),
-        ([{"says": "a", "within": ["1", None]}], flow_module.LEAD),
-        ([{"says": "a", "within": [None, "1"]}], flow_module.TOKEN_CACHE),
-        ([{"says": "a"}, {"window": "a"}], flow_module.TOKEN_CACHE),
+        ([{"says": "a"}], matcher_module.LEAD),
+        ([{"says": "a", "within": ["1", None]}], matcher_module.LEAD),
+        ([{"says": "a", "within": [None, "1"]}], matcher_module.TOKEN_CACHE),
+        ([{"says": "a"}, {"window": "a"}], matcher_module.TOKEN_CACHE),
     ],
 )
 def test_logs_are_read_from_an_earlier_time_only_for_rules_that_look_back(rules, seconds):
     observe = [{"source": "log", "service": "s", **rule} for rule in rules]
-    assert flow_module.looks_back([{"steps": [{**STEP, "observe": observe}]}]) == seconds
+    assert wanted_module.looks_back([flow_of([{**STEP, "observe": observe}])]) == seconds
 
 
 @pytest.mark.parametrize(
@@ -1049,7 +1068,7 @@ def test_a_request_is_missing_only_where_requests_are_logged(requests, status, r
     ]
     whole = [{"host": "controller1", "service": "placement", "whole": True, "requests": requests}]
     step = match([fact(5.0, "begun")], steps, sources=whole)[1]
-    assert (step["status"], step["reason"]) == (status, reason)
+    assert (step.status, step.reason) == (status, reason)
 
 
 @pytest.mark.parametrize(
@@ -1058,12 +1077,12 @@ def test_a_request_is_missing_only_where_requests_are_logged(requests, status, r
         (["controller1", "192.0.2.1"], "missing", "it is not in the log of cinder-api on controller1"),
         # The compute host itself has asked for something else.
         (["compute1"], "missing", "it is not in the log of cinder-api on controller1"),
-        (["controller1", "controller1"], "unseen", "controller1, as from a balancer"),
+        (["controller1", "controller1"], "unseen", "controller1, as from a load balancer"),
     ],
 )
 def test_a_request_is_not_missing_where_a_balancer_may_have_asked_for_all(callers, status, reason):
     def request(caller):
-        return shapes.event(
+        return event(
             6.0, "cinder-api", "http", "GET", source="log", client=caller, caller=caller,
             keys={"request": ["req-1"]}, method="POST",
         )  # fmt: skip
@@ -1079,8 +1098,8 @@ def test_a_request_is_not_missing_where_a_balancer_may_have_asked_for_all(caller
     whole = [{"host": "controller1", "service": "cinder-api", "whole": True}]
     events = [fact(5.0, "begun"), *map(request, callers)]
     step = match(events, steps, names={"host": "compute1"}, sources=whole)[1]
-    assert step["status"] == status
-    assert step["reason"].endswith(reason)
+    assert step.status == status
+    assert step.reason.endswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -1095,7 +1114,7 @@ def test_a_request_is_not_missing_where_a_balancer_may_have_asked_for_all(caller
 def test_a_request_shows_a_step_only_if_its_address_tells_who_asked(clients, beside, status, reason):
     hosts = {"10.0.0.5": "compute1"}
     events = [
-        shapes.event(
+        event(
             5.0, "glance-api", "http", "GET", source="log", client=client, caller=hosts.get(client, client),
             keys={"request": ["req-1"]}, method="GET",
         )
@@ -1104,7 +1123,7 @@ def test_a_request_shows_a_step_only_if_its_address_tells_who_asked(clients, bes
     rule = {"source": "log", "service": "glance-api", "where": "method == 'GET' && caller == '{host}'"}
     sources = [{"host": "compute1", "service": name, "whole": True} for name in (beside, "glance-api")]
     (step,) = match(events, [{"observe": [rule]}], names={"host": "compute1"}, sources=sources)
-    assert (step["status"], step["reason"]) == (
+    assert (step.status, step.reason) == (
         status,
         reason and f"it is not known who sent such requests: {reason}",
     )
@@ -1114,22 +1133,22 @@ def test_what_is_true_later_shows_that_it_happened_but_not_when_and_frees_no_oth
     events = [fact(50.0, "later", timeless=True), fact(500.0, "flows")]
     rule_of = {"source": "host", "service": "s"}
     (step,) = match(events, [{"observe": [rule_of]}])
-    assert [(item["text"], item["at"]) for item in step["evidence"]] == [("later", None)]
+    assert [(item.text, item.at) for item in step.evidence] == [("later", None)]
     (step,) = match(events, [{"observe": [rule_of]}], ended=600.0)
-    assert (step["at"], len(step["evidence"])) == (500.0, 2)
+    assert (step.at, len(step.evidence)) == (500.0, 2)
 
 
 def test_a_rule_that_asks_for_what_an_event_has_not_finds_nothing():
     where = "contains(path, 'x') || fact == 'y'"
     events = [fact(5.0, "y"), fact(6.0, "y", path="xx")]
     (step,) = match(events, [{"observe": [{**RULE, "source": "host", "where": where}]}])
-    assert [item["at"] for item in step["evidence"]] == [6.0]
+    assert [item.at for item in step.evidence] == [6.0]
 
 
 def test_a_rule_with_a_name_that_the_run_has_not_finds_nothing():
     rules = [{**RULE, "source": "host", "where": "'{volume}' == fact"}]
-    assert match([fact(5.0, "y")], [{"observe": rules}])[0]["status"] == "unseen"
-    assert match([fact(5.0, "y")], [{"observe": rules}], names={"volume": "y"})[0]["status"] == "seen"
+    assert match([fact(5.0, "y")], [{"observe": rules}])[0].status == "unseen"
+    assert match([fact(5.0, "y")], [{"observe": rules}], names={"volume": "y"})[0].status == "seen"
 
 
 @pytest.mark.parametrize(
@@ -1139,19 +1158,25 @@ def test_the_first_the_last_or_the_end_of_what_is_found(pick, edge, times):
     more = {name: value for name, value in (("pick", pick), ("edge", edge)) if value}
     events = [fact(at, "y", until=9.0) for at in (1.0, 2.0, 3.0)]
     (step,) = match(events, [{"observe": [{**RULE, "source": "host", **more}]}])
-    assert [item["at"] for item in step["evidence"]] == times
+    assert [item.at for item in step.evidence] == times
 
 
 def test_the_best_time_is_a_fine_one_of_what_carries_an_id_and_of_these_the_first():
     events = [fact(1.0, "y", resolution_s=1.0), fact(2.0, "y"), fact(3.0, "y")]
     (step,) = match(events, [{"observe": [{**RULE, "source": "host"}]}])
-    assert (step["at"], step["resolution_s"]) == (2.0, 1e-6)
+    assert (step.at, step.resolution_s) == (2.0, 1e-6)
 
 
 # Hostile text
 
 
 HOSTILE = '<script>alert(\'x\')</script>\x1b[31m\u202e\n{"keys": {"request": ["x"]}}'
+
+
+def written_of(run):
+    """The lines of events.jsonl."""
+    _flows, events = follow_module.follow(run.record, list(FLOWS.values()), {"log": run.logs})
+    return list(follow_module.lines(events))
 
 
 def test_hostile_text_stays_text_and_is_no_key(followed):
@@ -1165,11 +1190,11 @@ def test_hostile_text_stays_text_and_is_no_key(followed):
     logged["path"] = HOSTILE
     wanted = follow_module.wanted(followed.record, FLOWS.values())
     assert "script" not in json.dumps(wanted["keys"])
-    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), {"log": followed.logs})
+    flows, events = events_of.followed(followed.record, list(FLOWS.values()), {"log": followed.logs})
     texts = [event["text"] for event in events if HOSTILE in event["text"]]
     assert len(texts) == 4
     assert "script" not in json.dumps([event["keys"] for event in events])
-    written = list(follow_module.lines(events))
+    written = written_of(followed)
     assert all("\n" not in line and "\x1b" not in line for line in written)
     assert [json.loads(line)["text"] for line in written] == [event["text"] for event in events]
     assert all(step["id"] for flow in flows for step in flow["steps"])
@@ -1179,9 +1204,9 @@ def test_fields_that_are_not_known_are_not_written(followed):
     for read in followed.logs.values():
         for event in read["events"]:
             event.update(headers={"X-Auth-Token": "gAAAAsecret"}, user_data="secret", line="secret", password="secret")
-    flows, events = follow_module.follow(followed.record, list(FLOWS.values()), {"log": followed.logs})
+    flows, events = events_of.followed(followed.record, list(FLOWS.values()), {"log": followed.logs})
     assert "secret" in json.dumps(events)
-    written = list(follow_module.lines(events))
+    written = written_of(followed)
     assert "secret" not in "".join(written)
     assert "secret" not in json.dumps(flows)
     assert len(written) == len(events) > 800
@@ -1192,7 +1217,7 @@ def test_fields_that_are_not_known_are_not_written(followed):
 
 def timed(run):
     began = time.process_time()
-    follow_module.follow(run.record, list(FLOWS.values()), run.logs)
+    follow_module.follow(run.record, list(FLOWS.values()), {"log": run.logs})
     return time.process_time() - began
 
 

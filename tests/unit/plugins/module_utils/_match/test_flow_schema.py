@@ -95,15 +95,15 @@ def test_a_flow_of_a_users_own_is_valid_and_is_read(flow, tmp_path):
     assert problems(flow) == []
     (tmp_path / "ops_guide.yml").write_text((SHIPPED[0].parent / "ops_guide.yml").read_text())
     (tmp_path / "own.yml").write_text(yaml.safe_dump(flow))
-    assert flow_module.load(str(tmp_path / "own.yml"))["name"] == flow["name"]
+    assert flow_module.load(str(tmp_path / "own.yml")).name == flow["name"]
 
 
 def test_what_leads_to_a_step_of_another_flow_is_followed_by_it(tmp_path):
     (tmp_path / "ops_guide.yml").write_text((SHIPPED[0].parent / "ops_guide.yml").read_text())
     (tmp_path / "own.yml").write_text(yaml.safe_dump(EXTENSION))
-    steps = {str(step["id"]): step for step in flow_module.load(str(tmp_path / "own.yml"))["steps"]}
-    assert steps["5"]["follows"] == ["4", "X1"]
-    assert steps["X1"]["follows"] == ["4"]
+    steps = {step.id: step for step in flow_module.load(str(tmp_path / "own.yml")).steps}
+    assert steps["5"].follows == ("4", "X1")
+    assert steps["X1"].follows == ("4",)
 
 
 MISTAKES = [

@@ -15,6 +15,10 @@ import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_types, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.events import of_run
+from ansible_collections.stackproof.provision.plugins.module_utils._match.matcher import Matcher
+from ansible_collections.stackproof.provision.plugins.module_utils._match.wanted import looks_back, wanted
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import ROOT
 
@@ -116,17 +120,25 @@ def replaced(flow: dict[str, Any], path: tuple[str | int, ...], value: Any) -> d
     return flow
 
 
-def loaded_or_refused(path: Path) -> dict[str, Any] | StageError:
+def loaded_or_refused(path: Path) -> Flow | StageError:
     try:
         # Each file has the same name here, and those that are loaded by their name are kept.
-        loaded: dict[str, Any] = flow_module.load_file.__wrapped__(str(path), ())
+        loaded: Flow = flow_module.flow_of(flow_module.data_of.__wrapped__(str(path), ()))
     except StageError as refusal:
         return refusal
     return loaded
 
 
+@pytest.fixture(scope="module")
+def matcher(recorded_run):
+    """The events of the recorded run, which do not depend on a flow."""
+    reads = {"log": recorded_run.logs}
+    events = of_run(recorded_run.record, reads)
+    return Matcher(events, follow.scope_of(recorded_run.record, events, reads))
+
+
 @pytest.fixture
-def refused_or_followed(tmp_path, followed):
+def refused_or_followed(tmp_path, matcher):
     """Return a function that loads a flow and follows the recorded run by it; it returns the refusal, or None."""
     (tmp_path / "base.yml").write_text(yaml.safe_dump(FLOW))
     path = tmp_path / "own.yml"
@@ -138,9 +150,9 @@ def refused_or_followed(tmp_path, followed):
             assert loaded.record["kind"] in ("config", "invalid")
             assert str(loaded).startswith(f"the flow {path}: ")
             return str(loaded)
-        flow_module.with_telling([{"name": loaded["name"]}], [loaded])
-        follow.wanted(followed.record, [loaded])
-        follow.follow(followed.record, [loaded], {"log": followed.logs})
+        wanted([loaded])
+        looks_back([loaded])
+        follow.followed([loaded], matcher)
         return None
 
     return act

@@ -5,21 +5,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import order
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow, Step
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Stage
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+    StageStatus,
+    StepStatus,
+)
 from tree import FLOWS
 
 
-def step(name, *follows, status="unseen", owed_by="somebody", at=None, **more):
-    seen = f"2026-11-21T12:00:{name:0>2}" if status == "seen" and name.isdigit() else None
-    fields = {"follows": list(follows), "status": status, "owed_by": owed_by, "at": at or seen}
-    return shapes.step(name, "a", "b", "m", "HTTP REST", **fields, **more)
+def step(name, *follows, status="unseen", responsible="somebody", at=None, **more):
+    seen = float(name) if status == "seen" and name.isdigit() else None
+    fields = {"follows": follows, "status": StepStatus(status), "responsible": responsible, "at": at or seen}
+    return Step(name, "a", "b", "m", "HTTP REST", **fields, **more)
+
+
+def flow(steps, judged=True):
+    return FollowedFlow("n", "t", ("a", "b"), tuple(steps), (), judged=judged)
 
 
 def ids(paths):
-    return [[step["id"] for step in path] for path in paths]
+    return [[step.id for step in path] for path in paths]
 
 
 def chain(*statuses):
@@ -30,37 +42,34 @@ def chain(*statuses):
     ]
 
 
-def test_the_flow_that_says_so_is_taken_or_else_the_first():
-    first = {"judged": False, "steps": chain("seen", "unseen", "unseen")}
-    judged = {"judged": True, "steps": chain("seen", "seen", "seen", "unseen", "unseen")}
-    assert order.judged_steps({"flows": [first, judged]}) == judged["steps"]
-    assert order.judged_steps({"flows": [first]}) == first["steps"]
-    assert order.judged_steps({"flows": []}) == []
+def of_stage(name, steps, **changes):
+    return [replace(step, stage=StageName(name), **changes) for step in steps]
 
 
-def test_a_stage_is_judged_by_its_own_flow_where_there_is_one():
-    boot = {"judged": True, "steps": chain("seen", "unseen")}
-    volume = {"judged": True, "steps": [{**entry, "stage": "volume"} for entry in chain("unseen", "unseen")]}
-    untold = {"judged": False, "steps": [{**entry, "stage": "image"} for entry in chain("unseen")]}
-    flows = {"flows": [boot, untold, volume]}
-    assert order.judged_steps(flows, "boot") == boot["steps"]
-    assert order.judged_steps(flows, "volume") == volume["steps"]
-    assert order.judged_steps(flows, "image") == order.judged_steps(flows, "auth") == boot["steps"]
+def test_judged_flow_is_taken_or_else_the_first():
+    first = flow(chain("seen", "unseen", "unseen"), judged=False)
+    judged = flow(chain("seen", "seen", "seen", "unseen", "unseen"))
+    assert order.judged_steps([first, judged]) == judged.steps
+    assert order.judged_steps([first]) == first.steps
+    assert order.judged_steps([]) == ()
+
+
+def test_stage_is_judged_by_its_own_flow_where_there_is_one():
+    boot = flow(chain("seen", "unseen"))
+    volume = flow(of_stage("volume", chain("unseen", "unseen")))
+    not_judged = flow(of_stage("image", chain("unseen")), judged=False)
+    flows = [boot, not_judged, volume]
+    assert order.judged_steps(flows, StageName.BOOT) == boot.steps
+    assert order.judged_steps(flows, StageName.VOLUME) == volume.steps
+    assert order.judged_steps(flows, StageName.IMAGE) == order.judged_steps(flows, StageName.AUTH) == boot.steps
 
 
 def test_of_the_flows_of_a_stage_the_one_that_began_last_judges():
-    boot = {"judged": True, "steps": [{**entry, "at": "2026-11-24T04:00:00"} for entry in chain("seen", "unseen")]}
-    later = {"judged": True, "steps": [{**entry, "at": "2026-11-24T04:00:09"} for entry in chain("seen", "missing")]}
-    not_begun = {"judged": True, "steps": [{**entry, "at": None} for entry in chain("unseen", "unseen")]}
-    assert order.judged_steps({"flows": [boot, later, not_begun]}) == later["steps"]
-    assert order.judged_steps({"flows": [boot, not_begun]}) == boot["steps"]
-
-
-def test_steps_as_they_were_recorded_before_they_followed_each_other_are_no_flow():
-    steps = chain("seen", "unseen")
-    for old in steps:
-        del old["follows"]
-    assert order.judged_steps({"flows": [{"judged": True, "steps": steps}]}) == []
+    boot = flow(of_stage("boot", chain("seen", "unseen"), at=100.0))
+    later = flow(of_stage("boot", chain("seen", "missing"), at=109.0))
+    not_begun = flow(of_stage("boot", chain("unseen", "unseen"), at=None))
+    assert order.judged_steps([boot, later, not_begun]) == later.steps
+    assert order.judged_steps([boot, not_begun]) == boot.steps
 
 
 def test_a_flow_without_steps_has_no_order():
@@ -69,12 +78,12 @@ def test_a_flow_without_steps_has_no_order():
 
 def test_a_flow_that_says_nothing_of_its_order_is_one_chain():
     steps = [step("a", status="seen"), step("b"), step("c")]
-    assert order.follows(steps) == {"a": [], "b": ["a"], "c": ["b"]}
+    assert order.follows(steps) == {"a": (), "b": ("a",), "c": ("b",)}
     assert ids(order.paths(steps)) == [["b", "c"]]
 
 
 def test_a_flow_that_says_it_once_says_it_of_all():
-    assert order.follows([step("a"), step("b"), step("c", "a")]) == {"a": [], "b": [], "c": ["a"]}
+    assert order.follows([step("a"), step("b"), step("c", "a")]) == {"a": (), "b": (), "c": ("a",)}
 
 
 def test_what_was_seen_proves_all_that_it_follows():
@@ -107,7 +116,7 @@ def test_what_did_not_have_to_happen_is_passed_by(status):
 
 
 def test_a_step_that_nobody_owes_is_passed_by():
-    steps = [step("1", status="seen"), step("2", "1", owed_by=order.NOBODY), step("3", "2")]
+    steps = [step("1", status="seen"), step("2", "1", responsible=order.NOBODY), step("3", "2")]
     assert ids(order.paths(steps)) == [["3"]]
 
 
@@ -119,7 +128,7 @@ def test_a_step_that_follows_nothing_is_no_part_of_the_chain():
 def test_what_waits_for_two_steps_is_owed_when_both_happened():
     steps = [step("1", status="seen"), step("2", "1", status="seen"), step("3", "1"), step("4", "2", "3")]
     assert ids(order.paths(steps)) == [["3", "4"]]
-    steps[2]["status"] = "seen"
+    steps[2] = replace(steps[2], status=StepStatus.SEEN)
     assert ids(order.paths(steps)) == [["4"]]
 
 
@@ -135,7 +144,7 @@ def test_of_two_paths_that_which_is_proved_is_the_first():
 
 def test_what_comes_directly_after_a_step():
     steps = [step("1"), step("2", "1"), step("3", "1"), step("4", "3")]
-    assert [other["id"] for other in order.after(steps[0], steps)] == ["2", "3"]
+    assert [other.id for other in order.after(steps[0], steps)] == ["2", "3"]
     assert order.after(steps[3], steps) == []
 
 
@@ -143,61 +152,61 @@ def test_the_last_step_is_the_latest_of_the_chain_polls_apart():
     steps = [
         step("1", status="seen"),
         step("2", "1", status="seen"),
-        step("3", "2", status="seen", at="2026-11-21T11:59:00"),
+        step("3", "2", status="seen", at=0.5),
         step("4", "3", status="seen", repeats=True),
-        step("N5", status="seen", at="2026-11-21T13:00:00"),
+        step("N5", status="seen", at=900.0),
         step("6", "2"),
     ]
-    assert order.last_seen(steps)["id"] == "2"
+    assert order.last_seen(steps).id == "2"
 
 
 def test_what_has_no_time_was_not_seen_last():
     steps = chain("seen", "seen")
-    steps[1]["at"] = None
+    steps[1] = replace(steps[1], at=None)
     assert order.last_seen(steps) is None
 
 
 @pytest.mark.parametrize("name", ["ops_guide", "modern"])
 def test_the_steps_of_each_flow_follow_each_other(name):
     """Each step of the chain comes, at last, from the first one, and a step that was seen proves all before it."""
-    flow = flow_module.load(str(FLOWS / f"{name}.yml"))
-    steps = [step(str(current["id"]), *map(str, current.get("follows") or ())) for current in flow["steps"]]
-    by_id = {current["id"]: current for current in steps}
-    roots = {current["id"] for current in steps if not current["follows"]}
-    for current in steps:
-        if current["follows"]:
-            for other in steps:
-                other["status"] = "unseen"
-            by_id[current["id"]]["status"] = "seen"
-            assert "1" in order.happened(steps)
-    linked = {other for current in steps for other in current["follows"]}
+    definitions = flow_module.load(str(FLOWS / f"{name}.yml")).steps
+    steps = [step(definition.id, *definition.follows) for definition in definitions]
+    roots = {current.id for current in steps if not current.follows}
+    for place, current in enumerate(steps):
+        if current.follows:
+            seen = [*steps]
+            seen[place] = replace(current, status=StepStatus.SEEN)
+            assert "1" in order.happened(seen)
+    linked = {other for current in steps for other in current.follows}
     assert roots & linked == {"1"}
 
 
-def test_what_the_stage_is_about_comes_first():
-    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", stage="metadata")]
-    assert ids(order.paths(steps, "boot")) == [["2"], ["3"]]
-    assert ids(order.paths(steps, "metadata")) == [["3"], ["2"]]
+def test_steps_of_the_stage_come_first():
+    steps = [step("1", status="seen"), step("2", "1"), step("3", "1", stage=StageName.METADATA)]
+    assert ids(order.paths(steps, StageName.BOOT)) == [["2"], ["3"]]
+    assert ids(order.paths(steps, StageName.METADATA)) == [["3"], ["2"]]
+
+
+def stage(kind, finished):
+    error = Failure(kind, "it failed", None, None, None, None, "")
+    return Stage(StageName.BOOT, StageStatus.FAILED, started=0.0, finished=finished, error=error)
 
 
 @pytest.mark.parametrize(
     ("kind", "finished", "pause"),
     [
-        ("deadline", "2026-11-21T10:00:06+00:00", 4.0),
+        ("deadline", 6.0, 4.0),
         # Seen by a log after the stage's time was over
-        ("deadline", "2026-11-21T10:00:01+00:00", 0),
-        ("deadline", "2026-11-21T10:00:12+00:00", None),
-        ("build_failed", "2026-11-21T10:00:06+00:00", None),
+        ("deadline", 1.0, 0),
+        ("deadline", 12.0, None),
+        ("build_failed", 6.0, None),
         ("deadline", None, None),
     ],
 )
-def test_what_was_seen_shortly_before_the_end_may_go_on(kind, finished, pause):
-    last = step("1", status="seen", at="2026-11-21T10:00:02+00:00")
-    steps = [last, step("2", "1")]
-    last["follows"] = ["0"]
-    assert order.pause({"error": {"kind": kind}, "finished": finished}, [step("0"), *steps]) == pause
+def test_step_seen_shortly_before_the_end_may_only_be_slow(kind, finished, pause):
+    steps = [step("0"), step("1", "0", status="seen", at=2.0), step("2", "1")]
+    assert order.pause(stage(kind, finished), steps) == pause
 
 
-def test_where_nothing_was_seen_nothing_went_on():
-    stage = {"error": {"kind": "deadline"}, "finished": "2026-11-21T10:00:06+00:00"}
-    assert order.pause(stage, chain("unseen", "unseen")) is None
+def test_without_a_step_seen_nothing_is_slow():
+    assert order.pause(stage("deadline", 6.0), chain("unseen", "unseen")) is None

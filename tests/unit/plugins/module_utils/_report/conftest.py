@@ -41,5 +41,6 @@ def hostile(failed):
         if stage["status"] == "skipped":
             stage["details"]["reason"] = HOSTILE
     record["leftovers"] = [{"kind": "server", "id": "x", "name": HOSTILE, "why": HOSTILE}]
-    record["thresholds"] = [{"name": HOSTILE, "ok": False, "said": HOSTILE}, {"name": HOSTILE, "ok": True, "said": "x"}]
+    limit = {"name": HOSTILE, "query": HOSTILE, "min": None, "max": 1, "value": 2}
+    record["thresholds"] = [{**limit, "ok": False, "said": HOSTILE}, {**limit, "ok": True, "said": "x"}]
     return record

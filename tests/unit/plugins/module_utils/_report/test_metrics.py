@@ -10,12 +10,19 @@ import re
 from datetime import datetime
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics, metrics_of_sweeps
+from ansible_collections.stackproof.provision.plugins.module_utils._report import metrics as metrics_module
+from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics_of_sweeps
 from harmless import is_harmless
 from tree import RECORDED
 
 PATHS = sorted((RECORDED / "runs").iterdir())
+
+
+def metrics(record):
+    return metrics_module.metrics(from_json(Record, record))
 
 
 def parse_metrics(text):

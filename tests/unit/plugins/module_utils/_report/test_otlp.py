@@ -11,7 +11,10 @@ import pkgutil
 import threading
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp
 from ansible_collections.stackproof.provision.plugins.modules import report
 from opentelemetry import semconv
@@ -19,6 +22,10 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 from opentelemetry.proto_json.collector.trace.v1 import trace_service
 from tree import RECORDED
 
+DEADLINE = {
+    **dict.fromkeys(("resource", "said", "status", "request_id")),
+    **{"kind": "deadline", "message": "no\x1b[2J answer", "hint": ""},
+}
 FOLLOWED = RECORDED / "pages" / "20261121-152747-af4099"
 
 
@@ -28,13 +35,17 @@ def record():
     return run_module.read_record(FOLLOWED)
 
 
+def spans_of(record):
+    return otlp.spans(from_json(Record, record))
+
+
 def about(attributes):
     return {pair["key"]: next(iter(pair["value"].values())) for pair in attributes}
 
 
 def services(record):
     by_service = {}
-    for resource in otlp.spans(record)["resourceSpans"]:
+    for resource in spans_of(record)["resourceSpans"]:
         service = about(resource["resource"]["attributes"])["service.name"]
         by_service.setdefault(service, []).extend(resource["scopeSpans"][0]["spans"])
     return by_service
@@ -65,7 +76,7 @@ def test_each_step_with_a_time_is_a_span_of_the_service_that_took_it(record):
     for step in timed:
         span = next(named for named in services(record)[step["target"]] if named["name"].startswith(f"{step['id']} "))
         assert value(span, "stackproof.status") == {"stringValue": step["status"]}
-        assert span["startTimeUnixNano"] == otlp.nanoseconds(step["at"])
+        assert span["startTimeUnixNano"] == otlp.nanoseconds(seconds_of(step["at"]))
         assert int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"])
 
 
@@ -80,7 +91,7 @@ def test_a_stage_has_its_requests_below_it(record):
 
 def test_what_failed_is_an_error_with_its_words(record):
     record["verdict"].update(result="fail", reason="no guest")
-    record["stages"][-1].update(status="failed", error={"kind": "deadline", "message": "no\x1b[2J answer", "hint": ""})
+    record["stages"][-1].update(status="failed", error=DEADLINE)
     record["flows"][0]["steps"][0].update(status="missing", reason="it is not in the log")
     for stage in record["stages"]:
         stage["calls"] = [call for call in stage["calls"] if call["status"] and call["status"] < 400]
@@ -108,7 +119,7 @@ def test_the_name_of_a_request_is_that_of_its_kind(record):
 def test_a_step_lies_below_its_stage(record):
     flow = record["flows"][0]
     flow["steps"] = [
-        {**step, "stage": "volume" if number % 2 else "nowhere"} for number, step in enumerate(flow["steps"])
+        {**step, "stage": "volume" if number % 2 else "removal"} for number, step in enumerate(flow["steps"])
     ]
     spans = {span["spanId"]: span for span in everything(record)}
     parents = {spans[span["parentSpanId"]]["name"] for span in spans.values() if span["kind"] == otlp.SERVER}
@@ -132,7 +143,7 @@ def test_all_flows_that_judge_are_told(record):
 
 
 def test_opentelemetry_takes_it_as_json_and_as_protobuf(record):
-    sent = otlp.spans(record)
+    sent = spans_of(record)
     read = trace_service.ExportTraceServiceRequest.from_json(json.dumps(sent))
     assert read.to_dict() == sent
     request = protobuf_of(sent)
@@ -175,7 +186,7 @@ def conventional():
 
 
 def test_attributes_are_conventional_or_our_own(record):
-    sent = otlp.spans(record)["resourceSpans"]
+    sent = spans_of(record)["resourceSpans"]
     of_resources = [about(resource["resource"]["attributes"]) for resource in sent]
     keys = {key for attributes in of_resources for key in attributes}
     keys |= {pair["key"] for span in everything(record) for pair in span["attributes"]}
@@ -187,7 +198,7 @@ def test_attributes_are_conventional_or_our_own(record):
 
 
 def test_times_keep_their_microseconds():
-    assert otlp.nanoseconds("2026-11-21T16:06:17.663331+00:00") == "1795277177663331000"
+    assert otlp.nanoseconds(seconds_of("2026-11-21T16:06:17.663331+00:00")) == "1795277177663331000"
 
 
 @pytest.fixture
@@ -227,7 +238,7 @@ def test_report_sends_the_spans(call, run_dir, receiver, record, monkeypatch):
     warned = []
     monkeypatch.setattr(report.AnsibleModule, "warn", lambda _self, text: warned.append(text))
     call(report, run_dir=run_dir, otlp_endpoint=f"{endpoint}/v1/traces", enforce=False)
-    assert got == [otlp.spans(record)]
+    assert got == [spans_of(record)]
     assert warned == []
 
 

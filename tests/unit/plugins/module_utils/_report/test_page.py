@@ -18,12 +18,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import recorded_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Part
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import iso_of, seconds_of
-from ansible_collections.stackproof.provision.plugins.module_utils._report import page as page_module
-from ansible_collections.stackproof.provision.plugins.module_utils._report import plot
+from ansible_collections.stackproof.provision.plugins.module_utils._report import units
+from ansible_collections.stackproof.provision.plugins.module_utils._report.page import boot, stages
+from ansible_collections.stackproof.provision.plugins.module_utils._report.page import earlier as earlier_runs
+from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page_module
+from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence.drawing import Picture
 from harmless import is_harmless
 from tree import RECORDED, ROLES
 
@@ -37,17 +42,21 @@ VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 
 def rendered(record, **more):
-    return page_module.render(record, TEMPLATE.read_text(), **more)
+    return page_module.render(from_json(Record, record), record, TEMPLATE, **more)
+
+
+def view_of(record):
+    return page_module.page_of(from_json(Record, record), record)
 
 
 @pytest.fixture
 def followed():
-    return recorded_runs.read(RECORDED / "pages" / FOLLOWED)
+    return run_module.read_record(RECORDED / "pages" / FOLLOWED)
 
 
 @pytest.fixture
 def refused():
-    return recorded_runs.read(RECORDED / "runs" / REFUSED)
+    return run_module.read_record(RECORDED / "runs" / REFUSED)
 
 
 @pytest.fixture
@@ -137,27 +146,52 @@ def test_the_page_of_a_run_that_has_just_begun_is_sound(run):
 def test_a_pass_says_so_first(followed):
     page = Parsed(rendered(followed))
     assert page.text.index("Passed") < page.text.index(followed["verdict"]["reason"]) < page.text.index("Stages")
-    assert "8 resources made, 8 deleted, nothing is left behind." in page.text
+    assert "8 resources created, 8 deleted, nothing is left behind." in page.text
     assert "2026-11-21 15:27:47 UTC" in page.text
     assert len(rendered(followed)) < 300_000
 
 
 def test_a_failure_says_where_and_what(refused):
-    view = page_module.view(refused)["verdict"]
-    assert (view["word"], view["where"]) == ("Failed", [("stage", "boot")])
+    view = view_of(refused).verdict
+    assert (view.word, view.place) == ("Failed", [("stage", "boot")])
     # The sentence has the words of the cloud and the hint already.
-    assert [name for name, _text in view["error"]] == ["kind", "HTTP status", "request id"]
+    assert [name for name, _text in view.error] == ["error", "HTTP status", "request id"]
     page = check_sound(rendered(refused))
     assert "was not followed" in page.text
     assert page.all("input") == []
 
 
+def test_the_card_of_a_failure_names_each_thing_once():
+    record = run_module.read_record(RECORDED / "removed")
+    record["verdict"]["stage"] = "removal"
+    card = view_of(record).verdict
+    assert card.headline.startswith("cinder-volume on controller1")
+    names = [name for name, _text in card.finding]
+    assert {"owed", "next"} <= set(names)
+    # The headline names component and host, the finding the step that is missing and what to do next.
+    assert card.place == [("stage", "removal")]
+    assert [name for name, _text in card.error] == ["error"]
+    assert not {"because", "evidence"} & set(names)
+    assert card.evidence == ("cinder-volume on controller1 has been stopped for 3 s (cinder-volume.service)",)
+
+
+def test_a_failure_without_a_finding_has_its_hint_once(refused):
+    hint = "Raise the project's quota"
+    assert check_sound(rendered(refused)).text.count(hint) == 1
+    refused["verdict"]["reason"] = "boot: it failed"
+    card = view_of(refused).verdict
+    assert dict(card.error)["next"].startswith(hint)
+    refused["verdict"]["next"] = "openstack quota show"
+    assert "next" not in dict(view_of(refused).verdict.error)
+
+
 def test_what_is_left_and_beyond_a_limit_is_said(followed):
     followed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "group-x", "why": "it is in use"}]
-    followed["thresholds"] = [{"ok": False, "said": "boot: 16 is more than 1"}]
+    limit = {"name": "boot", "query": "duration_s", "min": None, "max": 1, "value": 16}
+    followed["thresholds"] = [{**limit, "ok": False, "said": "boot: 16 is more than 1"}]
     followed["deleted"] = 7
     text = check_sound(rendered(followed)).text
-    assert "8 resources made, 7 deleted, 1 left." in text
+    assert "8 resources created, 7 deleted, 1 left." in text
     assert re.search(r"security group\s+group-x\s*: it is in use", text)
     assert re.search(r"beyond\s+boot: 16 is more than 1", text)
 
@@ -168,22 +202,18 @@ def test_the_waterfall_has_offsets_widths_and_the_median(followed):
     stage.update(started="2026-11-21T15:27:59.752715+00:00", duration_s=16.218041)
     stage["waits"][0]["states"][1].update(state="BUILD, no state", after_s=1.3301, resolution_s=0.325)
     followed["history"] = {"boot": {"runs": 16, "median_s": 16.37, "p95_s": 26.152}}
-    view = page_module.view(followed)["waterfall"]
-    rows = {row["name"]: row for row in view["rows"]}
+    view = view_of(followed).waterfall
+    rows = {row.name: row for row in view.rows}
     assert list(rows) == [*run_module.STAGES, "hosts read"]
     boot = rows["boot"]
-    assert boot["offset"] == "+12.1 s"
-    assert boot["bar"] == pytest.approx((100 * 12.134207 / 86.301143, 100 * 16.218041 / 86.301143), abs=0.001)
-    assert boot["median"] == pytest.approx(100 * (12.134207 + 16.37) / 86.301143, abs=0.001)
-    assert boot["compared"] == {
-        "said": "−152 ms to the median of 16 runs",
-        "slow": False,
-        "p95": "p95 26.2 s",
-    }
-    assert boot["waits"][0]["states"][1] == {"state": "BUILD, no state", "after": "1.33 s", "resolution": "±325 ms"}
-    assert view["ticks"][-1] == (pytest.approx(100 * 80 / 86.301143, abs=0.001), "80")
-    for row in view["rows"]:
-        assert sum(row["bar"]) <= 100
+    assert boot.offset == "+12.1 s"
+    assert boot.bar == pytest.approx((100 * 12.134207 / 86.301143, 100 * 16.218041 / 86.301143), abs=0.001)
+    assert boot.median == pytest.approx(100 * (12.134207 + 16.37) / 86.301143, abs=0.001)
+    assert boot.compared == stages.Compared("−152 ms to the median of 16 runs", p95="p95 26.2 s", is_slow=False)
+    assert boot.waits[0].states[1] == stages.StateRow("BUILD, no state", "1.33 s", "±325 ms")
+    assert view.ticks[-1] == (pytest.approx(100 * 80 / 86.301143, abs=0.001), "80")
+    for row in view.rows:
+        assert sum(row.bar) <= 100
 
 
 def test_the_flow_has_its_steps_by_phase(followed):
@@ -193,37 +223,35 @@ def test_the_flow_has_its_steps_by_phase(followed):
     for step in followed["flows"][0]["steps"]:
         if step["at"] and step["at"] < "2026-11-21T15:27:48.866230":
             step["at"] = "2026-11-21T15:27:48.866230+00:00"
-    view = page_module.view(followed)["flow"]
+    view = view_of(followed).flow
     statuses = Counter(step["status"] for step in followed["flows"][0]["steps"])
-    assert (view["of"], view["counted"], view["not_seen"]) == (67, 58, 67 - statuses["seen"])
-    assert view["not_seen"] > 0
-    assert dict(view["counts"]) == statuses
-    steps = {row["id"]: row for group in view["groups"] for row in group["rows"]}
+    assert (view.of, view.counted, view.not_seen) == (67, 58, 67 - statuses["seen"])
+    assert view.not_seen > 0
+    assert dict(view.counts) == statuses
+    steps = {row.id: row for group in view.groups for row in group.rows}
     assert len(steps) == 67
-    assert (steps["4"]["at"], steps["4"]["offset"], steps["4"]["duration"]) == (
+    assert (steps["4"].at, steps["4"].offset, steps["4"].duration) == (
         "15:27:59.826",
         "+10\u202f960 ms",
         "548 ms",
     )
-    assert steps["4"]["doubt"] == "±17.1 ms"
-    assert (steps["1a"]["counted"], steps["1"]["counted"]) == (False, True)
+    assert steps["4"].doubt == "±17.1 ms"
+    assert (steps["1a"].is_counted, steps["1"].is_counted) == (False, True)
     reasons = {step["id"]: step["reason"] for step in followed["flows"][0]["steps"] if step["status"] == "cached"}
     assert reasons
-    assert all(steps[name]["reason"] == reason for name, reason in reasons.items())
+    assert all(steps[name].reason == reason for name, reason in reasons.items())
     assert all(reason.startswith("served from a cache") for reason in reasons.values())
-    assert steps["4"]["reason"] is None
+    assert steps["4"].reason is None
     page = Parsed(rendered(followed))
     assert len([details for details in page.all("details") if details.get("class") == "evidence"]) == 67
     radios = page.all("input")
     assert {radio["type"] for radio in radios} == {"radio"}
-    assert len(radios) == 2 + len(view["phases"])
+    assert len(radios) == 2 + len(view.phases)
 
 
 def test_milliseconds_count_from_the_first_step():
-    assert (
-        page_module.since("2026-11-21T15:27:48.866230+00:00", "2026-11-21T15:28:00.000000+00:00") == "+11\u202f134 ms"
-    )
-    assert page_module.since("2026-11-21T15:27:48.866230+00:00", None) is None
+    assert units.milliseconds_since(1795274868.866230, 1795274880.0) == "+11\u202f134 ms"
+    assert units.milliseconds_since(1795274868.866230, None) is None
 
 
 @pytest.mark.parametrize(
@@ -242,7 +270,7 @@ def test_milliseconds_count_from_the_first_step():
     ],
 )
 def test_durations_are_in_the_unit_that_suits_them(seconds, text):
-    assert page_module.duration(seconds) == text
+    assert units.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -250,7 +278,7 @@ def test_durations_are_in_the_unit_that_suits_them(seconds, text):
     [(0, []), (0.05, ["0", "0.01", "0.02", "0.03", "0.04", "0.05"]), (86.3, ["0", "20", "40", "60", "80"])],
 )
 def test_an_axis_has_few_round_marks(whole, labels):
-    assert [label for _at, label in page_module.ticks(whole)] == labels
+    assert [label for _at, label in units.ticks(whole)] == labels
 
 
 def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
@@ -259,8 +287,8 @@ def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
     for name, seconds in ends.items():
         moment = datetime(2026, 11, 21, 15, 27, 50, tzinfo=timezone.utc) + timedelta(seconds=seconds)
         step_of(followed, name)["at"] = moment.isoformat(timespec="microseconds")
-    rows = {row["name"]: row for row in page_module.view(followed)["boot"]["rows"]}
-    assert {name: row["seconds"] for name, row in rows.items()} == {
+    rows = {row.name: row for row in view_of(followed).boot.rows}
+    assert {name: row.seconds for name, row in rows.items()} == {
         "scheduling": "1.15 s",
         "network": "1.99 s",
         "volume": "1.06 s",
@@ -268,56 +296,55 @@ def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
         "spawn": "3.87 s",
         "guest": "10.1 s",
     }
-    assert rows["scheduling"]["bar"][0] == 0
-    assert sum(rows["guest"]["bar"]) == pytest.approx(100, abs=0.01)
+    assert rows["scheduling"].bar[0] == 0
+    assert sum(rows["guest"].bar) == pytest.approx(100, abs=0.01)
     for step in followed["flows"][0]["steps"]:
         if step["id"] in ("24", "32", "13", "52"):
             step["at"] = None
-    rows = {row["name"]: row for row in page_module.view(followed)["boot"]["rows"]}
-    assert (rows["scheduling"]["seconds"], rows["guest"]["seconds"]) == (None, None)
-    assert (rows["image"]["seconds"], rows["network"]["seconds"]) == ("837 ms", "500 ms")
+    rows = {row.name: row for row in view_of(followed).boot.rows}
+    assert (rows["scheduling"].seconds, rows["guest"].seconds) == (None, None)
+    assert (rows["image"].seconds, rows["network"].seconds) == ("837 ms", "500 ms")
     check_sound(rendered(followed))
 
 
 def test_a_part_whose_end_is_before_its_start_is_not_known():
-    assert page_module.part_interval({"a": "2", "b": "1"}, {"from": ["a"], "to": ["b"]}) == (None, None)
+    part = Part("name", "text", starts=("a",), ends=("b",))
+    assert boot.interval_of(part, {"a": 2.0, "b": 1.0}) is None
 
 
 def test_no_part_of_the_boot_is_known_without_times(followed):
     for step in followed["flows"][0]["steps"]:
         step.update(at=None, until=None, duration_s=None, resolution_s=None, error_s=None)
-    view = page_module.view(followed)
-    assert view["boot"] is None
-    assert view["flow"]["zero"] is None
+    view = view_of(followed)
+    assert view.boot is None
+    assert view.flow.zero is None
     check_sound(rendered(followed))
 
 
-def test_coverage_is_by_access_also_where_it_was_not_counted(followed):
-    rows = page_module.view(followed)["coverage"][0]["rows"]
-    assert [(row["tier"], row["access"], row["level"]) for row in rows[:3]] == [
+def test_coverage_is_by_access(followed):
+    rows = view_of(followed).coverage[0].rows
+    assert [(row.tier, row.access, row.level) for row in rows[:3]] == [
         (0, "plain user", None),
         (1, "administrator", None),
         (2, "ssh and logs", "info"),
     ]
     row = followed["flows"][0]["coverage"][4]
     assert row["seen"] > 40
-    parts = {name: (many, part) for name, many, part in rows[4]["counts"]}
+    parts = {name: (many, part) for name, many, part in rows[4].counts}
     assert parts["seen"] == (row["seen"], pytest.approx(100 * row["seen"] / 58, abs=0.001))
     assert parts["window"] == (row["window"], pytest.approx(100 * row["window"] / 58, abs=0.001))
-    for row in followed["flows"][0]["coverage"]:
-        del row["of"]
-    assert [row["of"] for row in page_module.view(followed)["coverage"][0]["rows"]] == [58] * 8
+    assert [row.of for row in rows] == [58] * 8
 
 
 def test_hosts_have_their_clocks_and_checks(followed):
     followed["hosts"][0].update(clock_offset_s=0.0097, clock_error_s=0.0137)
     followed["hosts"][0]["checks"][0].update(status="unreadable", reason="virsh was refused")
     followed["hosts"][0]["unread"] = [{"what": "domains", "kind": "refused", "command": "virsh list", "why": "no"}]
-    hosts = {host["name"]: host for host in page_module.view(followed)["hosts"]}
-    assert hosts["compute1"]["clock"] == "+9.7 ms ±13.7 ms"
-    assert hosts["localhost"]["clock"] == "not measured"
-    assert hosts["compute1"]["counts"] == [("ok", "ok", 2), ("unreadable", "unreadable", 1)]
-    assert [check["reason"] for check in hosts["compute1"]["wrong"]] == ["virsh was refused"]
+    hosts = {host.name: host for host in view_of(followed).hosts}
+    assert hosts["compute1"].clock == "+9.7 ms ±13.7 ms"
+    assert hosts["localhost"].clock == "not measured"
+    assert hosts["compute1"].counts == [("ok", "ok", 2), ("unreadable", "unreadable", 1)]
+    assert [check.reason for check in hosts["compute1"].wrong] == ["virsh was refused"]
     assert "virsh list" in check_sound(rendered(followed)).text
 
 
@@ -326,21 +353,21 @@ def test_the_slowest_requests_and_those_of_each_stage(followed):
     for call, seconds in zip(image["calls"], (0.0137, 0.0049)):
         call["seconds"] = seconds
     followed["stages"][0]["calls"][0]["seconds"] = 9.174
-    view = page_module.view(followed)
-    assert len(view["slowest"]) == 10
-    assert (view["slowest"][0]["seconds"], view["slowest"][0]["width"]) == ("9.17 s", 100)
-    requests = {row["stage"]: row for row in view["requests"]}
-    assert requests["image"]["count"] == 2
-    assert (requests["image"]["total"], requests["image"]["longest"]) == ("18.6 ms", "13.7 ms")
-    assert requests["volume"]["refused"] == 1
+    view = view_of(followed)
+    assert len(view.slowest) == 10
+    assert (view.slowest[0].seconds, view.slowest[0].width) == ("9.17 s", 100)
+    requests = {row.stage: row for row in view.requests}
+    assert requests["image"].count == 2
+    assert (requests["image"].total, requests["image"].longest) == ("18.6 ms", "13.7 ms")
+    assert requests["volume"].refused == 1
 
 
 def test_what_was_unseen_is_grouped_by_what_would_show_it(followed):
     steps = followed["flows"][0]["steps"]
     for step, reason in zip(steps, ("the log of nova", "ssh to the host of qemu", "the log of nova", None)):
         step.update(status="unseen", reason=reason and f"would be shown by {reason}", evidence=[], at=None)
-    groups = page_module.view(followed)["unseen"][0]["groups"]
-    assert [(group["reason"], [number for number, _message in group["steps"]]) for group in groups] == [
+    groups = view_of(followed).unseen[0].groups
+    assert [(group.reason, [number for number, _message in group.steps]) for group in groups] == [
         ("would be shown by the log of nova", ["1", "1b"]),
         ("would be shown by ssh to the host of qemu", ["1a"]),
         ("no reason is known", ["2"]),
@@ -377,10 +404,10 @@ def test_the_steps_of_another_stage_are_told_beside_it(followed):
 def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlier):
     broken_off = next(run for run in earlier if run["verdict"]["result"] == "incomplete")
     broken_off["duration_s"] = 10 * max(run["duration_s"] for run in earlier)
-    plots = plot.plots(followed, earlier)
-    assert plots["runs"] == len(earlier)
-    assert [row["run_id"] for row in plots["rows"]] == sorted(run["run_id"] for run in [*earlier, followed])
-    panels = {panel["name"]: ElementTree.fromstring(panel["svg"]) for panel in plots["panels"]}
+    plots = earlier_runs.comparison(followed, earlier)
+    assert plots.runs == len(earlier)
+    assert [row.run_id for row in plots.rows] == sorted(run["run_id"] for run in [*earlier, followed])
+    panels = {panel.name: ElementTree.fromstring(panel.svg) for panel in plots.panels}
     assert list(panels) == ["whole run", *run_module.STAGES]
     marks = {
         name: [mark.get("class") for mark in svg if mark.tag in ("circle", "path")] for name, svg in panels.items()
@@ -390,24 +417,28 @@ def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlie
     assert (marks["whole run"].count("bad cross"), marks["whole run"].count("bad")) == (4, 1)
     for svg in panels.values():
         for dot in svg.iter("circle"):
-            assert 0 < float(dot.get("cx")) < plot.WIDTH
-            assert 0 < float(dot.get("cy")) < plot.HEIGHT
-    assert plot.plots(followed, []) is None
+            assert 0 < float(dot.get("cx")) < earlier_runs.WIDTH
+            assert 0 < float(dot.get("cy")) < earlier_runs.HEIGHT
+    assert earlier_runs.comparison(followed, []) is None
 
 
 def test_a_skipped_stage_is_not_plotted(refused):
-    assert plot.point(refused, "volume") == (None, False)
+    points = earlier_runs.timed_run(refused).points
+    assert points["volume"] == earlier_runs.Point(None, worked=False)
     boot = next(stage for stage in refused["stages"] if stage["stage"] == "boot")
-    assert plot.point(refused, "boot") == (boot["duration_s"], False)
+    assert points["boot"] == earlier_runs.Point(boot["duration_s"], worked=False)
     assert boot["duration_s"] > 0
 
 
-def test_the_drawings_are_inlined_without_what_begins_a_file(followed):
-    svg = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE svg>\n<svg role="img"><title>A &amp; B</title></svg>\n'
-    text = rendered(followed, drawings=[("Main", svg), ("Beside", svg.replace("A &amp; B", "C"))])
+def test_the_pictures_are_inlined_with_one_legend(followed):
+    svg = '<svg role="img"><title>A &amp; B</title></svg>'
+    main = Picture("Main", "5 of 7 steps seen", "Not used in this run: <ldap>", "file", svg)
+    beside = Picture("Beside", "2 of 2 steps seen", None, "file", svg.replace("A &amp; B", "C"))
+    text = rendered(followed, pictures=[main, beside])
     assert '<svg role="img"><title>A &amp; B</title></svg></figure>' in text
-    assert "<?xml" not in text
-    assert text.count("<!DOCTYPE") == 1
+    assert "5 of 7 steps seen" in text
+    assert "Not used in this run: &lt;ldap&gt;" in text
+    assert "skipped: not requested of this run" in text
     assert "<summary>Beside</summary>" in text
     assert '<svg role="img"><title>C</title></svg></figure>' in text
     assert 'href="#diagram"' in text
@@ -424,7 +455,7 @@ def with_leaning(record, host):
 def test_who_leans_on_the_cause_is_drawn(refused):
     page = check_sound(rendered(with_leaning(refused, "compute1")))
     assert [svg["class"] for svg in page.all("svg") if svg.get("class") == "leaning"] == ["leaning"]
-    assert "Who leans on whom" in page.text
+    assert "Dependencies and failures between them" in page.text
     assert "nova-compute on compute1 leans on rabbitmq on controller1" in page.text
 
 
@@ -432,7 +463,7 @@ def test_without_anybody_who_leans_on_the_cause_nothing_is_drawn(refused, follow
     assert "leaning" not in refused["verdict"]
     for record in (refused, followed):
         text = rendered(record)
-        assert "Who leans on whom" not in text
+        assert "Dependencies and failures between them" not in text
         assert 'class="leaning"' not in text
 
 
@@ -444,7 +475,8 @@ def test_hostile_words_in_the_drawing_do_nothing(refused):
 
 def poisoned(value):
     """A record in which every text that a cloud, a host or a user could choose is hostile."""
-    kept = {"status", "result", "stage", "at", "until", "started", "finished", "grade", "source", "level", "proves"}
+    kept = {"status", "result", "stage", "at", "until", "started", "finished", "asked", "grade", "level", "proves"}
+    kept |= {"told_as", "became"}
     if isinstance(value, dict):
         return {
             name: item if name in kept and isinstance(item, str) else poisoned(item) for name, item in value.items()
@@ -482,8 +514,8 @@ def test_a_removal_of_an_hour_later_has_no_bar_and_its_old_error_is_gone():
         "error": None,
         "started": iso_of(seconds_of(record["finished"]) + 3600),
     }
-    row = page_module.waterfall({**record, "removal": removal})["rows"][-1]
-    assert (row["name"], row["bar"], row["waits"]) == ("removal", None, [])
+    row = stages.waterfall(from_json(Record, {**record, "removal": removal})).rows[-1]
+    assert (row.name, row.bar, row.waits) == ("removal", None, ())
     assert "removal" in rendered({**record, "removal": removal})
 
 

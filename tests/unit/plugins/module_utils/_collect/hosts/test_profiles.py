@@ -31,6 +31,28 @@ def test_ours_are_known_by_their_names(name):
     assert profiles.profile_of(name)["groups"]["compute"]
 
 
+LDAP = {"component": "ldap", "units": ["slapd.service", "dirsrv@*.service"]}
+SLAPD = {"service": "slapd", "files": [], "journals": ["slapd"]}
+
+
+@pytest.mark.parametrize("lists", [{}, {"units": [], "logs": []}, {"units": None, "logs": None}])
+def test_components_that_a_profile_does_not_name_are_looked_for_where_the_catalogue_says(own, lists):
+    profile = profiles.profile_of(own(**{"units": [], "logs": [], **lists}))
+    assert (profile["units"], profile["logs"]) == ([LDAP], [SLAPD])
+
+
+def test_a_profile_says_better_than_the_catalogue_where_a_component_is(own):
+    units, logs = [{"component": "ldap", "units": ["x.service"]}], [{"service": "slapd", "files": ["/x.log"]}]
+    profile = profiles.profile_of(own(units=units, logs=logs))
+    assert (profile["units"], profile["logs"]) == (units, logs)
+
+
+@pytest.mark.parametrize("lists", [{"units": "x"}, {"logs": {"service": "x"}}, {"units": ["x", 5], "logs": [[]]}])
+def test_lists_of_another_form_are_left_to_the_module_that_reads_them(own, lists):
+    profile = profiles.profile_of(own(**lists))
+    assert all(profile[key] == value or profile[key][: len(value)] == value for key, value in lists.items())
+
+
 def test_a_file_is_known_by_its_path_and_read_again_when_it_has_changed(own):
     path = own(ceph_users=["first"])
     assert profiles.profile_of(path)["ceph_users"] == ["first"]

@@ -160,10 +160,10 @@ def test_the_reason_that_says_more_is_told_rather_than_one_that_says_less():
 def test_several_components_are_called_by_their_names_each_once():
     message = "Neutron and the image service asked keystone, neutron and the Southbound database for placement"
     assert error_text.mentioned_in(message) == [
+        "neutron-server",
+        "glance-api",
         "keystone",
         "placement-api",
-        "glance-api",
-        "neutron-server",
         "ovn-sb-db",
     ]
 

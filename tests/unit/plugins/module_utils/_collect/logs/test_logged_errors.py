@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import time
 
-import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted
-from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import MOST_ERRORS, errors_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
@@ -45,9 +45,10 @@ def scan(*lines, service="nova-compute", **wanted):
 def filed(*lines, **wanted):
     """The text that these lines put into the record and into the file of events, and the errors."""
     logs = {"compute1": {"events": scan(*lines, **wanted), "addresses": [], "sources": []}}
-    events = events_of.logs({"hosts": []}, logs)
-    errors = follow.errors_of(events)
-    return json.dumps([logs, errors, list(follow.lines(events))]), errors
+    run = events.context_of({"hosts": [], "stages": []}, {"log": logs})
+    logged = events.of_source("log", run, logs)
+    errors = errors_of(logged)
+    return json.dumps([logs, errors, list(follow.lines(logged))]), errors
 
 
 def classes(*lines):
@@ -249,15 +250,15 @@ def test_the_same_error_is_told_once_with_its_number():
 
 
 def test_a_flood_of_errors_is_cut():
-    lines = [error("x", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
-    assert len(filed(*lines)[1]) == follow.MOST_ERRORS
+    lines = [error("x", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
+    assert len(filed(*lines)[1]) == MOST_ERRORS
 
 
 def test_an_error_of_the_run_is_kept_in_any_flood():
-    lines = [error("x", "-", logger=f"a.logger{number}") for number in range(follow.MOST_ERRORS + 50)]
+    lines = [error("x", "-", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
     kept = filed(*lines, error("nova.exception.NotFound: x", f"instance: {SERVER}"))[1]
     assert [entry["exception"] for entry in kept if entry["keyed"]] == ["nova.exception.NotFound"]
 
 
 def test_without_errors_there_are_none():
-    assert follow.errors_of([]) == []
+    assert errors_of([]) == []

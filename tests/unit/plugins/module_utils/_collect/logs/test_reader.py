@@ -34,6 +34,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted, Writer
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._match import wanted as wanted_module
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from tree import FLOWS, RECORDED
 
@@ -667,7 +668,7 @@ def recorded(tmp_path, platform):
 
 WANTED = {
     **json.loads((FOLLOWED / "wanted.json").read_text()),
-    **flow.wanted([flow.load(str(FLOWS / f"{name}.yml")) for name in ("modern", "http_trace")]),
+    **wanted_module.wanted([flow.load(str(FLOWS / f"{name}.yml")) for name in ("modern", "http_trace")]),
 }
 HOSTS = {
     "controller1": {"nova-api", "nova-conductor", "nova-scheduler", "neutron-server", "cinder-api", "cinder-volume",

@@ -114,7 +114,7 @@ def test_a_name_that_is_none_is_not_told():
 def follow(run, report):
     loaded = [flow_module.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
     spans = {"controller1": {"spans": read_spans(report)}}
-    flows, events = follow_module.follow(run, loaded, {"span": spans})
+    flows, events = events_of.followed(run, loaded, {"span": spans})
     return [{step["id"]: step for step in flow["steps"]} for flow in flows], events
 
 

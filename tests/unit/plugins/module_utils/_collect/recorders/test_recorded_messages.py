@@ -106,7 +106,7 @@ NO_LOGS = {"events": [], "sources": [], "addresses": ["10.71.16.14"]}
 def follow(run, read):
     queue = {"controller1": {"events": read, "foreign": False, "why": None}} if read is not None else {}
     loaded = [flow_module.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
-    flows, events = follow_module.follow(run, loaded, {"log": {"compute1": NO_LOGS}, "queue": queue})
+    flows, events = events_of.followed(run, loaded, {"log": {"compute1": NO_LOGS}, "queue": queue})
     return [{step["id"]: step for step in flow["steps"]} for flow in flows], events
 
 

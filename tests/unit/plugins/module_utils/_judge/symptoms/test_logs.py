@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text, line_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._components.catalogue import COMPONENTS
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import logs
-from ansible_collections.stackproof.provision.plugins.module_utils._match.components import (
-    LOGGED_WHEN_WELL,
-    RAISED_ABOUT,
-    writer_of,
-)
 
 OWN = [None]
+WORDS = sorted({word for component in COMPONENTS for word in component.exceptions})
 TIMEOUT = "oslo_messaging.exceptions.MessagingTimeout"
 
 
@@ -195,10 +192,9 @@ def test_of_what_is_usual_everywhere_and_on_this_cloud_the_bigger_counts(usual, 
 
 
 def test_what_is_usual_is_told_of_components_and_of_a_part_of_the_healthy_runs():
-    assert {writer_of(component) for component, _logger, _exception in LOGGED_WHEN_WELL} == {
-        component for component, _logger, _exception in LOGGED_WHEN_WELL
-    }
-    assert all(0 < rate <= 1 for rate in LOGGED_WHEN_WELL.values())
+    usual = [error for component in COMPONENTS for error in component.usual_errors]
+    assert usual
+    assert all(0 < error.share <= 1 for error in usual)
 
 
 def test_a_symptom_keeps_the_line_its_time_and_how_it_failed():
@@ -223,7 +219,7 @@ def test_an_error_of_an_old_record_has_neither_a_line_nor_a_way_of_failing():
     assert (symptom["how"], symptom["quote"]) == (None, None)
 
 
-@pytest.mark.parametrize("word", [*(word for word, _peers in RAISED_ABOUT), *logs.AFTERWARDS, logs.WAITED])
+@pytest.mark.parametrize("word", [*WORDS, *logs.AFTERWARDS, logs.WAITED])
 def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
     """A word that is in no class would never be found."""
     classes = ["libvirt.libvirtError", "nova.exception.HypervisorUnavailable", "rados.ObjectNotFound",

@@ -1,0 +1,130 @@
+# Labs and devstacks, and what is tested on them; the Makefile in the folder above includes this file.
+.PHONY: lab-status lab-stop lab-destroy lab-cache devstack devstack-status devstack-stop devstack-destroy \
+  test-on-lab test-ovn ovn-destroy test-devstack test-beside molecule recordings \
+  faults faults-ovn faults-devstack soak-ovn soak-devstack soak-release release-destroy
+
+# Two commands that change a lab at the same time would disturb each other.
+alone = @tools/alone
+ON_LAB := $(call pytest-on,lab,tests/lab)
+ON_OVN := $(call pytest-on,ovn,$(addprefix tests/lab/test_,ovn.py services.py sudo.py))
+ON_DEVSTACK := $(call pytest-on,devstack,tests/devstack)
+# The lab stays, whatever the environment says. By default Molecule would share the folder of its state with other
+# clones, and here a lab and a devstack may be tested at the same time.
+molecule-on = env PATH="$(BIN):$$PATH" LAB_DESTROY= MOLECULE_EPHEMERAL_DIRECTORY=$(CURDIR)/.cache/molecule/state-$(1) \
+  molecule test --no-command-borders
+ON_LAB_MOLECULE := $(call molecule-on,lab) --scenario-name
+# A folder of devstack's repositories that lies beside this clone need not be named.
+export DEVSTACK_SOURCES ?= $(abspath $(wildcard ../shared/devstack))
+
+lab-status: $(VENV)/ready ## Show whether each service on each host is healthy
+	@$(PLAY) stackproof.lab.status
+
+lab-stop: $(VENV)/ready ## Stop the lab; the next make lab finds everything as it was
+	$(alone) $(PLAY) stackproof.lab.stop
+
+lab-destroy: $(VENV)/ready ## Remove the lab and everything in it, except the cached root file system
+	$(alone) $(PLAY) stackproof.lab.destroy
+
+lab-cache: $(VENV)/ready ## List the root file systems that labs have cached on this machine; LAB_PRUNE=yes removes the unused ones
+	@$(PLAY) stackproof.lab.cache
+
+OF_DEVSTACK := devstack devstack-status devstack-stop devstack-destroy test-devstack soak-devstack faults-devstack
+$(OF_DEVSTACK): export LAB_NAME := devstack
+$(OF_DEVSTACK): export LAB_DIRECTORY := $(CURDIR)/.lab-devstack
+# A devstack that is there keeps its variant.
+$(OF_DEVSTACK): export LAB_TOPOLOGY = $(or $(addprefix devstack-,$(DEVSTACK_VARIANT)),$(file < .lab-devstack/topology),devstack)
+devstack: $(VENV)/ready ## Build a devstack beside the lab, or start it, or do nothing if it runs: DEVSTACK_SOURCES=folder of git bundles
+	$(alone) $(PLAY) stackproof.lab.devstack
+
+devstack-status: $(VENV)/ready ## Show whether the devstack is healthy
+	@$(PLAY) stackproof.lab.status
+
+devstack-stop: $(VENV)/ready ## Stop the devstack; the next make devstack finds everything as it was
+	$(alone) $(PLAY) stackproof.lab.stop
+
+devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root file system, repositories and wheels
+	$(alone) $(PLAY) stackproof.lab.destroy
+
+test-on-lab: ## The tests on a lab that runs, and Molecule's scenario default
+	$(ON_LAB) -m "not soak"
+	$(ON_LAB_MOLECULE) default
+
+test-beside: ## The tests on a lab with OVN and on a devstack, which are removed afterwards
+	$(MAKE) test-ovn
+	$(MAKE) ovn-destroy
+ifneq ($(DEVSTACK_SOURCES),)
+	$(MAKE) test-devstack
+	$(MAKE) devstack-destroy
+else
+	@echo "The tests on a devstack were left out: DEVSTACK_SOURCES names no folder of its repositories."
+endif
+
+OF_OVN := test-ovn soak-ovn faults-ovn ovn-destroy
+$(OF_OVN): export LAB_NETWORK := ovn
+$(OF_OVN): export LAB_DIRECTORY := $(CURDIR)/.lab-ovn
+$(OF_OVN): export LAB_NAME := $(LAB_NAME)ovn
+test-ovn: ## The tests of what differs with OVN, on a lab of their own that is built first and stays
+	$(MAKE) lab
+	$(ON_OVN) -m "not soak"
+
+ovn-destroy: ## Remove the lab with OVN that test-ovn and soak-ovn leave
+	$(MAKE) lab-destroy
+
+test-devstack: devstack ## The tests on a devstack, which is built first and stays, and Molecule's scenario devstack
+	$(ON_DEVSTACK) -m "not soak"
+	$(call molecule-on,devstack) --scenario-name devstack
+
+molecule: lab ## The scenarios of Molecule, on the lab
+	$(ON_LAB_MOLECULE) default
+	$(ON_LAB_MOLECULE) variants
+
+recordings: lab ## Record the evidence of the unit tests again: PART=hosts for a part, RECORDINGS=folder
+	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \
+	  $(or $(RECORDINGS),tests/recorded) $(PART)
+
+# A slice of one half of the catalogue, in the order that a seed gives it
+export FAULTS ?= 1:0-10
+export HALF ?= open
+RECORDS = $(CURDIR)/.cache/catalogue/$(LAB_NAME)-$(HALF)
+CATALOGUE := env PATH="$(BIN):$$PATH" \
+  PYTHONPATH=$(VENV)/collections:tests:tests/lab:tests/devstack:tests/catalogue python -W ignore
+define run-faults
+	$(CATALOGUE) tests/catalogue/catalogue_runs.py $(RECORDS) $(HALF) $(FAULTS)
+	$(CATALOGUE) tests/catalogue/catalogue_table.py $(RECORDS)
+endef
+faults: lab ## A slice of the catalogue of faults (FAULTS=seed:from-to HALF=open), resumed where it was interrupted, and its table
+	$(run-faults)
+
+faults-ovn: ## The same on a lab with OVN, which is built first and stays
+	$(MAKE) lab
+	$(run-faults)
+
+faults-devstack: devstack ## The same on a devstack, which is built first and stays
+	$(run-faults)
+
+soak-ovn: ## Ten runs in a row on a lab with OVN, the faults of OVN's parts, and a slice of the catalogue
+	$(MAKE) lab
+	$(call pytest-on,ovn,tests/lab/test_ovn.py tests/lab/test_ovn_faults.py) -m soak --capture=no
+	$(run-faults)
+
+soak-devstack: ## Each variant of the devstack built, tested and removed; ten runs in a row and the faults on the first
+	$(MAKE) test-devstack
+	$(ON_DEVSTACK) -m soak --capture=no
+	$(MAKE) faults-devstack
+	$(MAKE) devstack-destroy
+	$(MAKE) test-devstack DEVSTACK_VARIANT=ceph
+	$(MAKE) devstack-destroy
+	$(MAKE) test-devstack DEVSTACK_VARIANT=ovs
+	$(MAKE) devstack-destroy
+
+OF_RELEASE := soak-release release-destroy
+$(OF_RELEASE): export LAB_RELEASE := 2022.2
+$(OF_RELEASE): export LAB_DIRECTORY := $(CURDIR)/.lab-release
+$(OF_RELEASE): export LAB_NAME := $(LAB_NAME)zed
+soak-release: ## The services and the flow on a lab of an older release, which is built first and removed at the end
+	$(MAKE) lab
+	$(call pytest-on,release,tests/lab/test_services.py tests/lab/test_flow.py) -m "not soak"
+	$(MAKE) lab-destroy
+
+release-destroy: ## Remove the lab that a failed soak-release leaves
+	$(MAKE) lab-destroy

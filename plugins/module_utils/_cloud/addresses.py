@@ -1,0 +1,70 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Addresses of a cloud's services: their parts, whether two lead to the same place, and the service behind one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# A request as a record has it
+Call = dict[str, Any]
+# The type of a service, and the URL of one of its endpoints
+Endpoint = tuple[str, str]
+
+
+def path_of(url: str) -> str:
+    """Return the path of a URL, without the host and the query, which may hold a signature."""
+    return urlsplit(url).path or "/"
+
+
+def host_of(url: str) -> str:
+    """Return address and port of a URL, without user and password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def is_login(url: str) -> bool:
+    """Return whether a URL is that under which Keystone issues tokens."""
+    return urlsplit(url).path.endswith("/auth/tokens")
+
+
+def is_same_place(known: str, other: str) -> bool:
+    """Return whether a URL leads to the host and port of a known one. A service may insist on TLS."""
+    try:
+        old, new = urlsplit(known), urlsplit(other)
+        same = (old.scheme, old.hostname, port_of(old)) == (new.scheme, new.hostname, port_of(new))
+    except ValueError:
+        return False  # no port has such a number
+    return same or (old.hostname, old.scheme, new.scheme) == (new.hostname, "http", "https")
+
+
+def port_of(parts: SplitResult) -> int | None:
+    return parts.port or DEFAULT_PORTS.get(parts.scheme)
+
+
+def name_services(calls: Iterable[Call], endpoints: list[Endpoint]) -> None:
+    """Name the service of each call that has none."""
+    for call in calls:
+        if call["service"] is None:
+            call["service"] = service_behind(call["host"], call["path"], endpoints)
+
+
+def service_behind(host: str, path: str, endpoints: list[Endpoint]) -> str | None:
+    """Return the service whose endpoint is most like a call: services behind one host differ by their paths."""
+    candidates = []
+    for service, url in endpoints:
+        if host_of(url) == host:
+            candidates.append((common_start(urlsplit(url).path, path), service))
+    return max(candidates)[1] if candidates else None
+
+
+def common_start(one: str, other: str) -> int:
+    """Return how many characters two texts share from their start."""
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other))
+    return len(list(same))

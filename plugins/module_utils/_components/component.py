@@ -1,0 +1,166 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The entries of the catalogue: a project with its components, and what is known of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Api:
+    """What a component answers as a service of Keystone's catalog.
+
+    service_types: its types there, the most usual first. stage: the stage of a run that asks it. url_paths: the first
+    part of the path in its URL, where all services share one port.
+    """
+
+    service_types: tuple[str, ...]
+    stage: str = "boot"
+    url_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Port:
+    """A TCP port on which a component listens.
+
+    speaks: the protocol that a probe may begin with; tcp is a probe that only connects. encrypted: a client begins with
+    TLS, whatever the scheme of its URL.
+    """
+
+    number: int
+    speaks: str = "tcp"
+    encrypted: bool = False
+
+
+@dataclass(frozen=True)
+class UrlScheme:
+    """A scheme of URLs that only this component has, with the port if the URL has none."""
+
+    name: str
+    port: int
+    speaks: str
+
+
+@dataclass(frozen=True)
+class HostOption:
+    """An option that names the component's host, and the option that names its port; by default its first port."""
+
+    host: str
+    port: str
+
+
+@dataclass(frozen=True)
+class UsualError:
+    """An error that a component logs in healthy runs, too: in this share of those on the labs."""
+
+    logger: str
+    exception: str | None
+    share: float
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What an operator runs to learn more.
+
+    state: shows what the component reports about itself. rights: shows what it permits to whom. rights_of_user: the
+    same for {user} alone. overview: shows how it is, where no unit of systemd does.
+    """
+
+    state: str | None = None
+    rights: str | None = None
+    rights_of_user: str | None = None
+    overview: str | None = None
+
+
+@dataclass(frozen=True)
+class Log:
+    """Where a component logs: files by patterns of the shell, and units or identifiers of the journal."""
+
+    files: tuple[str, ...] = ()
+    journals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component of a cloud. Only the name is needed; each other field is left out where there is nothing to say.
+
+    Its place in a cloud:
+
+    depends_on: the components that it needs: the failure of one of them may be all that is wrong with it.
+    is_beside_instance: each instance has one of its own, and those beside other instances have nothing to do with it.
+    network_back_end: only clouds with this back end of Neutron have it.
+    run_by: the components that start it as a process of theirs; flows may name it for them.
+
+    What it works for:
+
+    stages: the stages that it has a part in, where no flow follows them.
+    works_on_boot: it works on a boot under the boot's own request id, and asks the same APIs as nova-compute.
+    carries: the kinds of messages that it carries between others.
+    answers_calls: the services of its project call it over the queue.
+    api: what it answers as a service of Keystone's catalog.
+
+    How it is recognised:
+
+    log_name: the name of its log, if it is another one. reports_as: the binaries by which the APIs list it.
+    mentioned_as: patterns of the words by which logs call it. sends_back: texts before an error that it has sent back.
+    libraries: Python libraries that speak to it: an exception that they raise is about its answer.
+    exceptions: words in the class of an exception that is about it.
+    ports, url_schemes: where it listens. url_options: options whose URL is its own. host_options: see HostOption.
+    programs: the programs that it runs as. starts: the programs that it starts.
+    health_checks: the first words of Ceph's health checks that are about it.
+    usual_errors: errors that it logs in healthy runs, too.
+
+    Where a platform's profile does not name it:
+
+    units: its units of systemd, as patterns. log: where it logs.
+
+    commands: what an operator runs to learn more.
+    """
+
+    name: str
+    depends_on: tuple[str, ...] = ()
+    is_beside_instance: bool = False
+    network_back_end: str | None = None
+    run_by: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    works_on_boot: bool = False
+    carries: tuple[str, ...] = ()
+    answers_calls: bool = False
+    api: Api | None = None
+    log_name: str | None = None
+    reports_as: tuple[str, ...] = ()
+    mentioned_as: tuple[str, ...] = ()
+    sends_back: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    ports: tuple[Port, ...] = ()
+    url_schemes: tuple[UrlScheme, ...] = ()
+    url_options: tuple[str, ...] = ()
+    host_options: tuple[HostOption, ...] = ()
+    programs: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    health_checks: tuple[str, ...] = ()
+    usual_errors: tuple[UsualError, ...] = ()
+    units: tuple[str, ...] = ()
+    log: Log | None = None
+    commands: Commands = Commands()
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project with its components.
+
+    name: the name of its folders, such as /etc/<name> and /var/log/<name>; empty for what has none.
+    configuration: its folders below /etc. has_options: the files there have the form of oslo.config, and hosts are
+    compared by their options. Both need the same words in roles/evidence/files/sudoers/examination.
+    packages: patterns of its packages, by whose versions hosts are compared.
+    """
+
+    name: str
+    components: tuple[Component, ...] = ()
+    configuration: tuple[str, ...] = ()
+    has_options: bool = False
+    packages: tuple[str, ...] = ()

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What several projects share: the message broker, the database, memcached, dnsmasq and the emulator."""
+
+from __future__ import annotations
+
+from .component import Commands, Component, Port, Project, UrlScheme
+
+PROJECTS = (
+    Project("qemu", packages=("qemu-system-*",)),
+    Project(
+        "rabbitmq",
+        configuration=("/etc/rabbitmq",),
+        packages=("rabbitmq-server",),
+        components=(
+            Component(
+                "rabbitmq",
+                stages=("network", "volume", "boot", "metadata"),
+                carries=("AMQP cast", "AMQP call", "AMQP subscribe"),
+                mentioned_as=("rabbit", "amqp", r"oslo\.messaging", "message (?:queue|broker)"),
+                libraries=("amqp",),
+                ports=(Port(5671, encrypted=True), Port(5672, "amqp")),
+                url_schemes=(UrlScheme("rabbit", 5672, "amqp"), UrlScheme("amqp", 5672, "amqp")),
+                programs=("beam.smp",),
+                commands=Commands(
+                    state="rabbitmq-diagnostics alarms; df -h /var/lib/rabbitmq",
+                    rights="rabbitmqctl list_permissions",
+                ),
+            ),
+        ),
+    ),
+    Project(
+        "mysql",
+        configuration=("/etc/mysql",),
+        packages=("mariadb-server",),
+        components=(
+            Component(
+                "database",
+                stages=("auth", "image", "network", "volume", "boot", "metadata"),
+                carries=("DB",),
+                mentioned_as=(
+                    "mysql",
+                    "mariadb",
+                    "sqlalchemy",
+                    "queuepool",
+                    r"(?-i:\bDB\b)",
+                    # Open vSwitch and OVN have databases of their own.
+                    "(?<!ovsdb )(?<!northbound )(?<!southbound )database(?! connection failed)",
+                ),
+                libraries=("pymysql",),
+                exceptions=("DBConnection", "DBError", "OperationalError"),
+                ports=(Port(3306, "mysql"), Port(5432)),
+                url_schemes=(UrlScheme("mysql", 3306, "mysql"), UrlScheme("postgresql", 5432, "tcp")),
+                programs=("mariadbd", "mysqld"),
+                commands=Commands(
+                    state="mysql --execute \"SHOW GLOBAL VARIABLES LIKE 'read_only'; SHOW PROCESSLIST\"",
+                    rights="mysql --execute 'SELECT user, host FROM mysql.user'",
+                    rights_of_user="mysql --execute \"SHOW GRANTS FOR '{user}'@'%'\"",
+                ),
+            ),
+        ),
+    ),
+    Project(
+        "memcached",
+        components=(
+            Component(
+                "memcached",
+                stages=("auth", "image", "network", "volume", "boot", "metadata"),
+                mentioned_as=("memcache",),
+                libraries=("memcache", "pymemcache"),
+                ports=(Port(11211, "memcached"),),
+                programs=("memcached",),
+            ),
+        ),
+    ),
+    Project(
+        "dnsmasq",
+        components=(Component("dnsmasq", network_back_end="agents", mentioned_as=("dnsmasq",), programs=("dnsmasq",)),),
+    ),
+)

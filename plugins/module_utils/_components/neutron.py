@@ -1,0 +1,72 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Neutron: its server, the agents of ML2/OVS and ML2/OVN, and the metadata proxies that they start."""
+
+from __future__ import annotations
+
+from .component import Api, Component, Port, Project
+
+PROJECTS = (
+    Project(
+        "neutron",
+        configuration=("/etc/neutron",),
+        has_options=True,
+        packages=("neutron-*",),
+        components=(
+            Component(
+                "neutron-server",
+                depends_on=("database", "rabbitmq", "keystone", "memcached", "ovn-nb-db", "ovn-sb-db"),
+                stages=("network",),
+                answers_calls=True,
+                api=Api(("network",), stage="network", url_paths=("networking",)),
+                mentioned_as=("neutron", "network(?:ing)? (?:service|api)"),
+                libraries=("neutronclient",),
+                exceptions=("VirtualInterface", "PortBindingFailed"),
+                ports=(Port(9696),),
+            ),
+            Component(
+                "neutron-metadata-agent",
+                depends_on=("nova-api-metadata", "neutron-server", "rabbitmq"),
+                network_back_end="agents",
+                stages=("metadata",),
+                starts=("haproxy",),
+            ),
+            Component(
+                "neutron-ovn-metadata-agent",
+                depends_on=("nova-api-metadata", "ovn-controller", "ovn-sb-db", "ovsdb"),
+                is_beside_instance=True,
+                network_back_end="ovn",
+                stages=("metadata",),
+                # It took the place of the metadata agent in 2025.2.
+                reports_as=("neutron-ovn-agent",),
+                starts=("haproxy",),
+            ),
+            Component(
+                "neutron-metadata-proxy",
+                run_by=("neutron-metadata-agent", "neutron-ovn-metadata-agent"),
+                mentioned_as=("haproxy",),
+                programs=("haproxy",),
+            ),
+            Component(
+                "neutron-dhcp-agent",
+                depends_on=("dnsmasq", "rabbitmq", "neutron-server"),
+                network_back_end="agents",
+                stages=("metadata",),
+                starts=("dnsmasq",),
+            ),
+            Component(
+                "neutron-l2-agent",
+                depends_on=("ovsdb", "rabbitmq", "neutron-server"),
+                is_beside_instance=True,
+                network_back_end="agents",
+                stages=("metadata",),
+                reports_as=("neutron-openvswitch-agent", "neutron-linuxbridge-agent"),
+                exceptions=("VirtualInterface", "PortBindingFailed"),
+                starts=("ovs-vsctl", "ovs-ofctl"),
+            ),
+            Component("neutron-l3-agent", network_back_end="agents", stages=("network",)),
+        ),
+    ),
+)

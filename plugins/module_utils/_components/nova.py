@@ -1,0 +1,67 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nova."""
+
+from __future__ import annotations
+
+from .component import Api, Component, HostOption, Port, Project
+
+PROJECTS = (
+    Project(
+        "nova",
+        configuration=("/etc/nova",),
+        has_options=True,
+        packages=("nova-*",),
+        components=(
+            Component(
+                "nova-api",
+                depends_on=(
+                    "keystone", "database", "rabbitmq", "glance-api", "neutron-server", "cinder-api", "memcached",
+                ),
+                stages=("boot",),
+                works_on_boot=True,
+                api=Api(("compute",), url_paths=("compute",)),
+                mentioned_as=("nova[ -]api", "compute (?:service|api)"),
+                libraries=("novaclient",),
+                ports=(Port(8774),),
+            ),
+            Component(
+                "nova-api-metadata",
+                depends_on=("database", "neutron-server", "nova-conductor", "memcached"),
+                stages=("metadata",),
+                log_name="nova-metadata",
+                ports=(Port(8775),),
+                host_options=(
+                    HostOption("nova_metadata_host", "nova_metadata_port"),
+                    HostOption("nova_metadata_ip", "nova_metadata_port"),
+                ),
+            ),
+            Component(
+                "nova-conductor",
+                depends_on=("database", "rabbitmq"),
+                works_on_boot=True,
+                answers_calls=True,
+                mentioned_as=("conductor",),
+            ),
+            Component(
+                "nova-scheduler",
+                depends_on=("placement-api", "database", "rabbitmq"),
+                works_on_boot=True,
+                answers_calls=True,
+            ),
+            Component(
+                "nova-compute",
+                depends_on=(
+                    "libvirt", "rabbitmq", "nova-conductor", "ceph-mon", "ceph-osd", "glance-api", "neutron-server",
+                    "cinder-api", "placement-api", "neutron-l2-agent", "ovn-controller", "ovsdb",
+                ),
+                is_beside_instance=True,
+                works_on_boot=True,
+                sends_back=("Error from last host: ",),
+                starts=("qemu-img",),
+            ),
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,48 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""OVN."""
+
+from __future__ import annotations
+
+from .component import Component, Port, Project
+
+PROJECTS = (
+    Project(
+        "ovn",
+        packages=("ovn-*",),
+        components=(
+            Component(
+                "ovn-nb-db",
+                network_back_end="ovn",
+                stages=("network",),
+                mentioned_as=("northbound", "OVN_Northbound", "nb_idl"),
+                ports=(Port(6641, "ovsdb"),),
+            ),
+            Component(
+                "ovn-sb-db",
+                network_back_end="ovn",
+                stages=("network", "metadata"),
+                mentioned_as=("southbound", "OVN_Southbound", "sb_idl"),
+                ports=(Port(6642, "ovsdb"),),
+            ),
+            Component(
+                "ovn-northd",
+                depends_on=("ovn-nb-db", "ovn-sb-db"),
+                network_back_end="ovn",
+                stages=("network",),
+                programs=("ovn-northd",),
+            ),
+            Component(
+                "ovn-controller",
+                depends_on=("ovsdb", "ovn-sb-db", "ovn-northd"),
+                is_beside_instance=True,
+                network_back_end="ovn",
+                stages=("metadata",),
+                exceptions=("VirtualInterface", "PortBindingFailed"),
+                programs=("ovn-controller",),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,148 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the catalogue knows, by what is asked for. A name that it does not have gets the answer of an empty entry."""
+
+from __future__ import annotations
+
+from .catalogue import COMPONENTS, PROJECTS
+from .component import Commands, Component, Port, UrlScheme
+
+BY_NAME = {component.name: component for component in COMPONENTS}
+PROJECT_OF = {component.name: project.name for project in PROJECTS for component in project.components}
+# The component that writes a log, by the name of the log where that is another one
+WRITERS = {component.log_name: component.name for component in COMPONENTS if component.log_name}
+# Names in flows that stand for none of the components: the run itself, and what keeps its token
+NO_COMPONENTS = ("client", "token-store")
+# The component of each service in Keystone's catalog, by the type of the service
+APIS = {
+    service_type: component.name
+    for component in COMPONENTS
+    if component.api
+    for service_type in component.api.service_types
+}
+# The component that each program is
+PROGRAMS = {program: component.name for component in COMPONENTS for program in component.programs}
+LIBRARIES = {library: component.name for component in COMPONENTS for library in component.libraries}
+# Where the APIs list a component by the name of another binary
+BINARIES = {binary: component.name for component in COMPONENTS for binary in component.reports_as}
+# The component that listens on a port, with what is spoken there
+PORTS: dict[int, tuple[str, Port]] = {
+    port.number: (component.name, port) for component in COMPONENTS for port in component.ports
+}
+URL_SCHEMES: dict[str, tuple[str, UrlScheme]] = {
+    scheme.name: (component.name, scheme) for component in COMPONENTS for scheme in component.url_schemes
+}
+URL_PATHS = {path: component.name for component in COMPONENTS if component.api for path in component.api.url_paths}
+URL_OPTIONS = {option: component.name for component in COMPONENTS for option in component.url_options}
+# Option that names the host of a component: the component, the option that names its port, and its usual port
+HOST_OPTIONS = {
+    option.host: (component.name, option.port, component.ports[0].number)
+    for component in COMPONENTS
+    for option in component.host_options
+}
+
+
+def entry_of(name: str | None) -> Component:
+    """Return what is known of a component."""
+    return BY_NAME.get(name or "") or Component(name or "")
+
+
+def component_at(port: int) -> str | None:
+    """Return the component that listens on a port."""
+    return PORTS[port][0] if port in PORTS else None
+
+
+def is_encrypted(port: int) -> bool:
+    return port in PORTS and PORTS[port][1].encrypted
+
+
+def depends_on(name: str | None) -> tuple[str, ...]:
+    return entry_of(name).depends_on
+
+
+def dependents_of(name: str) -> set[str]:
+    return {component.name for component in COMPONENTS if name in component.depends_on}
+
+
+def project_of(name: str) -> str:
+    """Return the project of a component, by the name of its folders."""
+    return PROJECT_OF.get(name, name.partition("-")[0])
+
+
+def writer_of(log: str) -> str:
+    """Return the component that writes a log."""
+    return WRITERS.get(log, log)
+
+
+def is_beside_instance(name: str) -> bool:
+    """Return whether each instance has one of its own, by the name of a component or of its log."""
+    return entry_of(writer_of(name)).is_beside_instance
+
+
+def missing_with(back_end: str | None) -> set[str]:
+    """Return the components that a cloud with this back end of Neutron does not have; none if it is not known."""
+    if not back_end:
+        return set()
+    return {component.name for component in COMPONENTS if component.network_back_end not in (None, back_end)}
+
+
+def stands_for(name: str) -> list[str]:
+    """Return the components that a name in a flow stands for: itself, and those that run it as a process of theirs."""
+    return [] if name in NO_COMPONENTS else [name, *entry_of(name).run_by]
+
+
+def working_on_boots() -> set[str]:
+    """Return the services that work on a boot under its own request id, and so ask the same APIs."""
+    return {component.name for component in COMPONENTS if component.works_on_boot}
+
+
+def workers_of(stage: str) -> list[str]:
+    """Return the components that have a part in a stage that no flow follows."""
+    return [component.name for component in COMPONENTS if stage in component.stages]
+
+
+def carriers_of(kind: str) -> list[str]:
+    """Return the components that carry a message of this kind."""
+    return [component.name for component in COMPONENTS if kind in component.carries]
+
+
+def answering_calls_of(project: str) -> list[str]:
+    """Return the components that answer the calls of a project's services over the queue."""
+    return [
+        component.name for component in COMPONENTS if component.answers_calls and project_of(component.name) == project
+    ]
+
+
+def meant_by_exception(exception: str) -> list[str]:
+    """Return the components that an exception is about, by the words in its class."""
+    return [component.name for component in COMPONENTS if any(word in exception for word in component.exceptions)]
+
+
+def share_of_healthy_runs(name: str, logger: str | None, exception: str | None) -> float:
+    """Return the share of healthy runs on the labs in which a component logs such an error."""
+    for error in entry_of(name).usual_errors:
+        if (error.logger, error.exception) == (logger, exception):
+            return error.share
+    return 0.0
+
+
+def commands_of(name: str | None) -> Commands:
+    return entry_of(name).commands
+
+
+def service_type_of(project: str) -> str | None:
+    """Return the most usual type of the service behind which the API of a project stands."""
+    for component in COMPONENTS:
+        if component.api and project_of(component.name) == project:
+            return component.api.service_types[0]
+    return None
+
+
+def api_stage_of(project: str) -> str:
+    """Return the stage of a run that asks the API of a project."""
+    for component in COMPONENTS:
+        if component.api and project_of(component.name) == project:
+            return component.api.stage
+    return "boot"

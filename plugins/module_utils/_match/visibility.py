@@ -1,0 +1,119 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the logs that were read can show, and what it means that they do not show it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .._collect.sources import SOURCES
+from .._components.tables import is_beside_instance, working_on_boots
+from .._model.flow_definition import Rule, StepDefinition
+from .._model.words import Level
+from .expressions import names_in
+from .index import EventIndex
+from .scope import ReadLog, Scope
+
+# Services that send others the same requests as nova-compute
+ALSO_ASK = working_on_boots() - {"nova-compute"}
+NAME_OF_CALL = re.compile(r"\bmethod\b")
+
+
+class Visibility:
+    """Which rules can be answered by what was read."""
+
+    def __init__(self, scope: Scope, index: EventIndex) -> None:
+        self._scope, self._index = scope, index
+        self.levels = {**index.levels, **scope.levels}
+        on_host = {log.service for log in scope.logs if log.host == scope.host}
+        self._beside = sorted(on_host & ALSO_ASK)
+
+    def hidden(self, rule: Rule) -> str | None:
+        """Return why no event can show what a rule asks for, or None."""
+        caller = self.hidden_caller(rule) or self._only_caller(rule)
+        if caller:
+            return f"it is not known who sent such requests: {caller}"
+        return self.hidden_name(rule) or self._without_requests(rule)
+
+    def hidden_name(self, rule: Rule) -> str | None:
+        """Return why a message in a log does not show what it calls, if a rule asks for it."""
+        asked = rule.source == "log" and rule.kind == "rpc" and NAME_OF_CALL.search(rule.where or "")
+        if asked and self._index.hides_methods:
+            return "the services log their messages without the names of what they call"
+        return None
+
+    def hidden_caller(self, rule: Rule) -> str | None:
+        """Return why the address that a request came from does not show who asked, if a rule asks for it."""
+        if "caller" not in (rule.where or ""):
+            return None
+        if not self._scope.caller_known:
+            return "the addresses of the hosts are not known"
+        if rule.service in self._index.proxied:
+            return f"a proxy in front of {rule.service} hides the address"
+        return f"{', '.join(self._beside)} and nova-compute have one address" if self._beside else None
+
+    def _only_caller(self, rule: Rule) -> str | None:
+        """Return why the lack of a request by somebody proves nothing: all may have come by a load balancer."""
+        if "caller" not in (rule.where or ""):
+            return None
+        requests = [event for event in self._index.of("log", rule.service) if event.get("client")]
+        callers = {event.get("caller") for event in requests}
+        if len(callers) == 1 and callers != {self._scope.host}:
+            return f"all requests to {rule.service} came from {callers.pop()}, as from a load balancer"
+        return None
+
+    def _without_requests(self, rule: Rule) -> str | None:
+        """Return why the lack of a request in a log proves nothing: some web servers log none."""
+        if rule.source != "log" or rule.kind != "http":
+            return None
+        is_shown = any(event.kind == "http" for event in self._index.of("log", rule.service))
+        shows_requests = any(log.requests for log in self._scope.logs_of(rule.service))
+        return None if is_shown or shows_requests else f"the log of {rule.service} shows no request at all"
+
+    def must_be_shown(self, rule: Rule) -> bool:
+        """Return whether what a rule looks for would have been seen if it happened."""
+        if names_in(rule.where or "") - set(self._scope.names):
+            return False  # the run has no such name, and nothing could have been found
+        if rule.edge == "later":
+            return False  # it may still come
+        if self._scope.logs_alone and (rule.source != "log" or rule.needs == "asked" or rule.window):
+            return False
+        return self.hidden(rule) is None
+
+    def is_uncertain(self, rule: Rule) -> bool:
+        """Return whether an event without an id, or with a hidden sender or name, may be there unknown."""
+        if rule.window or self.hidden_name(rule):
+            return True
+        return self._scope.caller_known and self.hidden_caller(rule) is not None
+
+    def logs_read_whole(self, rule: Rule) -> Sequence[ReadLog]:
+        """Return the logs of a rule's service, if all were read whole at the level that it needs; else none."""
+        logs = self._scope.logs_of(rule.service)
+        return logs if self.are_whole(rule, logs) else ()
+
+    def logs_that_must_show(self, rule: Rule) -> Sequence[ReadLog]:
+        """Return the same for the logs that must show it: those beside the instance, if the service stands there."""
+        logs = self._scope.logs_of(rule.service)
+        here = [log for log in logs if log.host == self._scope.host]
+        near = here if here and is_beside_instance(rule.service) else logs
+        return near if self.are_whole(rule, near) else ()
+
+    def are_whole(self, rule: Rule, logs: Sequence[ReadLog]) -> bool:
+        if not logs or not all(log.whole for log in logs):
+            return False
+        if rule.needed_level.rank > self.levels.get(rule.service, Level.INFO).rank:
+            return False
+        return self.hidden_name(rule) is None
+
+    def how_to_see(self, definition: StepDefinition) -> str:
+        """Return which log, at which level, or which access would show a step that nothing showed."""
+        read = {log.service for log in self._scope.logs}
+        sights = [SOURCES[rule.source].to_see(rule, self.levels, read) for rule in definition.observe]
+        unique = list(dict.fromkeys(sight for sight in sights if sight))
+        if unique:
+            return "would be shown by " + ", or ".join(unique)
+        reasons = (self.hidden(rule) for rule in definition.observe)
+        return next((reason for reason in reasons if reason), "nothing that was read shows it")

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What flows look for in logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .._model.flow_definition import Flow, Rule
+from .matcher import LEAD, TOKEN_CACHE
+from .rivals import BUILT, RIVALS, TOOK
+
+# The service that takes a message off the queue logs one of these, with no id but the message's own.
+MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
+
+
+def wanted(flows: Iterable[Flow]) -> dict[str, list[dict[str, str]]]:
+    """Return all that the rules look for: phrases in lines with our ids, and texts in lines without an id."""
+    phrases = {("nova-compute", TOOK)}
+    windows = {*(("nova-api", text) for text in RIVALS), ("nova-compute", BUILT)}
+    for rule in log_rules(flows):
+        if rule.says:
+            phrases.add((rule.service, rule.says))
+        if rule.window:
+            windows.add((rule.service, rule.window))
+        if rule.kind == "rpc":
+            windows.update((rule.service, text) for text in MESSAGES)
+    return {
+        "phrases": [{"service": service, "says": says} for service, says in sorted(phrases)],
+        "windows": [{"service": service, "text": text} for service, text in sorted(windows)],
+    }
+
+
+def looks_back(flows: Iterable[Flow]) -> int:
+    """Return for how many seconds before a run the logs may show something of it."""
+    return TOKEN_CACHE if any(map(looks_before, log_rules(flows))) else LEAD
+
+
+def looks_before(rule: Rule) -> bool:
+    return bool(rule.window or (rule.within and rule.within[0] is None))
+
+
+def log_rules(flows: Iterable[Flow]) -> list[Rule]:
+    steps = [step for flow in flows for step in flow.observed_steps]
+    return [rule for step in steps for rule in step.rules if rule.source == "log"]

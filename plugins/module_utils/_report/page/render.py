@@ -1,0 +1,83 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The page of a run as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..._model.flow import FollowedFlow
+from ..._model.record import Record
+from ..._model.words import Place
+from .. import frame
+from ..sequence.drawing import Picture, legend_of_page
+from . import boot, coverage, earlier, hosts, requests, stages, steps, verdict
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template of a run's page lays out: a field for each of its sections."""
+
+    run_id: str
+    cloud: str | None
+    verdict: verdict.Card
+    waterfall: stages.Waterfall
+    flow: steps.Guide | None
+    story: steps.Story | None
+    coverage: list[coverage.Table]
+    hosts: list[hosts.HostCard]
+    slowest: list[requests.SlowCall]
+    requests: list[requests.StageRequests]
+    boot: boot.Timeline | None
+    plots: earlier.Comparison | None
+    unseen: list[steps.Unseen]
+
+
+def render(
+    record: Record,
+    plain: dict[str, Any],
+    template: str | os.PathLike[str],
+    pictures: Sequence[Picture] = (),
+    history: Sequence[dict[str, Any]] = (),
+) -> str:
+    """Return the page of a run.
+
+    plain: the record as JSON, for those who make its sentences. history: the records of earlier runs as JSON.
+    """
+    page = page_of(record, plain, history)
+    legend = legend_of_page() if pictures else []
+    return frame.render(template, {**vars(page), "pictures": pictures, "legend": legend})
+
+
+def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, Any]] = ()) -> Page:
+    guide = shown_as(record, Place.GUIDE)
+    story = shown_as(record, Place.STORY)
+    tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
+    cards = [hosts.card(host) for host in record.hosts]
+    counts = [requests.of_stage(stage) for stage in record.stages_and_removal]
+    unseen = [steps.unseen(flow) for flow in record.flows]
+    return Page(
+        run_id=record.run_id,
+        cloud=record.cloud,
+        verdict=verdict.card(record, plain),
+        waterfall=stages.waterfall(record),
+        flow=None if guide is None else steps.guide(guide),
+        story=None if story is None else steps.story(story),
+        coverage=tables,
+        hosts=cards,
+        slowest=requests.slowest(record),
+        requests=counts,
+        boot=None if guide is None else boot.timeline(guide),
+        plots=earlier.comparison(plain, history),
+        unseen=unseen,
+    )
+
+
+def shown_as(record: Record, place: Place) -> FollowedFlow | None:
+    """Return the flow that the page shows in this place."""
+    return next((flow for flow in record.flows if flow.shown_as == place), None)

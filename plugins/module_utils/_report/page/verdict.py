@@ -1,0 +1,165 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The card at the top of a page: the verdict, its evidence, and what the run left behind.
+
+Each thing stands on it once: what the finding of the judge has is not repeated below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..._model.record import Record
+from ..._model.stage import Failure
+from ..._model.verdict import Verdict
+from ..._model.words import StageStatus
+from ..._record.run import failed_stage, with_removal
+from .. import finding, leaning
+from ..frame import scrubbed
+from ..statuses import RESULTS
+from ..text import plural
+from ..units import duration, utc, words
+
+# Pairs of a name and a text
+Pairs = list[tuple[str, str]]
+# The parts of a finding that the card has as a list of its own
+LISTED = frozenset({"because", "evidence"})
+# The finding names so many other suspects, with their confidence. Only a longer list is repeated in full.
+SUSPECTS_IN_FINDING = 3
+
+
+@dataclass(frozen=True)
+class FailedRequests:
+    """Requests that failed for one reason. requests: (time, text) of the first ones. more: how many others."""
+
+    cause: str
+    count: str
+    requests: Pairs
+    more: int
+
+
+@dataclass(frozen=True)
+class Card:
+    """The verdict. place, error: (name, text). limits: (whether it was kept, text). left: (kind, name, reason)."""
+
+    result: str
+    word: str
+    headline: str
+    finding: Pairs
+    place: Pairs
+    started: str
+    started_iso: str
+    duration: str
+    error: Pairs
+    dependencies: str | None
+    evidence: tuple[str, ...]
+    unexplained: tuple[str, ...]
+    alternatives: list[str]
+    doubts: list[str]
+    failures: list[FailedRequests]
+    limits: list[tuple[bool, str]]
+    account: str
+    left: list[tuple[str, str, str]]
+
+
+def card(record: Record, plain: dict[str, Any]) -> Card:
+    """Return the card of a record. plain: the same record as JSON, for those who make its sentences."""
+    verdict = record.verdict
+    found = [(name, text) for name, text in finding.parts(plain) if name not in LISTED]
+    limits = [(limit.ok, limit.text) for limit in record.thresholds]
+    left = [(words(thing.kind), thing.name, thing.reason) for thing in record.leftovers]
+    return Card(
+        result=verdict.result,
+        word=RESULTS[verdict.result],
+        headline=verdict.headline or verdict.reason,
+        finding=found,
+        place=place(verdict),
+        started=f"{utc(record.started):%Y-%m-%d %H:%M:%S} UTC",
+        started_iso=plain["started"],
+        duration=duration(record.duration_s) or "not finished",
+        error=error_of(record, plain),
+        dependencies=leaning.drawing(scrubbed(plain["verdict"])),
+        evidence=verdict.evidence,
+        unexplained=verdict.unexplained,
+        alternatives=alternatives(plain["verdict"]),
+        doubts=diagnosed(record, "doubts"),
+        failures=[failed_requests(failure) for failure in diagnosed(record, "failures")],
+        limits=limits,
+        account=account(record),
+        left=left,
+    )
+
+
+def diagnosed(record: Record, name: str) -> list[Any]:
+    """Return what a diagnosis of logs found; a run has none."""
+    found = record.diagnosis.get(name) if record.diagnosis else None
+    return list(found or ())
+
+
+def place(verdict: Verdict) -> Pairs:
+    """Return where the run failed, without what its headline names."""
+    pairs = [("stage", verdict.stage)]
+    if verdict.missing_step is None:
+        pairs.append(("step", verdict.step))
+    if verdict.headline is None:
+        pairs += [("component", verdict.component), ("host", verdict.host)]
+    return [(name, text) for name, text in pairs if text is not None]
+
+
+def alternatives(verdict: Mapping[str, Any]) -> list[str]:
+    suspects = verdict["alternatives"]
+    if len(suspects) <= SUSPECTS_IN_FINDING:
+        return []
+    return [finding.suspect_in_words(suspect) for suspect in suspects]
+
+
+def error_of(record: Record, plain: dict[str, Any]) -> Pairs:
+    """Return the parts of the failed stage's error that neither the verdict's sentence nor its advice has."""
+    failed = failed_stage(with_removal(plain))
+    if failed is None:
+        return []
+    stage = next(stage for stage in record.stages_and_removal if stage.stage == failed["stage"])
+    if stage.status != StageStatus.FAILED or stage.error is None:
+        return []
+    return error_pairs(stage.error, record.verdict)
+
+
+def error_pairs(error: Failure, verdict: Verdict) -> Pairs:
+    pairs = [
+        ("error", words(error.kind)),
+        ("HTTP status", None if error.status is None else str(error.status)),
+        ("request id", error.request_id),
+        ("resource", error.resource),
+    ]
+    if error.answer and error.answer not in verdict.reason:
+        pairs.append(("the cloud answered", error.answer))
+    if not verdict.next and error.hint not in verdict.reason:
+        pairs.append(("next", error.hint))
+    return [(name, text) for name, text in pairs if text]
+
+
+def failed_requests(failure: Mapping[str, Any]) -> FailedRequests:
+    requests = failure["requests"]
+    return FailedRequests(
+        cause=finding.failure_in_words(failure),
+        count=plural(failure["count"], "request"),
+        requests=[(request["at"][11:19], finding.request_in_words(request)) for request in requests],
+        more=failure["count"] - len(requests),
+    )
+
+
+def account(record: Record) -> str:
+    """Return how many resources the run created, deleted and left, as a sentence."""
+    if record.diagnosis:
+        return "Nothing was created: this is a diagnosis of collected logs, not a run. Its times are those in the logs."
+    left = record.created - record.deleted
+    created = f"{plural(record.created, 'resource')} created, {record.deleted} deleted"
+    if record.kept:
+        return f"{created}; the rest is kept, as requested."
+    if left == 0 and not record.leftovers:
+        return f"{created}, nothing is left behind."
+    return f"{created}, {left} left."

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads the definitions of the variables: the argument specs of the roles, and those of the playbooks.
+
+Values are checked by them before a run creates anything, and roles pass their variables to their modules by them.
+
+PRIVATE to the collection: no promise is made to other users of this file.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import yaml
+from ansible.module_utils.common import validation
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options
+
+COLLECTION = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+PREFIX = "stackproof_"
+SPECS = "meta/argument_specs.yml"
+TIMEOUTS = "stackproof_timeouts"
+# The playbooks set these for the roles.
+SET_BY_PLAYBOOKS = frozenset(
+    {
+        "stackproof_begun",
+        "stackproof_broke_off",
+        "stackproof_folder",
+        "stackproof_phase",
+        "stackproof_platform_profile",
+        "stackproof_read_hosts",
+        "stackproof_run_dir",
+        "stackproof_swept",
+    }
+)
+# No run has these roles. Ansible checks their variables itself as soon as they begin.
+WITHOUT_RUN = frozenset({"canary", "diagnosis"})
+# Its variables are options of two modules, so its tasks name them.
+TASKS_NAME_OPTIONS = frozenset({"diagnosis"})
+# Variables whose option has another name than they have without the prefix and the name of their role
+OTHER_OPTIONS = {
+    TIMEOUTS: "timeout",
+    "stackproof_volume": "source",
+    "stackproof_volume_type": "volume_type",
+    "stackproof_volume_zone": "availability_zone",
+    "stackproof_zone": "availability_zone",
+}
+# The role network makes a rule of it.
+NO_OPTIONS = frozenset({("network", "stackproof_tcp_port")})
+# Type to its check, and to what a refusal calls it. Any other type takes a text.
+TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "bool": (validation.check_type_bool, "true or false"),
+    "float": (validation.check_type_float, "a number"),
+    "int": (validation.check_type_int, "a whole number"),
+    "list": (validation.check_type_list, "a list"),
+}
+
+# The modules that begin runs. No other playbook is refused for a value that it does not use: it may be there to clean
+# up.
+BEGIN_RUNS = frozenset({"preflight", "run"})
+
+# The definition of a variable, as Ansible has it
+Spec = Mapping[str, Any]
+
+
+def read_specs(path: str) -> dict[str, dict[str, Spec]]:
+    """Return the definitions in a file of argument specs, by entry point and variable."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with open(path, encoding="utf-8") as stream:
+        entries = yaml.load(stream, Loader=loader)["argument_specs"]
+    return {entry: spec.get("options") or {} for entry, spec in entries.items()}
+
+
+def role_specs(role: str, collection: str = COLLECTION) -> dict[str, dict[str, Spec]]:
+    return read_specs(os.path.join(collection, "roles", role, SPECS))
+
+
+def playbook_specs(collection: str = COLLECTION) -> dict[str, dict[str, Spec]]:
+    """Return the variables that only playbooks take, by playbook."""
+    return read_specs(os.path.join(collection, "playbooks", SPECS))
+
+
+@functools.cache
+def variables(collection: str = COLLECTION, without: frozenset[str] = frozenset()) -> dict[str, Spec]:
+    """Return the definition of each variable, but for some roles and playbooks. A playbook's counts before a role's."""
+    found: dict[str, Spec] = {}
+    for role in sorted(set(os.listdir(os.path.join(collection, "roles"))) - without):
+        for options_of_entry in role_specs(role, collection).values():
+            found.update(options_of_entry)
+    for playbook, own in playbook_specs(collection).items():
+        if playbook not in without:
+            found.update(own)
+    return found
+
+
+def variables_of_run(collection: str = COLLECTION) -> dict[str, Spec]:
+    """Return the definition of each variable that a user may give a run."""
+    found = variables(collection, WITHOUT_RUN)
+    return {name: spec for name, spec in found.items() if name not in SET_BY_PLAYBOOKS}
+
+
+def is_given(value: object) -> bool:
+    """Return whether a value counts: an empty one stands for the default."""
+    return value is not None and value != ""
+
+
+def problems(values: Mapping[str, Any], collection: str = COLLECTION) -> Iterator[str]:
+    """Find the values that no run can use; each yields its variable, the value, and what is allowed instead."""
+    definitions = variables_of_run(collection)
+    for name in sorted(definitions.keys() & values.keys()):
+        spec, value = definitions[name], values[name]
+        if not is_given(value):
+            continue
+        why = why_not(spec, value) or options.beyond_limits(name, value)
+        if why:
+            shown = "the value given" if spec.get("no_log") else f"{value!r:.80}"
+            yield f"{name} cannot be {shown}: {why}"
+
+
+def why_not(spec: Spec, value: Any, what: str = "it") -> str | None:
+    """Return why a value does not fit a definition; None if it does. what: the value, in the reason."""
+    kind = spec.get("type", "str")
+    # A text may stand for a list of texts or numbers, with commas, but holds no dictionaries.
+    holds_none = spec.get("elements") == "dict" and not isinstance(value, list)
+    wanted = "a list" if holds_none else not_of_type(kind, value)
+    if wanted:
+        return f"{what} is not {wanted}"
+    if "choices" in spec and value not in spec["choices"]:
+        return f"{what} is not one of {', '.join(spec['choices'])}"
+    if kind == "dict" and "options" in spec:
+        return first(why_not_key(spec["options"], key, part) for key, part in value.items())
+    if kind == "list" and "elements" in spec:
+        element = {"type": spec["elements"], "options": spec.get("options", {})}
+        return first(why_not(element, item, f"{item!r:.40}") for item in validation.check_type_list(value))
+    return None
+
+
+def why_not_key(known: Mapping[str, Spec], key: str, value: Any) -> str | None:
+    if key not in known:
+        return f"it has no key {key!r}; its keys are {', '.join(known)}"
+    return why_not(known[key], value, f"its {key}") if is_given(value) else None
+
+
+def not_of_type(kind: str, value: Any) -> str | None:
+    """Return what a value of this type is, if this one is none."""
+    if kind == "raw":
+        return None
+    if kind == "dict":
+        return None if isinstance(value, Mapping) else "a dictionary"
+    if kind not in TYPES:
+        return "a text" if isinstance(value, (Mapping, list)) else None
+    check, name = TYPES[kind]
+    try:
+        check(value)
+    except (TypeError, ValueError, OverflowError):
+        return name
+    return None
+
+
+def first(reasons: Iterable[str | None]) -> str | None:
+    return next(filter(None, reasons), None)
+
+
+def option_of(variable: str, role: str) -> str:
+    """Return the name of the option of a role's module that takes a variable."""
+    return OTHER_OPTIONS.get(variable) or variable.removeprefix(PREFIX).removeprefix(f"{role}_")
+
+
+@functools.cache
+def options_of_task(path: str, module: str) -> dict[str, str]:
+    """Return option to variable for a task in a file of the collection: none unless its module has its role's name."""
+    place = os.path.relpath(os.path.realpath(path), COLLECTION)
+    entry = os.path.splitext(os.path.basename(place))[0]
+    if place != os.path.join("roles", module, "tasks", f"{entry}.yml") or module in TASKS_NAME_OPTIONS:
+        return {}
+    variables = role_specs(module).get(entry, {})
+    return {
+        option_of(variable, module): variable
+        for variable, spec in variables.items()
+        # What is required stands in the task: its reader sees what it needs.
+        if not spec.get("required") and (module, variable) not in NO_OPTIONS
+    }
+
+
+def options_given(path: str, module: str, value_of: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the options that a task takes from variables. value_of returns the value of a variable."""
+    given = {}
+    for option, variable in options_of_task(path, module).items():
+        value = value_of(variable)
+        if variable == TIMEOUTS:
+            value = value.get(module) if isinstance(value, Mapping) else None
+        if is_given(value):
+            given[option] = value
+    return given

@@ -1,0 +1,64 @@
+# The parts of make check and make test, one by one; the Makefile includes this file.
+.PHONY: quick unit unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 importer browser alerts fuzz newcomers
+
+OLDEST := unit-2.19 sanity-2.19
+# More workers than eight only take longer to begin.
+WORKERS ?= auto
+ON_ALL_CORES := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal
+# The parts fill the cores by themselves, and tests with deadlines of a second need what is left.
+side-by-side = @$(MAKE) --jobs=3 --output-sync --keep-going WORKERS=0
+
+quick: $(VENV)/ready ## The unit tests that your changes since origin/main touch, on all cores
+	$(BIN)/python tools/quick.py $(ON_ALL_CORES)
+
+unit: $(VENV)/ready ## Unit tests with the newest ansible-core: K=expression selects by name (pytest -k), T=path a file or folder
+	$(BIN)/pytest $(ON_ALL_CORES) $(or $(T),tests/unit) $(if $(K),-k '$(K)')
+
+# Of the unit tests those that meet Ansible itself; make matrix runs all of them.
+unit-2.19: $(OLD)/ready ## Unit tests of playbooks and plugins with the oldest ansible-core
+	$(OLD)/bin/pytest tests/unit/playbooks tests/unit/plugins tests/unit/test_routing.py --ignore=tests/unit/plugins/module_utils
+
+lint: $(VENV)/ready ## Style of the code, and Ansible's rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH="$(BIN):$$PATH" $(BIN)/ansible-lint --offline
+
+types: $(VENV)/ready ## Types of the code, where it has them
+	$(BIN)/mypy --package ansible_collections.stackproof.provision.plugins --package ansible_collections.stackproof.lab.plugins
+	$(BIN)/mypy --scripts-are-modules tools/*.py tools/ansible-test tools/check-tarball tools/flow-pages tools/variables-page tests/guard.py
+
+docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
+	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
+	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self lab
+
+sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core, of all files except our own tests
+	$(BIN)/python tools/ansible-test sanity --without-tests
+
+sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, of all files
+	$(OLD)/bin/python tools/ansible-test sanity
+
+importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed
+	$(IMPORTER)/bin/python tools/check-tarball
+
+oldest: ## unit-2.19 and sanity-2.19, in parallel
+	$(side-by-side) $(OLDEST)
+
+# The longest ones begin first.
+without-lab: ## All parts of make test that need no lab and install no packages, in parallel
+	$(side-by-side) unit sanity-2.19 $(CHECK) $(OLDEST) docs fuzz newcomers
+
+browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
+	@tools/install-programs chromium npm
+	$(BIN)/pytest tests/browser
+
+$(PROMETHEUS_PROGRAMS)/promtool:
+	tools/unpack-packages $(PROMETHEUS) prometheus prometheus-node-exporter
+
+alerts: $(VENV)/ready $(PROMETHEUS_PROGRAMS)/promtool ## The canary's alerts, by a real Prometheus and node_exporter (not installed)
+	$(BIN)/pytest tests/alerts
+
+fuzz: $(VENV)/ready ## Random hostile input: FUZZ_SEED=1 makes other cases, FUZZ_SECONDS=3600 takes longer
+	$(BIN)/pytest tests/fuzz
+
+newcomers: $(VENV)/ready ## The commonest mistakes of a newcomer: one line reports each, and nothing is left behind
+	$(BIN)/pytest tests/newcomers
