@@ -25,7 +25,7 @@ from typing import Any
 from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.log_formats import REQUEST
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.line_formats import REQUEST
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs, _variables
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked

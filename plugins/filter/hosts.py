@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import profiles
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_facts import parts_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.all_facts import parts_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence
 
 # Ansible takes an empty list of hosts for all of them.

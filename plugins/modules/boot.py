@@ -190,7 +190,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.choices 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline, wait_until

@@ -100,13 +100,14 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import dnsmasq, host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import dnsmasq
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
-            **host_module.PREFIXES,
+            **info_module.PREFIXES,
             "network": {"type": "str", "required": True},
             "mac": {"type": "str", "required": True},
             "since": {"type": "float", "default": 0},

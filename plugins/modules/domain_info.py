@@ -84,13 +84,14 @@ unread:
         sudo: a password is required
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, libvirt
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import libvirt
 
 
 def main():
-    host_module.main(
-        {**host_module.PREFIXES, "uuid": {"type": "str", "required": True}},
-        lambda host, params: libvirt.read(host, params["uuid"]),
+    info_module.main(
+        {**info_module.PREFIXES, "uuid": {"type": "str", "required": True}},
+        lambda host, params: {"domain": libvirt.read(host, params["uuid"])},
     )
 
 

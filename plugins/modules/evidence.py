@@ -56,9 +56,11 @@ import os
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import REFUSALS, SUDO_ADVICE
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import REFUSALS, SUDO_ADVICE
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import RawExamination
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
@@ -98,7 +100,7 @@ def as_record(name, results, platform):
     return shapes.host(
         name,
         groups=results["groups"],
-        parts=host_facts.parts_of(results["groups"], platform),
+        parts=all_facts.parts_of(results["groups"], platform),
         status=status,
         reason=reason,
         clock_offset_s=clock.get("offset_s"),
@@ -123,12 +125,13 @@ def last_pass(run):
 def examinations(run, reads):
     """Host to what its examination found, as far as the record keeps it."""
     found = {name: (results["read"] or {}).get("examination") for name, results in reads.items()}
-    found = {name: examination for name, examination in found.items() if examination}
+    found = {name: from_json(RawExamination, data, name) for name, data in found.items() if data}
     if not found:
         return {}
     groups = {name: reads[name]["groups"] for name in found}
     offsets = {name: (reads[name]["clock"] or {}).get("offset_s") or 0 for name in found}
-    return differences.examined(found, groups, offsets, last_pass(run), seconds_of(now()))
+    reference = differences.Reference(now=seconds_of(now()), passed=last_pass(run))
+    return to_json(differences.examined(found, groups, offsets, reference))
 
 
 def main():

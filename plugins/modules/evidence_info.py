@@ -95,23 +95,25 @@ unread:
   elements: dict
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import examine
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import Question, examine
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 
 
 def read(host, params):
     results = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
     if params.get("examine"):
         facts = results["facts"]
-        own = [*facts["names"], *facts["addresses"]]
+        components = {service.component for service in facts.services}
         asked = {**params["examine"], "since": params["examine"]["since"] + params["offset_s"]}
-        results["examination"] = examine(host, facts["services"], own, asked)
+        question = from_json(Question, asked, "examine")
+        results["examination"] = examine(host, components, [*facts.names, *facts.addresses], question)
     return {name: result for name, result in results.items() if result is not None}
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
             "instance": {"type": "dict"},
             "parts": {

@@ -106,7 +106,7 @@ import shutil
 import sys
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import firehose, queue
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import firehose, recorded_messages
 
 PLACE = "/run"
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
@@ -174,7 +174,8 @@ def stop(module, name, directory):
         foreign = was_traced(directory)
         path = os.path.join(directory, "messages")
         with open(path, encoding="utf-8") as lines:
-            events = queue.read(lines, module.params["wanted"].get("keys") or {})
+            recorded = recorded_messages.read(lines, module.params["wanted"].get("keys") or {})
+        events = [event.to_json() for event in recorded]
         if os.path.getsize(path) >= firehose.KEPT:
             why = f"more than {firehose.KEPT >> 20} MiB were recorded, and the rest not"
     except OSError as exc:

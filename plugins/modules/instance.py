@@ -125,10 +125,12 @@ from datetime import timedelta
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import agents as agents_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import instance as instance_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import agents as agents_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
@@ -191,10 +193,10 @@ def look(askers, module, run):
     if not identity:
         return None
     instance = instance_module.look(askers.member, identity, askers.admin)
-    claims = (
-        ask_or_warn(module, lambda: instance_module.claims(askers.admin, instance["server"])) if askers.admin else None
-    )
-    return {**instance, **(claims or {"allocations": None, "claimed_on": []})}
+    claims = None
+    if askers.admin:
+        claims = ask_or_warn(module, lambda: instance_module.claims(askers.admin, instance.server))
+    return {**to_json(instance), **to_json(claims or Claims())}
 
 
 def look_at_agents(askers, module, run):
@@ -204,7 +206,7 @@ def look_at_agents(askers, module, run):
     agents, unread = ask_or_warn(module, lambda: agents_module.look(askers.admin)) or ([], [])
     for reason in unread:
         module.warn(reason)
-    return agents
+    return to_json(agents)
 
 
 def look_at_others(askers, module, run):
@@ -213,7 +215,7 @@ def look_at_others(askers, module, run):
         return None
     since = parse(run.record["started"]) - timedelta(seconds=rivals.RIVALRY)
     ours = run.resource("server")["id"]
-    return ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since.isoformat()))
+    return to_json(ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since.isoformat())))
 
 
 def what_to_examine(askers, module, run):

@@ -91,18 +91,19 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
-            **host_module.PREFIXES,
+            **info_module.PREFIXES,
             "services": {"type": "list", "elements": "dict", "required": True},
             "wanted": {"type": "dict", "required": True},
             "offset_s": {"type": "float", "default": 0},
         },
-        lambda host, params: log_files.read_packed(host, params["services"], params["wanted"], params["offset_s"]),
+        lambda host, params: reader.read_packed(host, params["services"], params["wanted"], params["offset_s"]),
     )
 
 

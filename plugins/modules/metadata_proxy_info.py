@@ -79,22 +79,26 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, metadata_proxy
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
-            **host_module.PREFIXES,
+            **info_module.PREFIXES,
             "owners": {"type": "list", "elements": "str", "required": True},
             "address": {"type": "str", "required": True},
             "since": {"type": "float", "default": 0},
             "logs": {"type": "dict", "default": metadata_proxy.SOURCES},
         },
-        lambda host, params: metadata_proxy.read(
-            host, params["owners"], params["address"], params["since"], params["logs"]
-        ),
+        read,
     )
+
+
+def read(host, params):
+    proxies = metadata_proxy.read(host, params["owners"], params["address"], params["since"], params["logs"])
+    return {"proxies": proxies}
 
 
 if __name__ == "__main__":

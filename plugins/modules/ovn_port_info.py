@@ -90,15 +90,16 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
 
 IDS = {"type": "list", "elements": "str", "default": []}
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
-            **host_module.PREFIXES,
+            **info_module.PREFIXES,
             "port": {"type": "str", "required": True},
             "addresses": IDS,
             "subnets": IDS,
@@ -109,8 +110,7 @@ def main():
 
 
 def read(host, params):
-    port = {"id": params["port"], "addresses": params["addresses"], "subnets": params["subnets"]}
-    return {"port": ovn.read(host, port, params["routers"])}
+    return {"port": ovn.read(host, params["port"], params["addresses"], params["subnets"], params["routers"])}
 
 
 if __name__ == "__main__":

@@ -59,13 +59,14 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module, ovs
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovs
 
 
 def main():
-    host_module.main(
-        {**host_module.PREFIXES, "port": {"type": "str", "required": True}},
-        lambda host, params: ovs.read(host, params["port"]),
+    info_module.main(
+        {**info_module.PREFIXES, "port": {"type": "str", "required": True}},
+        lambda host, params: {"interface": ovs.read(host, params["port"])},
     )
 
 

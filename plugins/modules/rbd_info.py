@@ -89,13 +89,14 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import ceph, host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ceph
 
 
 def main():
-    host_module.main(
+    info_module.main(
         {
-            **host_module.PREFIXES,
+            **info_module.PREFIXES,
             "images": {"type": "list", "elements": "str", "default": []},
             "users": {"type": "list", "elements": "str", "default": ceph.USERS},
         },

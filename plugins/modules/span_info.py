@@ -49,7 +49,8 @@ spans:
 import configparser
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.osprofiler import read
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders.osprofiler import read
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 
 def connection(path):
@@ -86,7 +87,7 @@ def main():
     # Each kind of place has a library with its own errors, and their texts may hold the password.
     except Exception as exc:
         module.fail_json(msg=f"the spans could not be read from {place.partition(':')[0]}: {type(exc).__name__}")
-    module.exit_json(changed=False, spans=read(report))
+    module.exit_json(changed=False, spans=to_json(read(report)))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats, profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
@@ -64,8 +65,8 @@ def cut(folder, record, label, chance):
     for path in filter(Path.is_file, folder.rglob("*")):
         kept = []
         for line in path.read_text(errors="surrogateescape").splitlines(keepends=True):
-            parsed = log_formats.parse(line, begin, zone_of(label["time_zone"]))
-            if parsed and parsed["at"] and parsed["at"] > moment:
+            parsed = line_formats.parse(line, begin, zone_of(label["time_zone"]))
+            if parsed and parsed.at and parsed.at > moment:
                 break
             kept.append(line)
         path.write_text("".join(kept), errors="surrogateescape")

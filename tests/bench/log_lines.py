@@ -17,13 +17,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host, host_module, log_files
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands, info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted, Writer
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 
 SIZES = (250_000, 500_000, 1_000_000)
 MOST_SECONDS, MOST_MIB = 30, 300
 OURS = "req-5f0a7c1e-33b2-4d1c-9a57-3f6f0c7f8e11"
 BEGIN = 1_700_000_000
-SERVICES = [{"service": "nova-compute", "files": ["/nova-compute.log"]}]
 
 
 def lines(count):
@@ -49,12 +51,12 @@ def read(folder, count):
         "began": BEGIN,
         "until": BEGIN + count // 1000 + 1,
     }
-    services = [{**service, "files": [folder + path for path in service["files"]]} for service in SERVICES]
+    writers = [Writer("nova-compute", (f"{folder}/nova-compute.log",))]
     begun = time.monotonic()
-    answer = log_files.read(host.Host(host_module.execute), services, wanted)
+    answer = reader.read(commands.Host(info_module.execute), writers, from_json(Wanted, wanted))
     took = time.monotonic() - begun
     kib = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(answer["events"])}))
+    print(json.dumps({"lines": count, "seconds": round(took, 2), "mib": kib // 1024, "events": len(answer.events)}))
 
 
 def measure(count):

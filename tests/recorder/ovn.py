@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import shlex
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, profiles
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, profiles
 from lab_under_test import GROUPS, lab_host
 from runs_under_test import play
 
@@ -50,5 +50,5 @@ def answers_of(name, part, instance):
         answers.append({"words": asked, "status": done.rc, "out": done.stdout, "errors": done.stderr})
         return done.rc, done.stdout, done.stderr
 
-    host_facts.read(Host(execute), [part], instance, PLATFORM)
+    all_facts.read(Host(execute), [part], instance, PLATFORM)
     return answers

@@ -26,7 +26,7 @@ from recorder.thinning import before_it_was_followed, fewer_polls
 
 BROKER = GROUPS["controller"][0]
 FOLDER, UNIT = "/root/recorder-of-messages", "recorder-of-messages"
-PROGRAMS = ("plugins/module_utils/_collect/firehose.py", "tests/recorder/frames.py")
+PROGRAMS = ("plugins/module_utils/_collect/recorders/firehose.py", "tests/recorder/frames.py")
 
 
 def queue(making):

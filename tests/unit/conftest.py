@@ -20,7 +20,8 @@ from tree import RECORDED, ROOT, import_collections_by_name
 import_collections_by_name()
 
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats, profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 
 
 @pytest.fixture
@@ -90,8 +91,8 @@ class Bundle:
         """Each line with its time; one without any has that of the line before it."""
         at = None
         for line in lines:
-            parsed = log_formats.parse(line, 1795272180.0, BOOT.zones.get(host, 0))
-            at = parsed["at"] if parsed and parsed["at"] is not None else at
+            parsed = line_formats.parse(line, 1795272180.0, BOOT.zones.get(host, 0))
+            at = parsed.at if parsed and parsed.at is not None else at
             yield at, line
 
     def stop(self, moment):

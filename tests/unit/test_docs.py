@@ -20,12 +20,15 @@ import jmespath
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_files, ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import log_files, scan
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted, Writer
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep, targets
@@ -207,7 +210,7 @@ def test_every_part_may_be_read_and_recorded():
 
 def test_every_prefix_that_some_command_may_have_is_explained():
     sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").rglob("*.py"))
-    asked = set(re.findall(r"(?:host\.ask|processes|log_lines\.read)\((?:host, )?\"(\w+)\"", sources))
+    asked = set(re.findall(r"(?:host\.ask|processes|matching_lines\.read)\((?:host, )?\"(\w+)\"", sources))
     asked |= {part for part, *_command in (ovn.NORTHBOUND, ovn.SOUTHBOUND)}
     # The recorder of the queue has its prefix from its tasks.
     assert "prefixes.queue" in (ROOT / "roles/flow/tasks/record.yml").read_text()
@@ -344,12 +347,14 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
         f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
     )
     wanted = {**follow.wanted(record, [loaded]), "until": clock.seconds_of(record["finished"])}
-    keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
-    scan = log_files.Scan(keys, wanted, zone=0)
+    found = scan.Scan(from_json(Wanted, wanted), zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"
-    scan.take(log_files.service_of(path, yaml.safe_load(log)), [(None, line)], 0)
+    writers = [from_json(Writer, writer) for writer in yaml.safe_load(log)]
+    found.take(log_files.service_of(path, writers), [(None, line)], 0)
     source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
-    read_there = {"controller1": {"events": scan.events, "sources": [source], "addresses": []}}
+    read_there = {
+        "controller1": {"events": [event.to_json() for event in found.events], "sources": [source], "addresses": []}
+    }
     (followed,), _events = events_of.followed(record, [loaded], {"log": read_there})
     assert [(step["status"], step["host"]) for step in followed["steps"]] == [
         ("seen", "localhost"),
@@ -369,12 +374,12 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
 
 ONE_MORE = """
 import json, sys
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_module import execute
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.info_module import execute
 
 asked = {"parts": [], "instance": None, "platform": {"units": []}, "wanted": None, "offset_s": 0}
 read = {"load": {"compute1": SOURCES["load"].result(evidence_info.read(Host(execute), asked))}}

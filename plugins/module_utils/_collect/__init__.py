@@ -4,7 +4,7 @@
 
 """2. Collect: small readers ask the API and the hosts.
 
-In: ids, names and times to look for. Out: plain data, as each source returns it.
+In: ids, names and times to look for. Out: frozen dataclasses, and events by the sources.
 
 PRIVATE to the collection: no promise is made to other users of this package.
 """

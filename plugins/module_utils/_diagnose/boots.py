@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .._collect.instance import SETTLING
+from .._collect.api.instance import SETTLING
 from .._match.matcher import TOKEN_CACHE
 from .._record.errors import StageError
 from .._record.words import listed

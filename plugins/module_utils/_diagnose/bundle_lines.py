@@ -14,7 +14,8 @@ import stat
 import zlib
 from collections import deque
 
-from .._collect.log_files import EDGE, MOST
+from .._collect.logs.grep import MOST
+from .._collect.logs.log_files import EDGE
 from . import holes, unxz
 
 # Only so much of a line is searched: a line may be a megabyte long, and a file may have no line ends at all.

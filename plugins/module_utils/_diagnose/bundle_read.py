@@ -9,12 +9,15 @@ A line becomes an event by the same code as in log_info, which reads the logs on
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from datetime import datetime, timezone
 from typing import Any
 
-from .._collect import log_files, log_formats
+from .._collect.logs import grep, line_formats, scan
+from .._collect.logs.wanted import Wanted
+from .._model.codec import from_json, to_json
 from .._record.errors import StageError
 from .._record.levels import LEVELS
 from .._record.words import listed
@@ -27,7 +30,7 @@ MOST_NAMED = 10
 FITS = 300
 
 
-class Scan(log_files.Scan):
+class Scan(scan.Scan):
     """The scan of log_info, for copied files: the time of a file may be that of the copy."""
 
     def zone_of(self, last, changed):
@@ -77,7 +80,7 @@ class Bundle:
 
     def host_and_service(self, place, path, service, line):
         """The host and the service of a line. service: that of its file; in a file of syslog each line names both."""
-        host, program = log_formats.writer_of(line)
+        host, program = line_formats.writer_of(line)
         if program:
             service = self.services.of_program(program) or service or stem(program)
         host = place.name if place.named or not host else host.partition(".")[0]
@@ -98,8 +101,8 @@ class Bundle:
             self.note_times(place, sifted, at)
             for text in sifted.lines:
                 host, service = self.host_and_service(place, path, of_file, text)
-                parsed = log_formats.parse(text, at, self.zone_of(place, host, at))
-                if parsed and parsed["at"] is not None:
+                parsed = line_formats.parse(text, at, self.zone_of(place, host, at))
+                if parsed and parsed.at is not None:
                     lines.append(related.line_of(parsed, text, host, service))
         return lines
 
@@ -118,9 +121,8 @@ class Bundle:
 
     def events(self, wanted):
         """(host to what log_info would return of it, service to host to the level at which it logs)"""
-        keys = {text: kind for kind, texts in wanted["keys"].items() for text in texts}
         near = wanted["until"]
-        reading = Reading(keys, wanted)
+        reading = Reading(from_json(Wanted, wanted, "wanted"))
         is_wanted = reading.filter({self.zone_of(place, place.name, near) for place in self.places} | {0})
         for place, path, sifted in self.sifted(is_wanted):
             of_file = self.services.of_file(path)
@@ -129,21 +131,21 @@ class Bundle:
                 groups.setdefault(self.host_and_service(place, path, of_file, line), []).append(line)
             for (host, service), lines in groups.items():
                 reading.take(host, service, self.zone_of(place, host, near), path, sifted, lines)
-        return reading.hosts, reading.levels
+        return reading.results(), reading.levels
 
 
 class Reading:
     """The scans of all hosts, their events and their levels."""
 
-    def __init__(self, keys, wanted):
-        self.keys, self.wanted = keys, wanted
-        self.scans, self.hosts, self.levels = {}, {}, {}
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self.scans, self.sources, self.levels = {}, {}, {}
 
     def filter(self, zones):
         """A function that says whether a line, as bytes, is wanted: as grep does on a host."""
-        scan = Scan(self.keys, self.wanted, 0)
-        keys, texts = any_of(self.keys), any_of(scan.window_texts())
-        moments = any_of({text for zone in zones for text in log_files.moments(self.wanted, zone)})
+        since, until = self.wanted.since, self.wanted.until
+        keys, texts = any_of(self.wanted.kinds), any_of(Scan(self.wanted, 0).window_texts())
+        moments = any_of({text for zone in zones for text in grep.moments(since, until, zone)})
 
         def is_wanted(line):
             return keys.search(line) or (texts.search(line) and moments.search(line))
@@ -152,16 +154,24 @@ class Reading:
 
     def take(self, host, service, zone, path, sifted, lines):
         if host not in self.scans:
-            self.scans[host] = Scan(self.keys, self.wanted, zone)
-            self.hosts[host] = {"events": self.scans[host].events, "sources": [], "addresses": [], "unread": []}
+            self.scans[host] = Scan(self.wanted, zone)
+            self.sources[host] = []
         source = self.scans[host].file(service, path, sifted.changed, lines, sifted.edges)
-        parsed = [log_formats.parse(line, self.wanted["until"], zone) for lines in sifted.edges for line in lines]
-        levels = [line["level"] for line in parsed if line]
+        parsed = [line_formats.parse(line, self.wanted.until, zone) for lines in sifted.edges for line in lines]
+        levels = [line.level for line in parsed if line]
         by_host = self.levels.setdefault(service, {})
         by_host[host] = max([by_host.get(host, "info"), *levels], key=LEVELS.index)
         if source:
-            why = sifted.why or source["why"]
-            self.hosts[host]["sources"].append({**source, "whole": why is None, "why": why})
+            reason = sifted.why or source.reason
+            self.sources[host].append(dataclasses.replace(source, whole=reason is None, reason=reason))
+
+    def results(self):
+        """Host to what log_info would return of it."""
+        return {host: self.result(scan, self.sources[host]) for host, scan in self.scans.items()}
+
+    def result(self, scan, sources):
+        events = [event.to_json() for event in scan.events]
+        return {"events": events, "sources": to_json(sources), "addresses": [], "unread": []}
 
 
 def check_zones(zones: dict[str, Any]) -> None:
@@ -182,8 +192,8 @@ def check_zones(zones: dict[str, Any]) -> None:
 
 def first_time(lines, near, zone):
     """The time of the first line that has one, or None."""
-    parsed = (log_formats.parse(line, near, zone) for line in lines)
-    return next((line["at"] for line in parsed if line and line["at"] is not None), None)
+    parsed = (line_formats.parse(line, near, zone) for line in lines)
+    return next((line.at for line in parsed if line and line.at is not None), None)
 
 
 def any_of(texts):

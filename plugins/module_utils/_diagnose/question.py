@@ -10,7 +10,7 @@ import math
 import re
 from typing import NamedTuple
 
-from .._collect.log_formats import REQUEST
+from .._collect.logs.line_formats import REQUEST
 from .._record.errors import StageError
 from . import boots, related, requests
 from .bundle_read import unread_hint, where

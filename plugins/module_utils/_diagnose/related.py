@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from .._collect import log_formats
+from .._collect.logs import line_formats
 from .._components.tables import working_on_boots
 
 # A user and a project stand behind the request in the context of a line; what nobody asked for has neither.
@@ -63,35 +63,36 @@ def line_of(parsed, text, host, service):
     for kind, pattern in NAMED:
         for match in pattern.finditer(text):
             ids.setdefault(kind, []).extend(filter(None, match.groups()))
-    marks = [mark for mark, texts in MARKS.items() if any(text in parsed["text"] for text in texts)]
-    http = parsed.get("http") or {}
-    if http.get("method") == "POST" and http["path"].partition("?")[0].endswith("/servers") and parsed["requests"]:
-        marks.append("asked" if http.get("status") in (None, 202) else "refused")
-    if http.get("method") == "DELETE" and re.search(rf"/servers/{UUID}$", http["path"].partition("?")[0]):
+    marks = [mark for mark, texts in MARKS.items() if any(text in parsed.text for text in texts)]
+    http = parsed.http
+    path = http.path.partition("?")[0] if http else ""
+    if http and http.method == "POST" and path.endswith("/servers") and parsed.requests:
+        marks.append("asked" if http.status in (None, 202) else "refused")
+    if http and http.method == "DELETE" and re.search(rf"/servers/{UUID}$", path):
         marks.append("deleted")
     return {
-        "at": parsed["at"],
+        "at": parsed.at,
         "host": host,
         "service": service,
-        "requests": parsed["requests"],
+        "requests": list(parsed.requests),
         "ids": {kind: sorted(set(texts)) for kind, texts in ids.items()},
         "marks": marks,
-        "seconds": http.get("seconds") or 0,
+        "seconds": (http and http.seconds) or 0,
         "http": http_of(http) if http else None,
         "owner": owner_of(text),
-        "failed": bool(parsed.get("failed")),
-        "names": sorted(set(log_formats.REQUEST.findall(parsed["text"])) - set(parsed["requests"])),
+        "failed": parsed.failed,
+        "names": sorted(set(line_formats.REQUEST.findall(parsed.text)) - set(parsed.requests)),
     }
 
 
 def http_of(http):
     """What was asked and answered. The query of a path is left out: it may hold a secret."""
-    return {"method": http["method"], "path": http["path"].partition("?")[0][:300], "status": http["status"]}
+    return {"method": http.method, "path": http.path.partition("?")[0][:300], "status": http.status}
 
 
 def owner_of(text):
     """(user, project) for whom a line was logged, or None."""
-    match = OWNER.search(text[: log_formats.LONGEST])
+    match = OWNER.search(text[: line_formats.LONGEST])
     return match.groups() if match and match["user"] not in ("-", "None") else None
 
 

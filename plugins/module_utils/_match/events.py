@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._collect.sources import SOURCES
+from .._collect.sources.event_text import words_of
 from .._collect.sources.source import Context
-from .._collect.words import words_of
 from .._model.event import Event
 from .._record.ids import keys_of
 

@@ -18,7 +18,7 @@ try:
 except ImportError:
     HAS_YAML = False
 
-from .._collect.phrases import Pattern
+from .._collect.logs.phrases import Pattern
 from .._model.flow import Part
 from .._model.flow_definition import Explanation, Flow, Phase, Rule, StepDefinition
 from .._model.words import Level, Place, Since, StageName

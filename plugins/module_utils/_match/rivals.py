@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._collect.instance import SETTLING
+from .._collect.api.instance import SETTLING
 from .._model.event import Event
 
 # In seconds: a boot that began so long before another one may still be under way.

@@ -35,12 +35,13 @@ for name, places in (
     spec.submodule_search_locations = places
     sys.modules[name] = module_from_spec(spec)
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.instance import look
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.instance import look
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
 from ansible_collections.stackproof.provision.plugins.module_utils._match.places import is_on
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 AT_ONCE = 16
 
@@ -64,7 +65,7 @@ class Reading:
         self.host = host
         self.name = name_of(host)
         variables = host.ansible.get_variables()
-        self.parts = host_facts.parts_of(variables.get("group_names", []), platform)
+        self.parts = all_facts.parts_of(variables.get("group_names", []), platform)
         self.address = variables.get("ansible_host", self.name)
         self.facts = {}
         self.unread = []
@@ -80,7 +81,7 @@ class Reading:
     def read_parts(self, parts, instance, platform):
         reader = Host(self.execute, platform["prefixes"])
         try:
-            self.facts.update(host_facts.read(reader, parts, instance, platform))
+            self.facts.update(to_json(all_facts.read(reader, parts, instance, platform)))
         except Exception as exc:  # testinfra's backends raise errors of many kinds
             self.broken = why_silent(exc)
         self.unread = reader.unread
@@ -99,8 +100,8 @@ class Reading:
         if self.broken:
             raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
         for entry in self.unread:
-            if not needed or entry["what"].startswith(needed):
-                self.stop(f"{entry['what']}: {entry['why']}")
+            if not needed or entry.what.startswith(needed):
+                self.stop(f"{entry.what}: {entry.reason}")
         return self.facts[name]
 
 
@@ -129,7 +130,8 @@ def record(run_record):
 
         admin = os.environ.get("STACKPROOF_ADMIN_CLOUD")
         cloud = openstack.connect()
-        return {"instance": look(cloud, server, admin and openstack.connect(cloud=admin)), "hosts": []}
+        instance = look(cloud, server, admin and openstack.connect(cloud=admin))
+        return {"instance": to_json(instance), "hosts": []}
     if run_record is None:
         pytest.exit(
             "Say which instance: STACKPROOF_RUN=<directory of a run>, or STACKPROOF_SERVER=<id> and OS_CLOUD.", 4
@@ -242,7 +244,7 @@ def concerns(item, platform):
     host, marker = host_of(item), item.get_closest_marker("part")
     if not (host and marker):
         return True
-    return marker.args[0] in host_facts.parts_of(host.ansible.get_variables().get("group_names", []), platform)
+    return marker.args[0] in all_facts.parts_of(host.ansible.get_variables().get("group_names", []), platform)
 
 
 def host_of(item):

@@ -42,7 +42,7 @@ import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session, transport
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
 from ansible_collections.stackproof.provision.plugins.module_utils._record import masking, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from recorded_hosts import UNITS
@@ -676,7 +676,7 @@ def replay():
     """Return a function that gives a recorded host, with other answers to commands that have some words in them."""
 
     def make(name=None, instead=None, prefixes=None):
-        return host.Host(Replay(name, instead), prefixes)
+        return commands.Host(Replay(name, instead), prefixes)
 
     return make
 

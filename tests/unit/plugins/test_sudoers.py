@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 import sudo_rules
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host as host_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_facts, log_files, router
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, reach
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, router
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from tree import FLOWS
 
-SOURCES = Path(host_module.__file__).parent
+SOURCES = Path(commands.__file__).parent
 ROTATED = "/var/log/nova/nova-compute.log-20261121.gz"
 # Which parts of the cloud were on the recorded hosts, and which rules such a host needs
 HOSTS = {
@@ -71,8 +72,8 @@ def log_commands(followed, platform):
     """What the logs of a host are asked as root, for the flows that the collection has."""
     wanted = follow.wanted(followed.record, [flow.load(str(path)) for path in sorted(FLOWS.glob("*.yml"))])
     execute = LogHost(platform()["logs"])
-    host = host_module.Host(execute)
-    log_files.read_packed(host, platform()["logs"], wanted | {"until": wanted["began"] + 60}, 0.0)
+    host = commands.Host(execute)
+    reader.read_packed(host, platform()["logs"], wanted | {"until": wanted["began"] + 60}, 0.0)
     assert host.unread == []
     return as_root(execute.asked)
 
@@ -104,7 +105,7 @@ def read_facts(instance, instance_in_ovn, platform):
     """Return a function that reads the facts of a host with a name about an instance."""
 
     def read(name, host):
-        host_facts.read(host, [HOSTS[name][0]], instance_in_ovn if "ovn" in name else instance, platform())
+        all_facts.read(host, [HOSTS[name][0]], instance_in_ovn if "ovn" in name else instance, platform())
 
     return read
 
@@ -112,11 +113,11 @@ def read_facts(instance, instance_in_ovn, platform):
 @pytest.fixture
 def look_again(monkeypatch):
     """Return a function that examines a host with a name. Its peers are not here, so they are not asked."""
-    monkeypatch.setattr(reach, "probes", lambda _peers: [])
-    asked = {"salt": "x", "since": SINCE, "urls": []}
+    monkeypatch.setattr(peer_probes, "probes", lambda _peers: ())
+    question = examine.Question(salt="x", since=SINCE)
 
     def look(name, host):
-        examine.examine(host, [{"component": component} for component in EXAMINED[name]], [], asked)
+        examine.examine(host, set(EXAMINED[name]), [], question)
 
     return look
 
@@ -172,12 +173,12 @@ def places_that_ask_as_root():
 
 def test_places_are_found_in_all_folders():
     places = places_that_ask_as_root()
-    assert {("ceph.py", "user_of"), ("examination/ground.py", "kernel")} < places
-    assert ("examination/ground.py", "memory") not in places
+    assert {("hosts/ceph.py", "user_of"), ("examination/machine.py", "kernel")} < places
+    assert ("examination/machine.py", "memory") not in places
 
 
 def test_no_place_that_asks_as_root_is_left_out(monkeypatch, request):
-    seen, ask = set(), host_module.Host.ask
+    seen, ask = set(), commands.Host.ask
 
     def watched(self, *words, root=True, **more):
         code = sys._getframe(1).f_code
@@ -185,7 +186,7 @@ def test_no_place_that_asks_as_root_is_left_out(monkeypatch, request):
             seen.add(place_of(code.co_filename, code.co_name))
         return ask(self, *words, root=root, **more)
 
-    monkeypatch.setattr(host_module.Host, "ask", watched)
+    monkeypatch.setattr(commands.Host, "ask", watched)
     request.getfixturevalue("asked")
     assert seen == places_that_ask_as_root()
 

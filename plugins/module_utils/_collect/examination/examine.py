@@ -2,61 +2,114 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Examines a host: everything of the second look, read at the same time."""
+"""Examine a host: everything of the second look, read in parallel."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Annotated
 
 from ..._components.tables import dependents_of
-from . import configuration, ground, own_words, reach
+from ..._model.codec import Key
+from ..._model.host import Exhausted, OwnReport, PendingConnection, Reach
+from ..commands import Host
+from . import configuration, machine, peer_probes, self_reports
+from .configuration import Option, SettingsFile
+from .peer_probes import NamedPeers
 
 PARTS_AT_ONCE = 6
 DATABASE_CLIENTS = dependents_of("database")
 OVN_REMOTE = ("ovs-vsctl", "--timeout=4", "--if-exists", "get", "open", ".", "external-ids:ovn-remote")
 
 
-def examine(host, services, own, asked):
-    """The findings of a host.
+@dataclass(frozen=True)
+class Question:
+    """The question that a host is asked. salt: the word that keys digests. urls: those of the catalogue.
 
-    services: the facts about its services; own: its names and addresses; asked: the salt of digests, since when the
-    kernel's errors count, and the URLs of the catalogue.
+    since: when the time begins whose errors of the kernel count, by the clock of the host.
     """
-    components = {service["component"] for service in services}
+
+    salt: str
+    since: float
+    urls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RawExamination:
+    """The findings of a host as it returns them, before they are compared with those of others.
+
+    digests: name of each option to the digest of its value. packages: name to version.
+    """
+
+    reach: tuple[Reach, ...] = ()
+    pending: Annotated[tuple[PendingConnection, ...], Key("hanging")] = ()
+    reports: Annotated[tuple[OwnReport, ...], Key("words")] = ()
+    exhausted: Annotated[tuple[Exhausted, ...], Key("ground")] = ()
+    files: Mapping[str, SettingsFile] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+def examine(host: Host, components: set[str], own: Iterable[str], question: Question) -> RawExamination:
+    """Return the findings of a host. components: those on it. own: its names and addresses."""
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
-        parts = {
-            "words": pool.submit(own_words.read, host, components),
-            "ground": pool.submit(ground.read, host, components, asked["since"]),
-            "files": pool.submit(host.attempt, "the files of settings", configuration.files, default={}),
-            "packages": pool.submit(host.attempt, "the packages", configuration.packages, default={}),
-            "hanging": pool.submit(host.attempt, "the connections", reach.hanging, default=[]),
-        }
-        found = {name: part.result() for name, part in parts.items()}
-    projects = configuration.projects_of(components)
-    options = host.attempt("the settings", configuration.settings, found["files"], projects, default=[])
-    remotes = host.attempt("the databases of OVN", ovn_remote, default=[]) if "ovn-controller" in components else []
-    return {
-        **found,
-        "reach": reach.probes(peers_of(components, [*options, *remotes], asked["urls"])),
+        reports = pool.submit(self_reports.read, host, components)
+        exhausted = pool.submit(machine.read, host, components, question.since)
+        files = pool.submit(host.attempt, "the files of settings", configuration.files, default={})
+        packages = pool.submit(host.attempt, "the packages", configuration.packages, default={})
+        pending = pool.submit(host.attempt, "the connections", peer_probes.pending, default=())
+    options = options_of(host, components, files.result())
+    return RawExamination(
+        reach=peer_probes.probes(peers_of(components, options.all, question.urls)),
+        pending=pending.result(),
+        reports=tuple(reports.result()),
+        exhausted=tuple(exhausted.result()),
+        files=files.result(),
+        packages=packages.result(),
         # Without its settings a host would seem to differ in all of them.
-        "digests": configuration.digests([*options, *remotes], asked["salt"], own) if options else {},
-    }
+        digests=configuration.digests(options.all, question.salt, own) if options.of_files else {},
+    )
 
 
-def peers_of(components, options, urls):
-    """The peers that the settings and the catalogue name.
+@dataclass(frozen=True)
+class Options:
+    """The options of a host. remotes: what no file has, in the form of options."""
+
+    of_files: list[Option]
+    remotes: list[Option]
+
+    @property
+    def all(self) -> list[Option]:
+        return [*self.of_files, *self.remotes]
+
+
+def options_of(host: Host, components: set[str], files: Mapping[str, SettingsFile]) -> Options:
+    projects = configuration.projects_of(components)
+    options = host.attempt("the settings", configuration.settings, files, projects, default=[])
+    remotes: list[Option] = []
+    if "ovn-controller" in components:
+        remotes = host.attempt("the databases of OVN", ovn_remote, default=[])
+    return Options(options, remotes)
+
+
+def peers_of(components: set[str], options: Iterable[Option], urls: Iterable[str]) -> NamedPeers:
+    """Return the peers that the settings and the catalogue name.
 
     A database counts connections that nobody logs in to, and bars a host with many of them until one does. So it is
     left out on hosts whose services never log in to it, though their settings name it.
     """
-    peers = reach.peers_in(options)
+    peers = peer_probes.peers_in(options)
     for url in urls:
-        for peer in reach.peers_of("", url):
+        for peer in peer_probes.peers_of("", url):
             peers.setdefault(peer, set()).add("catalogue")
-    has_clients = bool(components & DATABASE_CLIENTS)
-    return {peer: named_by for peer, named_by in peers.items() if peer[0] != "database" or has_clients}
+    if components & DATABASE_CLIENTS:
+        return peers
+    return {peer: named_by for peer, named_by in peers.items() if peer.component != "database"}
 
 
-def ovn_remote(host):
-    """A peer that no file names, in the form of an option: Open vSwitch itself knows the databases of OVN."""
-    return [("ovn", "Open vSwitch", "external-ids", "ovn-remote", host.ask("ovs", *OVN_REMOTE).strip())]
+def ovn_remote(host: Host) -> list[Option]:
+    """Return a peer that no file names, in the form of an option: Open vSwitch knows the databases of OVN."""
+    remote = host.ask("ovs", *OVN_REMOTE).strip()
+    return [Option("ovn", "Open vSwitch", "external-ids", "ovn-remote", remote)]

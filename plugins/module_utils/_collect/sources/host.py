@@ -13,7 +13,8 @@ from typing import Any
 from ..._model.event import Event
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
-from .. import host_facts, log_formats
+from ..hosts import all_facts
+from ..logs import line_formats
 from .source import Context, JsonObject, Rule, Source
 
 # Ceph cuts times to the second.
@@ -25,7 +26,7 @@ Keys = Mapping[str, list[str]]
 
 
 def read(host: Any, params: JsonObject) -> Any:
-    return host_facts.read(host, params["parts"], params["instance"], params["platform"])
+    return all_facts.read(host, params["parts"], params["instance"], params["platform"])
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ def from_image(image: JsonObject, reading: Reading) -> Iterable[Event]:
     keys = keys_in(image["name"].replace("_disk", "").replace("volume-", ""), reading.keys)
     if image.get("created"):
         # Ceph writes the time in the zone of the host that asks.
-        at = log_formats.spelled(image["created"], reading.zone_s)
+        at = line_formats.spelled(image["created"], reading.zone_s)
         cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
         about = {"keys": keys, "fact": "image", "pool": image["pool"], "clone": bool(image.get("parent"))}
         yield reading.event(at, "ceph", "fact", f"{name} was made{cloned}", resolution_s=WHOLE_SECOND, **about)

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..._model.event import Event
 from ..._model.words import Level
-from .. import log_files
-from ..words import words_of
+from ..logs import reader
+from .event_text import words_of
 from .source import Context, JsonObject, Rule, Source
 
 
@@ -22,12 +22,12 @@ def read(host: Any, params: JsonObject) -> JsonObject | None:
         return None
     patient = host.patient()
     services = params["platform"].get("logs") or []
-    logs = log_files.read_packed(patient, services, params["wanted"], params["offset_s"])
+    logs = reader.read_packed(patient, services, params["wanted"], params["offset_s"])
     return {**logs, "unread": patient.unread}
 
 
 def events(run: Context, reads: JsonObject) -> list[Event]:
-    return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in log_files.events_in(read)]
+    return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in reader.events_in(read)]
 
 
 def from_line(logged: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from ..._collect.failures import how_of, mentioned_in
+from ..._collect.logs.error_text import how_of, mentioned_in
 from ..._components.tables import APIS, project_of
 from ..._model.how import How
 from ..._model.stage import Call

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..._collect.failures import mentioned_in
-from ..._collect.log_formats import QUEUE_UNREACHABLE
+from ..._collect.logs.error_text import mentioned_in
+from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
 from ..._components.tables import (
     LIBRARIES,
     answering_calls_of,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..._collect.host import SUDO_ADVICE
+from ..._collect.commands import SUDO_ADVICE
 from ..._judge import verdict as judge
 from ..._judge.evidence import evidence
 from ..._judge.weights import WEIGHTS

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host_facts import listed
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.all_facts import listed
 
 pytestmark = pytest.mark.part("compute")
 

@@ -24,7 +24,7 @@ BROKEN = {
     "cleanup": (AT, "modules.cleanup", "chosen_runs"),
     "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "file"),
     "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "as_record"),
-    "evidence_info": ({"parts": [], "platform": {}}, "module_utils._collect.host_facts", "read"),
+    "evidence_info": ({"parts": [], "platform": {}}, "module_utils._collect.hosts.all_facts", "read"),
     "flow": ({**AT, "flows": [FLOW]}, "module_utils._match.flow", "load"),
     "flow_info": ({**AT, "flows": [FLOW]}, "module_utils._match.flow", "load"),
     "host_checks": (

@@ -10,7 +10,7 @@ import json
 
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
 from recorded_hosts import printed
 
 UUID, PORT = "8585247f-547f-46d6-8c03-334064b2be45", "bd6f4d7b-9cf8-4359-8587-aae420e24aca"
@@ -27,7 +27,7 @@ def on(call, replay, monkeypatch, warned):
     def run(name, module, instead=None, **options):
         host = replay(name, instead)
 
-        monkeypatch.setattr(host_module, "execute", host.execute)
+        monkeypatch.setattr(info_module, "execute", host.execute)
         imported = importlib.import_module(f"{MODULES}.{module}")
         result = call(imported, check=True, **options)
         assert (result.get("failed"), result["changed"]) == (None, False)

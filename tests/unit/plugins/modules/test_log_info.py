@@ -9,7 +9,7 @@ import json
 import os
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import host_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from ansible_collections.stackproof.provision.plugins.modules import log_info as module
 
@@ -31,8 +31,8 @@ def read(call, monkeypatch, tmp_path, warned):
             return (0, answer, "") if isinstance(answer, str) else answer
         return real(words, take)
 
-    real = host_module.execute
-    monkeypatch.setattr(host_module, "execute", execute)
+    real = info_module.execute
+    monkeypatch.setattr(info_module, "execute", execute)
 
     def run(*lines, answers=None, check=False, whole=False, **options):
         instead.update(answers or {})

@@ -135,9 +135,11 @@ PROJECTS = (
 # What the code finds in the catalogue, as JSON: {what: the answer}
 ASK = """
 import json
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import agents, failures, profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import agents
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import error_text
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import (
-    configuration, examine, ground, reach,
+    configuration, examine, machine, peer_probes,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import failures as requests
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model
@@ -183,15 +185,15 @@ print(json.dumps({
     "called over the queue": peers("octavia-api", "MessagingTimeout"),
     "usual": logs.unusual(error("octavia")) < 1,
     "killed": hosts.components_that_run(KILLED, HOST),
-    "mentioned": failures.mentioned_in("the load balancer failed"),
-    "by its port": reach.peers_of("", "http://10.0.0.1:9876/"),
-    "by its path": reach.peers_of("", "http://10.0.0.1/load-balancer/v2"),
+    "mentioned": error_text.mentioned_in("the load balancer failed"),
+    "by its port": peer_probes.peers_of("", "http://10.0.0.1:9876/"),
+    "by its path": peer_probes.peers_of("", "http://10.0.0.1/load-balancer/v2"),
     "database": "octavia-worker" in examine.DATABASE_CLIENTS,
-    "programs": [one["where"] for one in ground.programs(Files(), {"octavia-worker"})],
+    "programs": [one.where for one in machine.programs(Files(), {"octavia-worker"})],
     "folder": "/etc/octavia" in configuration.FOLDERS,
     "options": configuration.is_setting_of("/etc/octavia/octavia.conf", {"octavia"}),
     "package": "octavia-*" in configuration.PACKAGES,
-    "reported": agents.agent("octavia-controller", "ctl", up=True, enabled=True, heard=None)["component"],
+    "reported": agents.component_of("octavia-controller"),
     "unit": [entry["units"] for entry in profile["units"] if entry["component"] == "octavia-api"],
     "log": [entry["files"] for entry in profile["logs"] if entry["service"] == "octavia"],
     "stage": requests.name_of(REQUEST),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import related
 
 SERVER, OTHER = "593bff83-ecde-4bff-b038-2774dcc49b76", "13651ae0-e8ee-44e2-803f-dadb47945905"
@@ -18,7 +18,7 @@ OLD, PLAIN, WITH = f"{REQUEST} u p - - -", f"None {REQUEST} u p", f"{CLIENT} {RE
 
 def line(seconds, message, service="nova-compute", context=OLD, level="INFO"):
     text = f"2026-11-21 14:43:{seconds:06.3f} 7 {level} nova [{context}] {message}"
-    return related.line_of(log_formats.parse(text, 0, 0), text, "a", service)
+    return related.line_of(line_formats.parse(text, 0, 0), text, "a", service)
 
 
 ASKED = line(3, '10.0.0.1 "POST /v2.1/servers" status: 202 len: 4 microversion: 2.1 time: 1.5', "nova-api")

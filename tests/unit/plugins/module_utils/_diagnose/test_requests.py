@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import related, requests
 
 FIRST, SECOND, THIRD = (f"req-{number * 8}-5e77-4a4c-ac81-ad543be792ff" for number in "123")
@@ -18,7 +18,7 @@ NEUTRON = '10.0.0.1 "GET /v2.0/networks HTTP/1.1" status: {}  len: 4 time: 0.5'
 
 def line(seconds, message, service="nova-api", request=FIRST, level="INFO", user=USER):
     text = f"2026-11-21 14:43:{seconds:06.3f} 7 {level} some.logger [{request} {user}] {message}"
-    return related.line_of(log_formats.parse(text, 0, 0), text, "a", service)
+    return related.line_of(line_formats.parse(text, 0, 0), text, "a", service)
 
 
 def attach(status=200, **about):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import json
 import re
 import time
@@ -18,7 +19,7 @@ import events_of
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import instance
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance
 from ansible_collections.stackproof.provision.plugins.module_utils._match import expressions, run_facts
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
@@ -27,6 +28,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import wanted as wanted_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match.scope import ReadLog, Scope
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import OtherBoot
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
 from tree import RECORDED, ROLES
@@ -860,10 +862,12 @@ def server(status, launched=None, gone=None):
         (server("ACTIVE", "2026-11-21T10:00:20.000000", "2026-11-21T10:00:29.000000"), "2026-11-21T10:00:29.000000", 5),
     ],
 )
-def test_nova_says_when_another_boot_was_over(answer, ended, settling):
-    began = {"began": answer["created"]}
-    assert instance.of_servers([answer], "y") == [{**began, "ended": ended, "settling_s": settling}]
-    assert instance.of_servers([answer], "x") == []
+def test_nova_says_when_another_boot_was_over(monkeypatch, answer, ended, settling):
+    servers = SimpleNamespace(get=lambda *_path, **_query: {"servers": [answer]})
+    monkeypatch.setattr(instance, "answer_of", lambda answered: answered)
+    others = functools.partial(instance.other_boots, SimpleNamespace(compute=servers))
+    assert others("y", "2026-11-21").boots == (OtherBoot(answer["created"], ended, settling),)
+    assert others("x", "2026-11-21").boots == ()
 
 
 def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):

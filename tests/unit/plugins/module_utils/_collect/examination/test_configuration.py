@@ -10,8 +10,12 @@ import json
 import re
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import UnreadError
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import configuration
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.host import UnreadError
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.configuration import (
+    Option,
+    SettingsFile,
+)
 from recorded_hosts import printed
 
 CONTROLLER, COMPUTE = "examined-controller1", "examined-compute1"
@@ -21,8 +25,12 @@ LISTED = printed(COMPUTE, "-maxdepth 4")
 SETTINGS = {name: printed(name, "grep") for name in (CONTROLLER, COMPUTE)}
 
 
+def parsed(output):
+    return configuration.options_of(io.BytesIO(output))
+
+
 def options_of(name=COMPUTE, change=lambda text: text):
-    return list(configuration.options_in(io.BytesIO(change(SETTINGS[name]).encode())))
+    return parsed(change(SETTINGS[name]).encode())
 
 
 def digests_of(options, salt=SALT, own=("compute1", "10.71.16.14")):
@@ -32,8 +40,8 @@ def digests_of(options, salt=SALT, own=("compute1", "10.71.16.14")):
 def test_files_of_a_recorded_host_have_their_time_mode_and_owner(replay):
     files = configuration.files(replay(COMPUTE))
     line = next(line for line in LISTED.splitlines() if line.endswith(NOVA))
-    assert files[NOVA] == {"changed": float(line.split()[0]), "mode": "640 root:nova", "empty": False}
-    assert files["/etc/neutron/plugins/ml2/.placeholder"]["empty"]
+    assert files[NOVA] == SettingsFile(float(line.split()[0]), "640 root:nova", empty=False)
+    assert files["/etc/neutron/plugins/ml2/.placeholder"].empty
     assert "/etc/systemd/system/lab-taps.service" in files
 
 
@@ -66,7 +74,7 @@ def test_a_path_may_have_blanks(replay):
 def test_a_list_of_another_form_is_an_entry(replay, output):
     host = replay(COMPUTE, {"-maxdepth 4": output})
     assert host.attempt("the files of settings", configuration.files, default={}) == {}
-    assert [(entry["what"], entry["kind"]) for entry in host.unread] == [("the files of settings", "strange")]
+    assert [(entry.what, entry.kind) for entry in host.unread] == [("the files of settings", "strange")]
 
 
 @pytest.mark.parametrize(
@@ -122,11 +130,11 @@ def test_the_settings_of_a_recorded_host_are_options_with_their_sections(replay)
     host = replay(COMPUTE)
     options = configuration.settings(host, configuration.files(host), {"nova", "neutron", "ceph"})
     assert options == options_of()
-    assert ("nova", NOVA, "DEFAULT", "my_ip", "10.71.16.14") in options
-    assert ("nova", NOVA, "neutron", "auth_url", "http://10.71.16.12:5000") in options
-    assert ("ceph", CEPH, "global", "mon_host", "[v2:10.71.16.11:3300,v1:10.71.16.11:6789]") in options
-    assert ("neutron", "/etc/neutron/plugins/ml2/openvswitch_agent.ini", "agent", "tunnel_types", "") in options
-    assert {option[0] for option in options} == {"nova", "neutron", "ceph"}
+    assert Option("nova", NOVA, "DEFAULT", "my_ip", "10.71.16.14") in options
+    assert Option("nova", NOVA, "neutron", "auth_url", "http://10.71.16.12:5000") in options
+    assert Option("ceph", CEPH, "global", "mon_host", "[v2:10.71.16.11:3300,v1:10.71.16.11:6789]") in options
+    assert Option("neutron", "/etc/neutron/plugins/ml2/openvswitch_agent.ini", "agent", "tunnel_types", "") in options
+    assert {option.project for option in options} == {"nova", "neutron", "ceph"}
 
 
 def test_of_other_projects_nothing_is_read(replay):
@@ -164,15 +172,12 @@ def test_only_so_many_files_are_read(replay, monkeypatch):
     ],
 )  # fmt: skip
 def test_lines_of_files_are_options(text, expected):
-    options = configuration.options_in(io.BytesIO(text.encode()))
-    assert [option[2:] for option in options] == expected
+    options = parsed(text.encode())
+    assert [(option.section, option.name, option.value) for option in options] == expected
 
 
 def test_bytes_that_are_no_text_are_a_value_as_well():
-    first, second = (
-        digests_of(configuration.options_in(io.BytesIO(f"{NOVA}:a = ".encode() + value)))
-        for value in (b"\xff", b"\xfe")
-    )
+    first, second = (digests_of(parsed(f"{NOVA}:a = ".encode() + value)) for value in (b"\xff", b"\xfe"))
     assert first != second
     assert list(first) == [f"{NOVA} [] a"]
 
@@ -183,8 +188,8 @@ def test_no_value_of_a_setting_is_in_the_reason_why_it_could_not_be_read(replay)
         host = replay(COMPUTE, {"grep": (status, SETTINGS[COMPUTE], errors)})
         assert host.attempt("the settings", configuration.settings, [NOVA], {"nova"}, default=[]) == []
         (unread,) = host.unread
-        assert unread["kind"] == "failed"
-        assert [value for *_others, value in options_of() if len(value) > 5 and value in unread["why"]] == []
+        assert unread.kind == "failed"
+        assert [option for option in options_of() if len(option.value) > 5 and option.value in unread.reason] == []
 
 
 def test_a_file_that_has_gone_meanwhile_does_not_hide_the_others(replay):
@@ -207,10 +212,10 @@ def test_settings_that_sudo_refuses_are_not_read(replay):
 def test_a_digest_has_nothing_of_its_value(name):
     options = options_of(name)
     table = digests_of(options)
-    assert set(table) == {f"{path} [{section}] {option}" for _project, path, section, option, _value in options}
+    assert set(table) == {f"{option.path} [{option.section}] {option.name}" for option in options}
     assert all(re.fullmatch(r"(?:[0-9a-f]{12})+", digest) for digest in table.values())
     assert len(table) > 50
-    values = [value for *_others, value in options if "planted" in value]
+    values = [option.value for option in options if "planted" in option.value]
     assert values
     assert not any(value in json.dumps(table) for value in values)
 
@@ -229,10 +234,7 @@ def test_a_value_that_differs_has_another_digest():
 
 def test_of_an_option_that_is_given_twice_both_values_count():
     lines = [f"{NOVA}:[x]", f"{NOVA}:a = 1", f"{NOVA}:a = 2"]
-    table = [
-        digests_of(configuration.options_in(io.BytesIO("\n".join(order).encode())))
-        for order in (lines, [lines[0], *lines[:0:-1]])
-    ]
+    table = [digests_of(parsed("\n".join(order).encode())) for order in (lines, [lines[0], *lines[:0:-1]])]
     (name,) = table[0]
     assert len(table[0][name]) == 24
     assert table[0] != table[1]
@@ -259,7 +261,8 @@ def test_of_an_option_that_is_given_twice_both_values_count():
 )  # fmt: skip
 def test_own_names_and_addresses_make_no_difference(own, value, others, other_value, are_alike):
     one, other = (
-        digests_of([("nova", NOVA, "x", "a", text)], own=names) for names, text in ((own, value), (others, other_value))
+        digests_of([Option("nova", NOVA, "x", "a", text)], own=names)
+        for names, text in ((own, value), (others, other_value))
     )
     assert (one == other) is are_alike
 
@@ -288,10 +291,10 @@ def test_a_host_without_dpkg_is_asked_by_rpm(replay):
 def test_a_host_without_either_says_so(replay):
     host = replay(None, {"dpkg-query": NO_DPKG, "rpm": (127, "", NO_DPKG[2].replace("dpkg-query", "rpm"))})
     assert host.attempt("the packages", configuration.packages, default={}) == {}
-    assert [(entry["kind"], entry["command"].split()[0]) for entry in host.unread] == [("missing", "rpm")]
+    assert [(entry.kind, entry.command.split()[0]) for entry in host.unread] == [("missing", "rpm")]
 
 
 def test_dpkg_that_fails_otherwise_is_not_missing(replay):
     host = replay(None, {"dpkg-query": (2, "", "dpkg-query: error: failed to open package info file\n")})
     assert host.attempt("the packages", configuration.packages, default={}) == {}
-    assert [(entry["kind"], entry["command"].split()[0]) for entry in host.unread] == [("failed", "dpkg-query")]
+    assert [(entry.kind, entry.command.split()[0]) for entry in host.unread] == [("failed", "dpkg-query")]

@@ -13,6 +13,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.exam
     configuration,
     differences,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import RawExamination
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from recorded_hosts import printed
 
 NOVA = "/etc/nova/nova.conf"
@@ -29,13 +31,14 @@ def found(**more):
 
 def compare(hosts, groups=None, offsets=None, passed=None):
     """(what is kept of each host) of hosts that are all in one group, and whose clocks are right."""
-    return differences.examined(
-        hosts,
+    examinations = {host: from_json(RawExamination, data) for host, data in hosts.items()}
+    kept = differences.examined(
+        examinations,
         groups or {host: ["compute"] for host in hosts},
         {**dict.fromkeys(hosts, 0), **(offsets or {})},
-        passed,
-        NOW,
+        differences.Reference(NOW, passed),
     )
+    return to_json(kept)
 
 
 def unlike(tables, table="packages", groups=None):
@@ -152,10 +155,10 @@ def test_the_latest_change_stands_first_and_of_very_many_only_the_first_are_kept
 
 def test_the_findings_of_a_host_are_kept_as_they_are():
     findings = {
-        "reach": [{"how": "open"}],
-        "hanging": [{"port": 1}],
-        "words": [{"kind": "x"}],
-        "ground": [{"kind": "y"}],
+        "reach": [{"component": "a", "address": "b", "port": 1, "how": "open", "named_by": ["c"]}],
+        "hanging": [{"program": "d", "address": "e", "port": 1, "component": None}],
+        "words": [{"component": "f", "kind": "x", "text": "g"}],
+        "ground": [{"kind": "y", "where": "h", "text": "i"}],
     }
     (host,) = compare({"c1": found(**findings)}).values()
     assert host == {**findings, "differs": [], "changed": []}
@@ -163,7 +166,7 @@ def test_the_findings_of_a_host_are_kept_as_they_are():
 
 def test_neither_a_digest_nor_a_value_of_a_recorded_host_is_kept():
     def digests(text, salt="0123456789abcdef"):
-        return configuration.digests(list(configuration.options_in(io.BytesIO(text.encode()))), salt, ["compute1"])
+        return configuration.digests(configuration.options_of(io.BytesIO(text.encode())), salt, ["compute1"])
 
     tables = {"c1": digests(SETTINGS), "c2": digests(SETTINGS), "c3": digests(SETTINGS.replace("qemu", "kvm"))}
     kept = compare({name: found(digests=table) for name, table in tables.items()})

@@ -10,8 +10,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import units
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, reach
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import units
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from recorded_hosts import printed
 
 CONTROLLER, COMPUTE = "examined-controller1", "examined-compute1"
@@ -25,8 +26,12 @@ PARTS = {"words", "ground", "files", "packages", "hanging", "reach", "digests"}
 def probed(monkeypatch):
     """The peers that were asked for, as (address, port, what is spoken there). Those of the recorded hosts are far."""
     asked = set()
-    monkeypatch.setattr(reach, "probe", lambda *peer: asked.add(peer) or "open")
+    monkeypatch.setattr(peer_probes, "probe", lambda *peer: asked.add(peer) or "open")
     return asked
+
+
+def question(**more):
+    return from_json(examine.Question, {**ASKED, **more})
 
 
 @pytest.fixture
@@ -36,9 +41,9 @@ def look(replay, platform):
     def of(name, instead=None, components=(), **more):
         host = one_by_one(replay(name, instead))
         services = units.read(replay(name.removeprefix("examined-")), platform()["units"])
-        services += [{"component": component} for component in components]
-        found = examine.examine(host, services, OWN[name], {**ASKED, **more})
-        return SimpleNamespace(found=found, unread=host.unread, asked=host.commands)
+        running = {service.component for service in services}
+        found = examine.examine(host, running.union(components), OWN[name], question(**more))
+        return SimpleNamespace(found=to_json(found), unread=host.unread, asked=host.commands)
 
     return of
 
@@ -108,7 +113,7 @@ def test_only_a_chassis_of_ovn_is_asked_for_its_databases(look):
 
 def test_a_chassis_whose_databases_cannot_be_asked_for_is_read_all_the_same(look):
     looked = look(COMPUTE, {"ovn-remote": REFUSED}, ["ovn-controller"])
-    assert [(entry["what"], entry["kind"]) for entry in looked.unread] == [("the databases of OVN", "refused")]
+    assert [(entry.what, entry.kind) for entry in looked.unread] == [("the databases of OVN", "refused")]
     assert len(looked.found["reach"]) == 5
 
 
@@ -117,12 +122,12 @@ def test_without_its_settings_a_host_has_no_digests_and_still_knows_its_database
     looked = look(COMPUTE, {"grep": REFUSED, "ovn-remote": '"tcp:10.71.20.12:6642"'}, ["ovn-controller"])
     assert looked.found["digests"] == {}
     assert [entry["component"] for entry in looked.found["reach"]] == ["ovn-sb-db"]
-    assert [entry["what"] for entry in looked.unread] == ["the settings"]
+    assert [entry.what for entry in looked.unread] == ["the settings"]
 
 
 def test_a_host_without_services_is_looked_at_too(replay, probed):
     host = one_by_one(replay(COMPUTE))
-    found = examine.examine(host, [], [], ASKED)
+    found = to_json(examine.examine(host, set(), [], question()))
     assert (found["reach"], found["digests"], found["words"], probed) == ([], {}, [], set())
     assert found["files"]
     assert found["packages"]
@@ -136,7 +141,7 @@ def test_no_value_of_a_setting_leaves_its_host(look, name):
     assert settings.count("planted") > 10
     for instead in ({}, {"grep": (2, settings, "")}, {"grep": settings.replace("=", "\n")}, {"find": settings}):
         looked = look(name, instead)
-        text = json.dumps([looked.found, looked.unread])
+        text = json.dumps([looked.found, to_json(looked.unread)])
         assert [word for word in ("planted", "://", "openstack", "RegionOne", "virt_type = ") if word in text] == []
 
 
@@ -160,17 +165,17 @@ STRANGE = [
 def test_a_host_may_print_anything(look, name, output):
     looked = look(name, {"id -u": "1000", "": output}, ["ovn-controller", "ovsdb", "rabbitmq", "database"])
     assert set(looked.found) == PARTS
-    assert json.dumps([looked.found, looked.unread])
-    assert {entry["kind"] for entry in looked.unread} == {"strange"}
-    assert {"the memory", "the state of database"} <= {entry["what"] for entry in looked.unread}
+    assert json.dumps([looked.found, to_json(looked.unread)])
+    assert {entry.kind for entry in looked.unread} == {"strange"}
+    assert {"the memory", "the state of database"} <= {entry.what for entry in looked.unread}
 
 
 def test_a_host_that_refuses_everything_says_so_of_everything(look):
     looked = look(COMPUTE, {"id -u": "1000", "": REFUSED}, ["ovn-controller"])
     assert set(looked.found) == PARTS
     assert not any(looked.found.values())
-    assert {entry["kind"] for entry in looked.unread} == {"refused"}
-    assert {entry["what"] for entry in looked.unread} == {
+    assert {entry.kind for entry in looked.unread} == {"refused"}
+    assert {entry.what for entry in looked.unread} == {
         "the state of ovsdb", "the disks", "the mounts", "the memory", "the kernel's errors", "the programs",
         "the files of settings", "the packages", "the connections", "the databases of OVN",
     }  # fmt: skip
@@ -187,7 +192,7 @@ def test_parts_are_read_at_the_same_time(replay):
         return answer(words, take)
 
     host.execute = execute
-    found = examine.examine(host, [], [], ASKED)
+    found = to_json(examine.examine(host, set(), [], question()))
     assert found["packages"]
     assert not together.broken
 

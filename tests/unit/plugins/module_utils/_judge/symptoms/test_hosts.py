@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import units
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import units
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import configuration, hosts, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._components.catalogue import COMPONENTS
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import logs
@@ -50,7 +50,7 @@ def test_a_record_without_errors_shows_nothing():
         (error("oslo_db.exception.DBConnectionError"), ["database"]),
         (error("ldap.SERVER_DOWN", "keystone"), ["ldap"]),
         (error("nova.exception.PortBindingFailed"), ["neutron-server", "neutron-l2-agent", "ovn-controller"]),
-        (error(log_formats.QUEUE_UNREACHABLE), ["rabbitmq"]),
+        (error(line_formats.QUEUE_UNREACHABLE), ["rabbitmq"]),
         # The library that raised it is that of the component that was asked.
         (error("InternalServerError", raised_in="neutronclient.v2_0.client"), ["neutron-server"]),
         (error("HTTPInternalServerError", raised_in="glanceclient.common.http"), ["glance-api"]),
@@ -227,7 +227,7 @@ def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
                "ldap.SERVER_DOWN", "nova.exception.PlacementAPIConnectFailure", "nova.exception.MaxRetriesExceeded",
                "nova.exception.RescheduledException", "nova.exception.BuildAbortException",
                "nova.exception.NoValidHost", TIMEOUT]  # fmt: skip
-    assert any(word in (log_formats.exception_in(f"x: {name}: y") or "") for name in classes)
+    assert any(word in (line_formats.exception_in(f"x: {name}: y") or "") for name in classes)
 
 
 @pytest.mark.parametrize("how", [*AT_PEER, None])

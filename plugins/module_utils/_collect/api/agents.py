@@ -1,0 +1,95 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ask the cloud for its services and agents, and which of them it still hears. Only administrators may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ..._cloud.connection import answer_of
+from ..._cloud.errors import CLOUD_ERRORS, explain
+from ..._components.tables import BINARIES
+from ..._model.codec import from_json
+from ..._model.record import Agent
+from ..._record.errors import MALFORMED, StageError
+from .answers import AgentAnswer, ServiceAnswer
+
+FAILURES: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, StageError)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a service of the cloud. reason: why there is none."""
+
+    agents: list[Agent]
+    reason: Optional[str] = None
+
+
+def look(admin: Any) -> tuple[list[Agent], list[str]]:
+    """Return the agents, and why some could not be asked for."""
+    asks = (compute, network, volume)
+    with ThreadPoolExecutor(len(asks)) as pool:
+        answers = list(pool.map(lambda ask: answered(ask, admin), asks))
+    agents: list[Agent] = []
+    for answer in answers:
+        agents += answer.agents
+    return agents, [answer.reason for answer in answers if answer.reason]
+
+
+def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
+    """Return the agents of a service, or why it could not be asked."""
+    try:
+        return Answer(ask(admin))
+    except FAILURES as exc:
+        return Answer([], explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
+    # A web server before the API may answer anything.
+    except MALFORMED:
+        return Answer([], f"the agents of the service {ask.__name__}: an answer of an unknown form")
+
+
+def compute(admin: Any) -> list[Agent]:
+    services = answer_of(admin.compute.get("/os-services"))["services"]
+    return [of_service(from_json(ServiceAnswer, service)) for service in services]
+
+
+def network(admin: Any) -> list[Agent]:
+    agents = answer_of(admin.network.get("/agents"))["agents"]
+    return [of_agent(from_json(AgentAnswer, agent)) for agent in agents]
+
+
+def volume(admin: Any) -> list[Agent]:
+    if not admin.has_service("block-storage"):
+        return []
+    services = answer_of(admin.block_storage.get("/os-services"))["services"]
+    return [of_service(from_json(ServiceAnswer, service)) for service in services]
+
+
+def of_agent(agent: AgentAnswer) -> Agent:
+    return Agent(
+        component=component_of(agent.binary),
+        host=agent.host,
+        state="up" if agent.alive else "down",
+        enabled=agent.enabled,
+        heard=agent.heard,
+    )
+
+
+def of_service(service: ServiceAnswer) -> Agent:
+    # A back end of cinder-volume is named host@back end.
+    host, _at, _back_end = service.host.partition("@")
+    return Agent(
+        component=component_of(service.binary),
+        host=host,
+        state="up" if service.state == "up" else "down",
+        enabled=service.status == "enabled",
+        heard=service.heard,
+    )
+
+
+def component_of(binary: str) -> str:
+    return BINARIES.get(binary, binary)

@@ -1,0 +1,214 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ask a host by commands that read something there, with the privilege and in the container that they need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, Optional, TypeVar, overload
+
+from .._model.host import Unread
+from .._record.masking import shortened
+
+T = TypeVar("T")
+# Makes something of the stream of what a command prints
+Take = Callable[[IO[bytes]], Any]
+# Runs a command, and returns its status, what Take made of its output or the text of all, and its errors
+Execute = Callable[[list[str], Optional[Take]], tuple[int, Any, str]]
+
+SUDO = ("sudo", "-n")
+# In seconds. A part of the cloud that hangs must not keep the rest from being read.
+PATIENCE = 15
+# Hundreds of megabytes of logs take longer to read, and are read while the others are, too.
+LONG = 60
+TIMED_OUT = 124
+# The status of a shell that finds no such command
+NO_COMMAND = 127
+# grep and pgrep end with it where nothing matches; the output of a command without one is its status.
+NO_MATCH = "exit status 1"
+# In characters: enough for the program and what it was asked, but not for the names of all units of a host.
+LONGEST_COMMAND = 120
+LONGEST_OUTPUT = 300
+# The last two are Ansible's own words.
+REFUSALS = re.compile(
+    r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
+    r"|(Missing|Incorrect) sudo password"
+)
+SUDO_ADVICE = "docs/security.md has the rules for sudo."
+MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
+# How a message begins, by the kind of what could not be read
+REASONS = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
+
+
+class UnreadError(Exception):
+    """A command that did not print what it should; output is what it printed instead."""
+
+    def __init__(self, kind: str, command: Sequence[str], output: str) -> None:
+        super().__init__(output)
+        self.kind = kind
+        self.command = " ".join(command)
+        self.output = output
+
+    def __str__(self) -> str:
+        return f"{REASONS[self.kind]}: {shortened(self.command, LONGEST_COMMAND)}: {self.output}"
+
+    @property
+    def found_nothing(self) -> bool:
+        """Return whether it is grep or pgrep, and nothing matches."""
+        return self.kind == "failed" and self.output == NO_MATCH
+
+    @property
+    def is_of_absent_file(self) -> bool:
+        return self.kind == "failed" and "No such file or directory" in self.output
+
+
+class Host:
+    """A host that is asked.
+
+    execute: runs a command there. prefixes: part of the cloud to the words before its commands.
+    patience: after how many seconds a command counts as hung. unread: what could not be read so far.
+    """
+
+    def __init__(
+        self,
+        execute: Execute,
+        prefixes: Mapping[str, Sequence[str]] | None = None,
+        patience: float = PATIENCE,
+        sudo: tuple[str, ...] | None = None,
+    ) -> None:
+        self.execute = execute
+        self.prefixes = prefixes or {}
+        self.patience = patience
+        self.unread: list[Unread] = []
+        self._sudo = sudo
+
+    def patient(self) -> Host:
+        """Return this host for commands that may take long, such as those that read logs, with an empty unread."""
+        return Host(self.execute, self.prefixes, max(self.patience, LONG), sudo=self._sudo)
+
+    @property
+    def sudo(self) -> tuple[str, ...]:
+        if self._sudo is None:
+            _status, user, _errors = self.execute(["id", "-u"], None)
+            self._sudo = () if user.strip() == "0" else SUDO
+        return self._sudo
+
+    def privilege(self, root: bool, prefix: Sequence[str]) -> tuple[str, ...]:
+        """Return the words that make a command one of root."""
+        # Only root may enter a container, even if anybody may run the command inside it.
+        return self.sudo if root or prefix else ()
+
+    @overload
+    def ask(self, part: str | None, *words: str, root: bool = ..., despite: str | None = ...) -> str: ...
+
+    @overload
+    def ask(
+        self,
+        part: str | None,
+        *words: str,
+        root: bool = ...,
+        despite: str | None = ...,
+        take: Callable[[IO[bytes]], T],
+    ) -> T: ...
+
+    def ask(
+        self,
+        part: str | None,
+        *words: str,
+        root: bool = True,
+        despite: str | None = None,
+        take: Take | None = None,
+    ) -> Any:
+        """Run a command and return its output. part (libvirt, ceph, dhcp, metadata, ovs or logs) names its container.
+
+        despite: the output counts in spite of errors if each of their lines has this text.
+        take: makes something of the stream of a long output, which is returned instead.
+        """
+        prefix = list(self.prefixes.get(part or "") or [])
+        command = [*self.privilege(root, prefix), *prefix, *words]
+        status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
+        if status == TIMED_OUT:
+            raise UnreadError("hung", command, f"no answer after {self.patience} s")
+        if status == 0 or has_only(errors, despite):
+            return out
+        # take may have made something else of it.
+        text = out if take is None else ""
+        printed = " ".join((errors or text).split())
+        reason = printed[:LONGEST_OUTPUT] or f"exit status {status}"
+        programs = (words[0], *prefix[:1])
+        raise UnreadError(kind_of(status, reason, programs), command, reason)
+
+    @overload
+    def attempt(self, what: str, read: Callable[..., T], *arguments: Any) -> Optional[T]: ...
+
+    @overload
+    def attempt(self, what: str, read: Callable[..., T], *arguments: Any, default: Any) -> T: ...
+
+    def attempt(self, what: str, read: Callable[..., Any], *arguments: Any, default: Any = None) -> Any:
+        """Read one of several things; if it cannot be read, note that in unread and go on."""
+        try:
+            return read(self, *arguments)
+        except UnreadError as exc:
+            self.unread.append(Unread(exc.kind, what, str(exc), command=exc.command))
+        # The XML parser raises a SyntaxError.
+        except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
+            reason = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
+            self.unread.append(Unread("strange", what, reason, command=read.__name__))
+        return default
+
+
+def has_only(errors: str, text: str | None) -> bool:
+    """Return whether there are errors, and each of their lines has a text."""
+    if text is None or not errors.strip():
+        return False
+    return all(text in line for line in errors.splitlines())
+
+
+def kind_of(status: int, output: str, programs: tuple[str, ...]) -> str:
+    """Return why a command failed: refused, missing or failed. programs: those that it would have run."""
+    if REFUSALS.search(output):
+        return "refused"
+    if status == NO_COMMAND:
+        return "missing"
+    is_named = any(program in output for program in programs)
+    # grep ends with 2 if a file is missing.
+    return "missing" if status != 2 and is_named and MISSING.search(output) else "failed"
+
+
+def processes(host: Host, part: str, pattern: str) -> list[tuple[int, list[str]]]:
+    """Return the id and the words of the command line of each process whose command line matches."""
+    command = ["pgrep", "--full", "--list-full", "--", pattern]
+    try:
+        output = host.ask(part, *command, root=False)
+    except UnreadError as exc:
+        if not exc.found_nothing:
+            raise
+        output = ""
+    matching = []
+    for line in output.splitlines():
+        number, _space, words = line.partition(" ")
+        # pgrep leaves out itself, but not the process that called it.
+        if " ".join(command) not in words:
+            matching.append((int(number), words.split()))
+    if not matching:
+        check_sight(host, part)
+    return matching
+
+
+def check_sight(host: Host, part: str) -> None:
+    """Raise if this user cannot see the processes of others: then it proves nothing that none was found."""
+    visible = ["test", "-r", "/proc/1/cmdline"]
+    try:
+        host.ask(part, *visible, root=False)
+    except UnreadError as exc:
+        if not exc.found_nothing:
+            raise
+        reason = "this user sees no processes of others (/proc has hidepid): add it to the group of that mount's gid"
+        raise UnreadError("failed", visible, reason) from None
+
+
+def addresses_of(host: Host) -> list[str]:
+    return host.ask(None, "hostname", "--all-ip-addresses", root=False).split()

@@ -1,0 +1,157 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check what a host's services need of it: disks, memory, a kernel without errors, and programs that can be run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..._components.tables import entry_of
+from ..._model.host import Exhausted
+from ..commands import Host
+
+# A disk is full for a service before its last byte is used: in bytes, and as a share of its size.
+LEAST_BYTES = 64 << 20
+LEAST_SHARE = 0.01
+LEAST_INODES = 100
+# As a share of all, and in KiB
+LEAST_MEMORY = 0.02
+LEAST_MEMORY_KIB = 1 << 20
+# These hold nothing that a service writes.
+NO_DISKS = ("/snap/", "/boot", "/sys", "/proc", "/dev/pts", "/etc/")
+# These are written once, and have no space left.
+IMAGES = ("squashfs", "iso9660", "udf", "erofs")
+FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/libexec")
+KILLED = re.compile(r"Killed process \d+ \((?P<name>[\w .:/-]{1,40})\)")
+# A drive for disks or CDs with nothing in it reports errors as well.
+DISK_ERROR = re.compile(
+    r"I/O error(?!.*\b(?:fd|sr)\d)|critical medium error|EXT4-fs error|XFS.*(?:error|shutdown)|Remounting filesystem"
+)
+# Folders whose file systems services write to
+WRITTEN = ("/", "/var", "/var/lib", "/var/log")
+DISK_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A file system. size, left: in bytes."""
+
+    target: str
+    size: int
+    left: int
+    inodes: int
+    inodes_left: int
+
+    @property
+    def is_full(self) -> bool:
+        return self.size > 0 and self.left <= min(LEAST_SHARE * self.size, LEAST_BYTES)
+
+    @property
+    def has_few_inodes(self) -> bool:
+        return self.inodes > LEAST_INODES > self.inodes_left
+
+
+def disks(host: Host) -> list[Exhausted]:
+    images = [f"--exclude-type={kind}" for kind in IMAGES]
+    words = ("df", "--local", "--block-size=1", *images, "--output=target,size,avail,itotal,iavail")
+    _header, *lines = host.ask(None, *words, root=False, despite="df: ").splitlines() or [""]
+    findings = []
+    for disk in filter(None, map(parse_disk, lines)):
+        if disk.is_full:
+            text = f"the disk at {disk.target} has {disk.left >> 20} MiB left"
+            findings.append(Exhausted("no space", disk.target, text))
+        if disk.has_few_inodes:
+            text = f"the disk at {disk.target} has {disk.inodes_left} inodes left"
+            findings.append(Exhausted("no space", disk.target, text))
+    return findings
+
+
+def parse_disk(line: str) -> Disk | None:
+    """Parse a line of df; None for a file system that services do not write to."""
+    words = line.split()
+    if len(words) != DISK_COLUMNS or words[0].startswith(NO_DISKS):
+        return None
+    size, left, inodes, inodes_left = (int(word) if word.isdigit() else 0 for word in words[1:])
+    return Disk(words[0], size, left, inodes, inodes_left)
+
+
+def mounts(host: Host) -> list[Exhausted]:
+    """Return file systems on a disk that the kernel has made read-only, for example after an error."""
+    findings = []
+    for line in host.ask(None, "cat", "/proc/mounts", root=False).splitlines():
+        device, target, kind, options = line.split()[:4]
+        on_disk = device.startswith("/dev/") and kind not in IMAGES
+        if on_disk and "ro" in options.split(",") and target in WRITTEN:
+            findings.append(Exhausted("read-only", target, f"the disk at {target} can only be read"))
+    return findings
+
+
+def memory(host: Host) -> list[Exhausted]:
+    kib = {}
+    for line in host.ask(None, "cat", "/proc/meminfo", root=False).splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            kib[name] = value.split()[0]
+    total, left = int(kib["MemTotal"]), int(kib["MemAvailable"])
+    # Huge pages are those of guests, and no service has them.
+    huge = int(kib.get("Hugetlb", "0"))
+    if left >= min(LEAST_MEMORY * (total - huge), LEAST_MEMORY_KIB):
+        return []
+    return [Exhausted("no memory", "memory", f"{left >> 10} MiB of {total >> 10} MiB of memory are left")]
+
+
+def kernel(host: Host, since: float) -> list[Exhausted]:
+    """Return the kernel's errors since a time: processes that it has killed, and disks that fail."""
+    words = ("journalctl", "--no-pager", "--quiet", "--dmesg", "--output=short-unix", f"--since=@{int(since)}")
+    findings = []
+    for line in host.ask(None, *words).splitlines():
+        killed = KILLED.search(line)
+        if killed:
+            name = killed.group("name")
+            findings.append(Exhausted("killed", name, f"the kernel has killed {name}: no memory was left"))
+        elif DISK_ERROR.search(line):
+            findings.append(Exhausted("disk error", "disk", "the kernel reports errors of a disk"))
+    return unique(findings)
+
+
+def unique(findings: Iterable[Exhausted]) -> list[Exhausted]:
+    return list({(finding.kind, finding.where): finding for finding in findings}.values())
+
+
+def programs(host: Host, components: Iterable[str]) -> list[Exhausted]:
+    """Return programs that a component on this host would start, and that cannot be executed."""
+    names: list[str] = []
+    for component in sorted(components):
+        names += entry_of(component).starts
+    if not names:
+        return []
+    words = ("find", *FOLDERS, "-maxdepth", "1", "(", *either(names), ")", "-printf", "%m %s %p\\n")
+    findings = []
+    for line in host.ask(None, *words, root=False, despite="No such file").splitlines():
+        mode, size, path = line.split(" ", 2)
+        if not int(mode, 8) & 0o111 or size == "0":
+            text = f"{path} cannot be executed (mode {mode})"
+            findings.append(Exhausted("not executable", path.rpartition("/")[2], text))
+    return findings
+
+
+def either(names: Iterable[str]) -> list[str]:
+    """Return the words by which find looks for files with one of the names."""
+    words: list[str] = []
+    for name in names:
+        words += ["-o", "-name", name]
+    return words[1:]
+
+
+def read(host: Host, components: Iterable[str], since: float) -> list[Exhausted]:
+    return [
+        *host.attempt("the disks", disks, default=[]),
+        *host.attempt("the mounts", mounts, default=[]),
+        *host.attempt("the memory", memory, default=[]),
+        *host.attempt("the kernel's errors", kernel, since, default=[]),
+        *host.attempt("the programs", programs, components, default=[]),
+    ]

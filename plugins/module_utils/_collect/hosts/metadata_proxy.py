@@ -1,0 +1,72 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The metadata proxies of networks and routers, and the requests of an address that they passed on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..._model.facts import MetadataProxy, ProxiedRequest
+from ..commands import Host, processes
+from ..logs import matching_lines
+from ..logs.matching_lines import LogSources, MatchingLine
+
+SOURCES: LogSources = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
+# The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
+MAPPED = "::ffff:"
+REQUEST = re.compile(
+    r"(?P<address>[0-9a-f.:]+):\d+ \[[^\]]*\] \S+ \S+ (?:-?\d+/){4}\+?(?P<took>-?\d+) (?P<status>-?\d+) "
+    r"[^\"]*\"(?P<request>[^\"]*)\""
+)
+
+
+def read(
+    host: Host, owners: Iterable[str], address: str, since: float, sources: LogSources | None = None
+) -> tuple[MetadataProxy, ...]:
+    """Return each owner's proxy with the requests of an address. An owner is a network or a router."""
+    return tuple(proxy_of(host, owner, address, since, sources or SOURCES) for owner in owners)
+
+
+def proxy_of(host: Host, owner: str, address: str, since: float, sources: LogSources) -> MetadataProxy:
+    running = host.attempt("the processes of haproxy", haproxies_of, owner)
+    lines = host.attempt("the log of the metadata proxy", log_of, of_owner(sources, owner), address, since)
+    return MetadataProxy(owner, running, None if lines is None else requests_in(lines, address))
+
+
+def of_owner(sources: LogSources, owner: str) -> LogSources:
+    places = {}
+    for kind, names in sources.items():
+        places[kind] = [name.replace("{owner}", owner) for name in names or ()]
+    return places
+
+
+def haproxies_of(host: Host, owner: str) -> tuple[int, ...]:
+    running = processes(host, "metadata", f"/{owner}.conf")
+    return tuple(pid for pid, words in running if words[0].rpartition("/")[2] == "haproxy")
+
+
+def log_of(host: Host, sources: LogSources, address: str, since: float) -> list[MatchingLine] | None:
+    return matching_lines.read(host, "metadata", sources, f"{address}:", since)
+
+
+def requests_in(lines: Iterable[MatchingLine], address: str) -> tuple[ProxiedRequest, ...]:
+    requests = [parse_request(line, address) for line in lines]
+    return tuple(request for request in requests if request)
+
+
+def parse_request(line: MatchingLine, address: str) -> ProxiedRequest | None:
+    match = REQUEST.search(line.text)
+    if not match or match.group("address").removeprefix(MAPPED) != address:
+        return None
+    words = match.group("request").split()
+    return ProxiedRequest(
+        at=line.at,
+        resolution_s=line.resolution_s,
+        status=int(match.group("status")),
+        path=words[1] if len(words) > 1 else None,
+        # From the first byte to the last, in milliseconds; the line is written at the end.
+        seconds=max(0, int(match.group("took"))) / 1000,
+    )

@@ -1,0 +1,144 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The interface of a port in Open vSwitch, and its link and flows."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from ..._model.codec import from_json, hints_of, key_of
+from ..._model.facts import Flows, Link, SwitchInterface
+from ..commands import Host, UnreadError
+
+T = TypeVar("T")
+
+AGE = re.compile(r"\bduration=([\d.]+)s")
+
+
+def read(host: Host, port: str) -> SwitchInterface | None:
+    """Return the interface of a Neutron port; None if this host has none."""
+    interface = host.attempt("the interface in Open vSwitch", interface_of, port)
+    if interface is None:
+        return None
+    bridge = host.attempt("the interface's bridge", bridge_of, interface.name)
+    return dataclasses.replace(
+        interface,
+        bridge=bridge,
+        tag=host.attempt("the port's tag", tag_of, interface.name),
+        link=host.attempt("the link", link_of, interface.name),
+        flows=host.attempt("the flows", flows_of, bridge, interface.ofport),
+    )
+
+
+@dataclass(frozen=True)
+class InterfaceRow:
+    """A row of Open vSwitch's table Interface."""
+
+    name: str
+    ofport: Any
+    external_ids: Mapping[str, str]
+    error: Any
+
+
+@dataclass(frozen=True)
+class PortRow:
+    """A row of Open vSwitch's table Port."""
+
+    tag: Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as ovs-vsctl and its like print it."""
+
+    headings: tuple[str, ...]
+    data: tuple[Any, ...]
+
+
+def columns_of(kind: type[Any]) -> str:
+    """Return the columns of a kind of row, as an option of ovs-vsctl and its like."""
+    columns = [key_of(name, hint) for name, hint in hints_of(cast(Any, kind)).items()]
+    return f"--columns={','.join(columns)}"
+
+
+def rows(text: str, kind: type[T]) -> list[T]:
+    """Parse a table; maps, sets and UUIDs in it become dictionaries, lists and texts."""
+    table = from_json(Table, json.loads(text), "the table")
+    found = []
+    for row in table.data:
+        values = dict(zip(table.headings, map(plain, row)))
+        found.append(from_json(kind, values, "the row"))
+    return found
+
+
+def plain(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    kind, content = value[0], value[1]
+    if kind == "map":
+        return dict(content)
+    if kind == "set":
+        return [plain(item) for item in content]
+    return content if kind == "uuid" else value
+
+
+def interface_of(host: Host, port: str) -> SwitchInterface | None:
+    condition = f"external_ids:iface-id={port}"
+    words = ("ovs-vsctl", "--format=json", columns_of(InterfaceRow), "find", "Interface", condition)
+    interfaces = rows(host.ask("ovs", *words), InterfaceRow)
+    if not interfaces:
+        return None
+    interface, *others = interfaces
+    ids = interface.external_ids
+    return SwitchInterface(
+        name=interface.name,
+        ofport=number(interface.ofport),
+        error=interface.error or None,
+        port=ids.get("iface-id"),
+        mac=ids.get("attached-mac"),
+        server=ids.get("vm-uuid"),
+        by_ovn=ids.get("ovn-installed") == "true",
+        others=tuple(other.name for other in others),
+    )
+
+
+def number(value: Any) -> int | None:
+    """Return the number in a column; None for an empty one, which is an empty list."""
+    return value if isinstance(value, int) else None
+
+
+def bridge_of(host: Host, name: str) -> str:
+    return host.ask("ovs", "ovs-vsctl", "iface-to-br", name).strip()
+
+
+def tag_of(host: Host, name: str) -> int | None:
+    words = ("ovs-vsctl", "--format=json", columns_of(PortRow), "find", "Port", f"name={name}")
+    ports = rows(host.ask("ovs", *words), PortRow)
+    return number(ports[0].tag) if ports else None
+
+
+def link_of(host: Host, name: str) -> Link | None:
+    """Return the MTU, and whether the link is up; None if the kernel has no such link."""
+    try:
+        links = json.loads(host.ask("ovs", "ip", "-json", "link", "show", "dev", name, root=False))
+    except UnreadError as exc:
+        if "does not exist" in exc.output:
+            return None
+        raise
+    return Link(links[0]["mtu"], "UP" in links[0]["flags"])
+
+
+def flows_of(host: Host, bridge: str | None, ofport: int | None) -> Flows | None:
+    """Return the number of flows that name the port, and the ages of the oldest and the youngest."""
+    if bridge is None or ofport is None:
+        return None
+    flows = host.ask("ovs", "ovs-ofctl", "dump-flows", bridge, f"in_port={ofport}")
+    ages = [float(age) for age in AGE.findall(flows)]
+    return Flows(len(ages), max(ages, default=None), min(ages, default=None))

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the API reports about an instance, its ports, networks and image: the facts of hosts must agree with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Optional
+
+from .codec import Time, omitted
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server of nova. host: the compute host, which only administrators see. host_id: a digest of it."""
+
+    id: str
+    name: str
+    status: str
+    project_id: str
+    host: Optional[str]
+    host_id: str
+    created: str
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of the server. kind: how it is wired on its host.
+
+    subnets, security_rules: only of ports that OVN serves; security_rules is id of each group to the ids of its rules.
+    """
+
+    id: str
+    mac: str
+    addresses: tuple[str, ...]
+    network: str
+    host: Optional[str]
+    kind: Optional[str]
+    status: str
+    created: Optional[str]
+    updated: Optional[str]
+    revision: Optional[int]
+    floating_ips: tuple[str, ...] = ()
+    subnets: Optional[tuple[str, ...]] = omitted()
+    security_rules: Optional[Mapping[str, tuple[str, ...]]] = omitted()
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """A subnet. routes: each as destination,next hop."""
+
+    id: str
+    version: int
+    cidr: str
+    gateway: Optional[str]
+    dhcp: bool
+    routes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of the server.
+
+    dhcp_ports: the devices of the ports of DHCP agents. distributed: whether OVN serves it.
+    routers: the ids of its routers. on_computes: whether compute hosts translate its floating IPs.
+    """
+
+    id: str
+    mtu: Optional[int]
+    subnets: tuple[Subnet, ...]
+    dhcp_ports: tuple[str, ...]
+    distributed: bool
+    routers: tuple[str, ...]
+    on_computes: bool = False
+
+
+@dataclass(frozen=True)
+class BootImage:
+    """The image that the server boots from. direct_url: where it lies in Ceph, if Glance shows it."""
+
+    id: str
+    direct_url: Optional[str]
+    stores: Optional[str] = None
+    disk_format: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The resource providers that hold something for the server: their number, and while it has no host their names."""
+
+    allocations: Optional[int] = None
+    claimed_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DescribedInstance:
+    """An instance as the API describes it. asked: when. volumes: the ids of those that are attached."""
+
+    asked: Time
+    server: Server
+    ports: tuple[Port, ...]
+    networks: tuple[Network, ...]
+    volumes: tuple[str, ...]
+    image: Optional[BootImage]
+
+    def network_of(self, port: Port) -> Network:
+        return next(network for network in self.networks if network.id == port.network)

@@ -1,0 +1,264 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Errors in logs: of each leave the host how it failed, the class of its exception, and a line without secrets."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted
+from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import MOST_ERRORS, errors_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+
+SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
+OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
+STAMP, NOON = "2026-11-21 12:00:00.000", 1795262400.0
+SECRETS = {
+    "token": "gAAAAABpIFvSecretTokenOfSomebody_x-y",
+    "password": "correct-horse-Battery7Error",
+    "user data": "I2Nsb3VkLWNvbmZpZwpwYXNzd29yZDogaHVudGVyMg==",
+    "signature": "temp_url_sig=0123456789abcdef0123456789abcdef01234567",
+    "escape": "\x1b]0;pwned\x07\x1b[2J\x1b[31m",
+    "mail": "somebody@example.org",
+}
+
+
+def error(message, context=f"{BOOT} {OTHER} u p", logger="nova.compute.manager", stamp=STAMP, pid="171"):
+    where = f" [{context}] " if context is not None else " "
+    return f"{stamp} {pid} ERROR {logger}{where}{message}"
+
+
+def scan(*lines, service="nova-compute", **wanted):
+    keys = {"server": [SERVER], "request": [BOOT]}
+    asked = {"phrases": [], "windows": [], "since": NOON - 300, "began": NOON - 30, "until": NOON + 30, "errors": True}
+    scanner = Scan(from_json(Wanted, {"keys": keys, **asked, **wanted}), 0)
+    scanner.take(service, ((None, line) for line in lines), 0)
+    return [event.to_json() for event in scanner.events]
+
+
+def filed(*lines, **wanted):
+    """The text that these lines put into the record and into the file of events, and the errors."""
+    logs = {"compute1": {"events": scan(*lines, **wanted), "addresses": [], "sources": []}}
+    run = events.context_of({"hosts": [], "stages": []}, {"log": logs})
+    logged = events.of_source("log", run, logs)
+    errors = errors_of(logged)
+    return json.dumps([logs, errors, list(follow.lines(logged))]), errors
+
+
+def classes(*lines):
+    return [(raised["logger"], raised["exception"]) for raised in filed(*lines)[1]]
+
+
+NOVA = "nova.compute.manager"
+TODAY = [
+    error("Instance failed to spawn: libvirt.libvirtError: internal error"),
+    error("Traceback (most recent call last):", f"instance: {SERVER}"),
+    error('  File "/usr/lib/python3/dist-packages/nova/compute/manager.py", line 2845', f"instance: {SERVER}"),
+    error("    raise exception.VirtualInterfaceCreateException()", f"instance: {SERVER}"),
+    error("nova.exception.VirtualInterfaceCreateException: Virtual Interface creation failed", f"instance: {SERVER}"),
+    error("", f"instance: {SERVER}"),
+]
+# Lines of an error of a lab's nova-compute that waited for a conductor in vain; the middle was taken out.
+PERIODIC = [
+    error(
+        "Error during ComputeManager.update_available_resource: oslo_messaging.exceptions.MessagingTimeout: Timed out",
+        "None req-a2a5b2f4-1f30-419e-9d5d-6fad755bfb6e - - - - - -",
+        "oslo_service.periodic_task",
+    ),
+    error("Traceback (most recent call last):", None, "oslo_service.periodic_task"),
+    error("    raise oslo_messaging.MessagingTimeout(", None, "oslo_service.periodic_task"),
+    error("           ~~~~~^^^^", None, "oslo_service.periodic_task"),
+    error("oslo_messaging.exceptions.MessagingTimeout: Timed out waiting", None, "oslo_service.periodic_task"),
+    error("", None, "oslo_service.periodic_task"),
+]
+NEUTRON = [
+    error("Failed reporting state!", "None req-a2a5b2f4-1f30-419e-9d5d-6fad755bfb6e - - - - - -", "neutron.agent.dhcp"),
+    error("Traceback (most recent call last):", None, "neutron.agent.dhcp"),
+    error("neutron_lib.exceptions.ProcessExecutionError: Exit code: 1; Cmd: ['x']", None, "neutron.agent.dhcp"),
+]
+# Before Train a class was written without its module, and before Pike without the global id of the request.
+OLDER = [
+    error("Error updating resources for node compute1.: MessagingTimeout: Timed out", f"{OTHER} - - - - -"),
+    error("Traceback (most recent call last):", None),
+    error("MessagingTimeout: Timed out waiting for a reply to message ID 0a1b", None),
+]
+PYTHON2 = [
+    error("Failed to start libvirt guest: libvirtError: cannot set up guest memory", f"{BOOT} u p - - -"),
+    error("TypeError: 'NoneType' object is not iterable", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (TODAY, [(NOVA, "nova.exception.VirtualInterfaceCreateException")]),
+        (PERIODIC, [("oslo_service.periodic_task", "oslo_messaging.exceptions.MessagingTimeout")]),
+        (NEUTRON, [("neutron.agent.dhcp", "neutron_lib.exceptions.ProcessExecutionError")]),
+        (OLDER, [(NOVA, "MessagingTimeout")]),
+        (PYTHON2, [(NOVA, "TypeError")]),
+        ([error("it is broken")], [(NOVA, None)]),
+        ([error("x").replace("ERROR", "CRITICAL")], [(NOVA, None)]),
+        ([error("x").replace("ERROR", "WARNING")], []),
+        ([error("nova.exception.NotFound: x").replace("ERROR", "TRACE")], []),
+    ],
+)
+def test_an_error_and_its_traceback_are_one_error(lines, expected):
+    assert classes(*lines) == expected
+
+
+@pytest.mark.parametrize("lines", [TODAY, PERIODIC, PYTHON2])
+def test_an_entry_of_the_journal_may_have_a_whole_traceback(lines):
+    assert filed("\n".join(lines)) == filed(*lines)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("nova.exception_Remote.NoValidHost_Remote: No valid host was found.", "nova.exception_Remote.NoValidHost"),
+        ("Failed to schedule instances: nova.exception.NoValidHost: none", "nova.exception.NoValidHost"),
+        ("ldap.SERVER_DOWN: {'result': -1, 'desc': \"Can't contact LDAP server\"}", "ldap.SERVER_DOWN"),
+        ("x: rados.TimedOut: [errno 110] RADOS timed out", "rados.TimedOut"),
+        ("x: oslo_messaging.exceptions.MessageUndeliverable", "oslo_messaging.exceptions.MessageUndeliverable"),
+        ("x: rbd.ImageNotFound: [errno 2] RBD image not found", "rbd.ImageNotFound"),
+        ("x <class 'a'>: <HttpException: 503>", "HttpException"),
+        ("a.FirstError: no: b.SecondError: yes", "b.SecondError"),
+        ("AMQP server on 10.0.0.1:5672 is unreachable: <RecoverableConnectionError: x>", "the queue is unreachable"),
+        ("Connection failed: [Errno 111] ECONNREFUSED (retrying in 2.0 seconds)", "the queue is unreachable"),
+        ("nothing of the kind", None),
+        ("", None),
+        ("an Error happened", None),
+    ],
+)
+def test_the_class_of_an_exception(message, expected):
+    assert line_formats.exception_in(message) == expected
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Authorization failed for token: {}",
+        "{}",
+        "{}: refused",
+        "password={}: Failed: {}",
+        "nova.exception.NotFound: {}: nothing",
+        "x: {}.Error: {}Error",
+        "GET /v2.1/x?token={} failed: {}",
+        "[instance: {}] failed",
+    ],
+)
+def test_no_secret_of_an_error_leaves_it(secret, form):
+    message = form.replace("{}", secret)
+    lines = [error(message), error(message, None), error("    " + message, None), error(message, f"{secret} {BOOT}")]
+    text, errors = filed(*lines)
+    assert errors
+    for part in (secret, json.dumps(secret)[1:-1], secret[4:-4]):
+        assert part not in text
+    assert "\x1b" not in text
+    assert "u001b" not in text
+
+
+@pytest.mark.parametrize("secret", [SECRETS["token"], SECRETS["user data"], SECRETS["escape"]])
+def test_what_is_no_name_of_a_logger_is_no_error(secret):
+    assert secret[:20] not in filed(error("x", logger=f"{secret}=="))[0]
+    assert filed(error("x", logger="a" * 200)) == filed()
+
+
+@pytest.mark.parametrize("context", [f"{BOOT} u p", None])
+def test_a_megabyte_in_an_error_takes_no_time_and_no_room(context):
+    for filling in ("x", "a.", ": ", "Error", "\x1b[", "a" * 39 + "."):
+        long = error(filling * (1024 * 1024 // len(filling)), context)
+        before = time.process_time()
+        text, errors = filed(long, long)
+        assert time.process_time() - before < 1
+        assert (len(errors), len(text) < 2000) == (1, True)
+
+
+def test_errors_are_read_only_where_they_are_wanted():
+    assert scan(error("x"), errors=False) == []
+    assert [event["kind"] for event in scan(error("x"))] == ["error"]
+
+
+def test_an_error_that_names_the_run_is_keyed_and_another_is_not():
+    assert [raised["keyed"] for raised in filed(error("x"))[1]] == [True]
+    assert [raised["keyed"] for raised in filed(error("x", f"{OTHER} u p"))[1]] == [False]
+
+
+def test_a_line_of_its_traceback_makes_an_error_ours():
+    lines = [error("x", f"{OTHER} u p"), error("y", f"instance: {SERVER}")]
+    assert [raised["keyed"] for raised in filed(*lines)[1]] == [True]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        error("y", stamp="2026-11-21 12:00:00.200"),
+        error("y", logger="nova.virt.libvirt.driver"),
+        error("y", pid="172"),
+    ],
+)
+def test_another_time_logger_or_process_is_another_error(other):
+    assert len([event for event in scan(error("x"), other) if event["kind"] == "error"]) == 2
+
+
+@pytest.mark.parametrize(("moment", "count"), [("11:59:00", 0), ("11:59:29", 1), ("12:00:31", 1), ("12:00:40", 0)])
+def test_errors_of_before_and_after_the_run_are_no_matter(moment, count):
+    assert len(scan(error("x", stamp=f"2026-11-21 {moment}.000", context="-"))) == count
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("/usr/lib/python3/dist-packages/neutronclient/v2_0/client.py", "neutronclient.v2_0.client"),
+        ("/usr/lib/python2.7/site-packages/cinderclient/client.py", "cinderclient.client"),
+        ("/opt/stack/nova/nova/network/neutron.py", "nova.network.neutron"),
+        ("/opt/stack/data/venv/lib/python3.13/site-packages/libvirt.py", "libvirt"),
+        # Of another place nothing is told: its name could be anything.
+        ("/home/somebody/secret/thing.py", "nova.compute.manager"),
+    ],
+)
+def test_the_module_of_the_innermost_frame_is_told(path, module):
+    lines = [*TODAY[:3], error(f'  File "{path}", line 42, in _do', f"instance: {SERVER}"), *TODAY[3:]]
+    assert [raised["raised_in"] for raised in filed(*lines)[1]] == [module]
+
+
+def test_the_same_error_is_told_once_with_its_number():
+    lines = [error("a.SomeError: x", stamp=f"2026-11-21 12:00:{second:02}.000") for second in range(5)]
+    (only,) = filed(*lines)[1]
+    assert only == {
+        "service": "nova-compute",
+        "host": "compute1",
+        "logger": NOVA,
+        "exception": "a.SomeError",
+        "raised_in": None,
+        "how": None,
+        "peer": None,
+        "peer_address": None,
+        "mentions": [],
+        "quote": "a.SomeError: x",
+        "keyed": True,
+        "at": "2026-11-21T12:00:00.000000+00:00",
+        "count": 5,
+        "usual": None,
+    }
+
+
+def test_a_flood_of_errors_is_cut():
+    lines = [error("x", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
+    assert len(filed(*lines)[1]) == MOST_ERRORS
+
+
+def test_an_error_of_the_run_is_kept_in_any_flood():
+    lines = [error("x", "-", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
+    kept = filed(*lines, error("nova.exception.NotFound: x", f"instance: {SERVER}"))[1]
+    assert [entry["exception"] for entry in kept if entry["keyed"]] == ["nova.exception.NotFound"]
+
+
+def test_without_errors_there_are_none():
+    assert errors_of([]) == []
