@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ..._components.tables import carriers_of, workers_of
+from ..._model.bundle import Outcome
 from ..._model.flow import Step
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
@@ -16,7 +17,6 @@ from .guest import did_their_part
 
 # Errors that end a stage before its time: Nova has given up the server, or an API has failed
 ENDING = ("build_failed", "service", "unreachable")
-FAILED_BOOT = "failed"
 
 
 def missing(case: Case) -> list[Symptom]:
@@ -81,8 +81,8 @@ def ended_before_its_time(case: Case) -> bool:
     error = case.stage.error
     if error is not None and error.kind in ENDING:
         return True
-    boot = (case.record.diagnosis or {}).get("boot") or {}
-    return boot.get("outcome") == FAILED_BOOT
+    diagnosis = case.record.diagnosis
+    return diagnosis is not None and diagnosis.boot is not None and diagnosis.boot.outcome is Outcome.FAILED
 
 
 def first_own_error(case: Case) -> float | None:
