@@ -16,7 +16,7 @@ from .._model import codec
 from .._model.history import DIGEST_VERSION, RunDigest
 from .._record import ledger, run
 from .._record.errors import MALFORMED, StageError
-from .._record.run import LONGEST_S, is_seconds
+from .._record.run import is_seconds
 from .digest import digest_of
 from .records import name_of, read_run
 
@@ -152,5 +152,5 @@ def understood(data: dict[str, Any], text: str) -> Line | None:
 def timed(durations: dict[str, Any]) -> dict[str, float]:
     """Return the durations that are some, by their names. NaN is in no range."""
     return {
-        name: seconds for name, seconds in durations.items() if type(seconds) in NUMBERS and 0 <= seconds <= LONGEST_S
+        name: seconds for name, seconds in durations.items() if type(seconds) in NUMBERS and 0 <= seconds <= codec.LONGEST
     }

@@ -115,7 +115,19 @@ def put_earlier(directory, record, number, result="pass", errors=(COMPLAINT,), c
     """Put an earlier run with these errors beside a run."""
     run_id = f"earlier-{number}"
     started = f"2026-11-20T00:00:{number:02}.000000+00:00"
-    about = {"host": "compute1", "keyed": False, "at": started, "count": 1}
+    about = {
+        "host": "compute1",
+        "raised_in": None,
+        "at": started,
+        "count": 1,
+        "how": None,
+        "peer": None,
+        "peer_address": None,
+        "mentions": [],
+        "quote": None,
+        "keyed": False,
+        "usual": None,
+    }
     verdict = {**record["verdict"], "result": result}
     earlier = {**record, "run_id": run_id, "started": started, "cloud": cloud, "verdict": verdict}
     made = directory.parent / run_id
