@@ -152,5 +152,7 @@ def understood(data: dict[str, Any], text: str) -> Line | None:
 def timed(durations: dict[str, Any]) -> dict[str, float]:
     """Return the durations that are some, by their names. NaN is in no range."""
     return {
-        name: seconds for name, seconds in durations.items() if type(seconds) in NUMBERS and 0 <= seconds <= codec.LONGEST
+        name: seconds
+        for name, seconds in durations.items()
+        if type(seconds) in NUMBERS and 0 <= seconds <= codec.LONGEST
     }
