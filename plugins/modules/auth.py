@@ -144,9 +144,20 @@ error:
     details: {}
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    AuthDetails,
+    ClockDifference,
+    ServiceVersion,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
@@ -154,54 +165,65 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
 
 
-def scope_of(access):
-    """The facts about the token, without the token itself."""
-    return {
-        "user": access.username,
-        "user_domain": access.user_domain_name,
-        "project": access.project_name,
-        "project_id": access.project_id,
-        "project_domain": access.project_domain_name,
-        "roles": sorted(access.role_names),
-        "issued": access.issued.isoformat() if access.issued else None,
-        "expires": access.expires.isoformat() if access.expires else None,
-    }
+# Of one service in the catalogue
+Endpoints = list[dict[str, Any]]
 
 
-def check_catalogue(access, wanted, interfaces):
+def token_details(access: Any, region: str | None) -> AuthDetails:
+    """Return the facts about the token, without the token itself."""
+    return AuthDetails(
+        user=access.username,
+        user_domain=access.user_domain_name,
+        project=access.project_name,
+        project_id=access.project_id,
+        project_domain=access.project_domain_name,
+        roles=tuple(sorted(access.role_names)),
+        issued=access.issued.isoformat() if access.issued else None,
+        expires=access.expires.isoformat() if access.expires else None,
+        region=region,
+    )
+
+
+def check_catalogue(access: Any, wanted: list[str], interfaces: list[str]) -> None:
     """Refuse a catalogue without the wanted services, or without an interface that may be used."""
     offered = {entry["type"]: entry["endpoints"] for entry in access.service_catalog.catalog}
     for service in wanted:
-        endpoints = next((offered[name] for name in OTHER_NAMES.get(service, (service,)) if name in offered), None)
-        if endpoints is None:
+        names = [name for name in OTHER_NAMES.get(service, (service,)) if name in offered]
+        if not names:
             message = f"the catalogue has no service {service}; it has {', '.join(sorted(offered)) or 'none'}"
             raise StageError("catalog", message, resource=service)
-        if not any(endpoint["interface"] in interfaces for endpoint in endpoints):
-            others = ", ".join(sorted({endpoint["interface"] for endpoint in endpoints}))
-            message = f"the service {service} has no {' or '.join(interfaces)} endpoint; it has {others or 'none'}"
-            raise StageError("catalog", message, resource=service)
+        check_interfaces(service, offered[names[0]], interfaces)
 
 
-def check_answered(service, calls):
+def check_interfaces(service: str, endpoints: Endpoints, interfaces: list[str]) -> None:
+    offered = {endpoint["interface"] for endpoint in endpoints}
+    if not offered.intersection(interfaces):
+        others = ", ".join(sorted(offered)) or "none"
+        message = f"the service {service} has no {' or '.join(interfaces)} endpoint; it has {others}"
+        raise StageError("catalog", message, resource=service)
+
+
+def check_answered(service: str, calls: list[Call]) -> None:
     """Refuse a service without an answer: the client then takes a version from the URL, which proves nothing."""
-    if calls and not any(call["status"] and call["status"] < 500 for call in calls):
-        last = calls[-1]
-        why = f"the answer was {last['status']}" if last["status"] else last.get("error")
-        kind = "tls" if why == "SSLError" else "unreachable"
-        raise StageError(kind, f"the service {service} does not answer: {why}", resource=service)
+    if not calls or any(call.status and call.status < 500 for call in calls):
+        return
+    last = calls[-1]
+    why = f"the answer was {last.status}" if last.status else last.error
+    kind = "tls" if why == "SSLError" else "unreachable"
+    raise StageError(kind, f"the service {service} does not answer: {why}", resource=service)
 
 
-def proxy_of(cloud, service):
-    name = next((name for name, others in OTHER_NAMES.items() if service in others), service).replace("-", "_")
-    proxy = getattr(cloud, name, None)
+def proxy_of(cloud: Any, service: str) -> Any:
+    name = next((name for name, others in OTHER_NAMES.items() if service in others), service)
+    proxy = getattr(cloud, name.replace("-", "_"), None)
     if proxy is None:
         hint = "Leave it out of stackproof_services: openstacksdk cannot ask it."
         raise StageError("invalid", f"the SDK does not know the service {service}", resource=service, hint=hint)
     return proxy
 
 
-def version_of(stage, service):
-    """The versions in a service's version document."""
+def version_of(stage: Stage[AuthDetails], service: str) -> ServiceVersion:
+    """Return the versions in a service's version document."""
     before = len(stage.calls)
     try:
         proxy = proxy_of(stage.cloud, service)
@@ -214,44 +236,51 @@ def version_of(stage, service):
         message = f"the service {service} at {proxy.get_endpoint()} has no version document that can be read"
         hint = "Check whether the service runs behind this address."
         raise StageError("catalog", message, resource=service, hint=hint)
-    return {
-        "service": service,
-        "url": data.url,
-        "version": dotted(data.api_version),
-        "min_microversion": dotted(data.min_microversion),
-        "max_microversion": dotted(data.max_microversion),
-    }
+    return ServiceVersion(
+        service=service,
+        url=data.url,
+        version=dotted(data.api_version),
+        min_microversion=dotted(data.min_microversion),
+        max_microversion=dotted(data.max_microversion),
+    )
 
 
-def dotted(version):
+def dotted(version: tuple[int, ...] | None) -> str | None:
     return ".".join(map(str, version)) if version else None
 
 
-def kind_of(token):
-    """The kind of a token, by its first characters. The token itself is stored nowhere."""
+def kind_of(token: str) -> str:
+    """Return the kind of a token, by its first characters. The token itself is stored nowhere."""
     # A Fernet token begins with its version, 0x80, and a time of eight bytes, of which the first four are 0.
     if token.startswith("gAAAA"):
         return "fernet"
     return "jws" if token.startswith("eyJ") else "unknown"
 
 
-def act(stage):
+def clock_of(stage: Stage[AuthDetails]) -> ClockDifference | None:
+    difference = clock.clock_difference(stage.samples)
+    return None if difference is None else codec.from_json(ClockDifference, difference)
+
+
+def act(stage: Stage[AuthDetails]) -> None:
     cloud, wanted = stage.cloud, stage.params["services"]
     stage.begin(f"getting a token for {cloud.config.name or 'the cloud'}")
     access = cloud.session.auth.get_access(cloud.session)
-    stage.details.update(scope_of(access), region=cloud.config.get_region_name())
+    stage.details = token_details(access, cloud.config.get_region_name())
     if not access.project_id:
         raise StageError("config", "the token has no project", hint="Name a project in clouds.yaml.")
-    stage.details["token"] = kind_of(access.auth_token)
+    stage.details = replace(stage.details, token=kind_of(access.auth_token))
     check_catalogue(access, wanted, connection.interfaces_of(cloud))
-    stage.details["services"] = services = []
+    services: tuple[ServiceVersion, ...] = ()
+    stage.details = replace(stage.details, services=services)
     for service in wanted:
         stage.begin(f"reading the versions of the service {service}")
-        services.append(version_of(stage, service))
-    stage.details["clock"] = clock.clock_difference(stage.samples)
+        services = (*services, version_of(stage, service))
+        stage.details = replace(stage.details, services=services)
+    stage.details = replace(stage.details, clock=clock_of(stage))
 
 
-def main():
+def main() -> None:
     options = {
         "services": {
             "type": "list",
@@ -259,7 +288,7 @@ def main():
             "default": ["identity", "image", "network", "block-storage", "compute"],
         },
     }
-    run_stage("auth", act, options, timeout=60)
+    run_stage(StageName.AUTH, act, AuthDetails(), options, timeout=60)
 
 
 if __name__ == "__main__":

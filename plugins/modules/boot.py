@@ -182,34 +182,66 @@ error:
 import base64
 import contextlib
 import uuid
-from types import SimpleNamespace
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import addresses_of
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    BootDetails,
+    Flavor,
+    Image,
+    ImageDetails,
+    Server,
+    ServerEvent,
+    VolumeDetails,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline, wait_until
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Deadline,
+    Look,
+    wait_until,
+)
 
-POWER = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
-EVENT_FIELDS = ("event", "start_time", "finish_time", "result", "host", "hostId")
+POWER: dict[Any, str] = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 # A boot has some five events.
 MOST_EVENTS = 100
-# The compute service has so many seconds to write the ends of its events.
+# What reading them may raise. The boot is judged without them, too.
+UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, ValueError, KeyError)
+# In seconds: the compute service writes the ends of its events in this time.
 EVENT_SECONDS = 1
 # Since these versions a server can be sent to a host, and users see the events with the host's hash.
 HOST_SINCE = "2.74"
 EVENTS_SINCE = "2.62"
+GIB = 1 << 30
+
+# A part of a request or an answer
+JsonObject = dict[str, Any]
 
 
-def choose_flavor(flavors, image):
-    """The smallest flavor that fits the image, and the same one each time."""
-    gib = -(-(image.get("virtual_size") or image.get("size") or 0) // (1 << 30))
-    ram, disk = image.get("min_ram", 0), max(image.get("min_disk", 0), gib)
+def needs_of(image: Image | None) -> tuple[int, int]:
+    """Return the memory in MiB and the disk in GiB that an image needs."""
+    if image is None:
+        return 0, 0
+    size = image.virtual_size or image.size or 0
+    rounded_up = -(-size // GIB)
+    return image.min_ram, max(image.min_disk, rounded_up)
+
+
+def choose_flavor(flavors: Iterable[Any], image: Image | None) -> Any:
+    """Return the smallest flavor that fits the image, and the same one each time."""
+    ram, disk = needs_of(image)
     # A disk of 0 means as large as the image.
     fitting = [flavor for flavor in flavors if flavor.ram >= ram and (flavor.disk == 0 or flavor.disk >= disk)]
     if not fitting:
@@ -219,9 +251,9 @@ def choose_flavor(flavors, image):
     return min(fitting, key=lambda flavor: (flavor.disk == 0, flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
 
 
-def find_flavor(stage, name):
-    image = (stage.run.stage("image") or {}).get("details", {}).get("image", {})
+def find_flavor(stage: Stage[BootDetails], name: str | None) -> Any:
     if not name:
+        image = stage.details_of(StageName.IMAGE, ImageDetails).image
         return choose_flavor(stage.cloud.compute.flavors(), image)
     flavor = stage.cloud.compute.find_flavor(name)
     if flavor is None:
@@ -229,32 +261,30 @@ def find_flavor(stage, name):
     return flavor
 
 
-def server_body(run, flavor, name, params, nonces):
-    """The request that makes the server."""
-    image, network, port = run.resource("image"), run.resource("network"), run.resource("port")
-    volume, group = run.resource("volume"), run.resource("security_group")
-    missing = [kind for kind, resource in (("image", image), ("network", network)) if not resource]
-    if missing:
-        message = f"there is no {' and no '.join(missing)} yet"
-        raise StageError("invalid", message, hint="Run the earlier stages of this run first.")
+def needed(stage: Stage[BootDetails]) -> tuple[Resource, Resource]:
+    """Return the run's image and network, without which there is no server."""
+    image, network = stage.resource("image"), stage.resource("network")
+    if image is not None and network is not None:
+        return image, network
+    missing = [kind for kind, resource in (("image", image), ("network", network)) if resource is None]
+    message = f"there is no {' and no '.join(missing)} yet"
+    raise StageError("invalid", message, hint="Run the earlier stages of this run first.")
+
+
+def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject:
+    """Return the request that makes the server."""
+    run, params = stage.run, stage.params
+    nonces = guest.nonces(run.id, run.record["started"])
+    image, network = needed(stage)
+    script = guest.user_data(nonces.user_data)
     body = {
         "name": name,
         "flavorRef": flavor.id,
-        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces["metadata"]},
-        "user_data": base64.b64encode(guest.user_data(nonces["user_data"]).encode()).decode(),
-        "networks": [{"port": port["id"]} if port else {"uuid": network["id"]}],
-        "imageRef": image["id"],
+        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces.metadata},
+        "user_data": base64.b64encode(script.encode()).decode(),
+        **networks_of(stage, network),
+        **disks_of(stage, image),
     }
-    if group and not port:
-        body["security_groups"] = [{"name": group["id"]}]
-    if volume and params["attach"] == "root":
-        if not run.stage("volume")["details"]["volume"]["bootable"]:
-            message = f"the volume {volume['name']} is empty, so an instance cannot boot from it"
-            raise StageError("invalid", message, resource=volume["name"], hint="Make the volume from the image.")
-        del body["imageRef"]
-        body["block_device_mapping_v2"] = [disk(volume["id"], "volume", 0)]
-    elif volume and params["attach"] == "at_boot":
-        body["block_device_mapping_v2"] = [disk(image["id"], "image", 0), disk(volume["id"], "volume", -1)]
     if params["availability_zone"]:
         body["availability_zone"] = params["availability_zone"]
     if params["host"]:
@@ -262,7 +292,37 @@ def server_body(run, flavor, name, params, nonces):
     return body
 
 
-def disk(identity, source, index):
+def networks_of(stage: Stage[BootDetails], network: Resource) -> JsonObject:
+    """Return the part of the request about networks. A port that exists has its security groups already."""
+    port, group = stage.resource("port"), stage.resource("security_group")
+    if port:
+        return {"networks": [{"port": port.id}]}
+    networks: JsonObject = {"networks": [{"uuid": network.id}]}
+    if group:
+        networks["security_groups"] = [{"name": group.id}]
+    return networks
+
+
+def disks_of(stage: Stage[BootDetails], image: Resource) -> JsonObject:
+    """Return the part of the request about the image and the run's volume."""
+    volume, attach = stage.resource("volume"), stage.params["attach"]
+    if volume and attach == "root":
+        check_bootable(stage, volume)
+        return {"block_device_mapping_v2": [disk(volume.id, "volume", 0)]}
+    if volume and attach == "at_boot":
+        disks = [disk(image.id, "image", 0), disk(volume.id, "volume", -1)]
+        return {"imageRef": image.id, "block_device_mapping_v2": disks}
+    return {"imageRef": image.id}
+
+
+def check_bootable(stage: Stage[BootDetails], volume: Resource) -> None:
+    details = stage.details_of(StageName.VOLUME, VolumeDetails)
+    if not (details.volume and details.volume.bootable):
+        message = f"the volume {volume.name} is empty, so an instance cannot boot from it"
+        raise StageError("invalid", message, resource=volume.name, hint="Make the volume from the image.")
+
+
+def disk(identity: str, source: str, index: int) -> JsonObject:
     is_volume = source == "volume"
     return {
         "uuid": identity,
@@ -273,132 +333,146 @@ def disk(identity, source, index):
     }
 
 
-def state_of(server):
-    """Status, task and power state as one short text."""
+def state_of(server: JsonObject) -> str:
+    """Return status, task and power state as one short text."""
     task, power = server.get("OS-EXT-STS:task_state"), server.get("OS-EXT-STS:power_state")
-    return ", ".join(part for part in (server["status"], task, POWER.get(power, f"power {power}")) if part)
+    parts = (server["status"], task, POWER.get(power, f"power {power}"))
+    return ", ".join(part for part in parts if part)
 
 
-def read_server(nova, identity):
-    return answer_of(nova.get(f"/servers/{identity}"))["server"]
+def read_server(nova: Any, identity: str) -> JsonObject:
+    server: JsonObject = answer_of(nova.get(f"/servers/{identity}"))["server"]
+    return server
 
 
-def events_of(nova, identity, request_id):
-    """The compute service's events of the creation, as far as it shows them to this user."""
+def events_of(nova: Any, identity: str, request_id: str | None) -> tuple[ServerEvent, ...]:
+    """Return the compute service's events of the creation, as far as it shows them to this user."""
     try:
         answer = nova.get(f"/servers/{identity}/os-instance-actions/{request_id}", microversion=EVENTS_SINCE)
         if answer.status_code != 200:
-            return []
+            return ()
         events = answer.json()["instanceAction"].get("events") or []
-    except (*CLOUD_ERRORS, ValueError, KeyError):
-        return []
-    return [{name: event.get(name) for name in EVENT_FIELDS if name in event} for event in events[:MOST_EVENTS]]
+        return tuple(codec.from_json(ServerEvent, event, "event") for event in events[:MOST_EVENTS])
+    except UNREADABLE:
+        return ()
 
 
-def finished_events(stage, nova, identity, request_id):
-    """The events with their ends. The compute service writes an end a moment after the state that it led to."""
+def finished_events(
+    stage: Stage[BootDetails], nova: Any, identity: str, request_id: str | None
+) -> tuple[ServerEvent, ...]:
+    """Return the events with their ends. The compute service writes an end a moment after the state that it led to."""
+    events: tuple[ServerEvent, ...] = ()
 
-    def look():
-        events[:] = events_of(nova, identity, request_id)
-        ended = sum(bool(event.get("finish_time")) for event in events)
-        return ended == len(events), f"{ended} of {len(events)}", None
+    def look() -> Look:
+        nonlocal events
+        events = events_of(nova, identity, request_id)
+        ended = [event for event in events if event.finish_time]
+        return len(ended) == len(events), f"{len(ended)} of {len(events)}", None
 
-    events = []
     with contextlib.suppress(DeadlinePassed):
         wait_until("the ends of the server's events", look, Deadline(EVENT_SECONDS), stage.waits, lambda _text: None)
     return events
 
 
-def look_at(stage, nova, identity, name):
+def look_at(stage: Stage[BootDetails], nova: Any, identity: str, name: str) -> Look:
     server = read_server(nova, identity)
     if server["status"] == "ERROR":
-        fault = server.get("fault") or {}
-        fault_message = words_of(fault.get("message") or "no fault is given")
-        request = stage.details["request_id"]
-        raise StageError(
-            "build_failed",
-            f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
-            resource=name,
-            said=fault_message,
-            request_id=request,
-            hint=f"Look for {request} in the logs of nova-conductor, nova-scheduler and nova-compute.",
-            fault=fault,
-        )
+        raise failed_build(name, server.get("fault") or {}, stage.details.request_id)
     return server["status"] == "ACTIVE", state_of(server), server
 
 
-def attach_volume(stage, nova, server_id, volume):
+def failed_build(name: str, fault: JsonObject, request_id: str | None) -> StageError:
+    fault_message = words_of(fault.get("message") or "no fault is given")
+    return StageError(
+        "build_failed",
+        f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
+        resource=name,
+        said=fault_message,
+        request_id=request_id,
+        hint=f"Look for {request_id} in the logs of nova-conductor, nova-scheduler and nova-compute.",
+        fault=fault,
+    )
+
+
+def attach_volume(stage: Stage[BootDetails], nova: Any, server_id: str, volume: Resource) -> None:
     cinder = stage.cloud.block_storage
-    stage.begin(f"attaching the volume {volume['name']}")
+    stage.begin(f"attaching the volume {volume.name}")
     attached = read_server(nova, server_id)["os-extended-volumes:volumes_attached"]
-    if volume["id"] not in [attached_volume["id"] for attached_volume in attached]:
-        body = {"volumeAttachment": {"volumeId": volume["id"]}}
+    if volume.id not in [attached_volume["id"] for attached_volume in attached]:
+        body = {"volumeAttachment": {"volumeId": volume.id}}
         answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
 
-    def look():
-        current = cinder.get_volume(volume["id"])
+    def look() -> Look:
+        current = cinder.get_volume(volume.id)
         if current.status.startswith("error") or current.status == "available":
             # Nova reserves the volume before it answers: available means that it gave up.
-            message = f"the volume {volume['name']} is {current.status}, not attached"
+            message = f"the volume {volume.name} is {current.status}, not attached"
             hint = "Look for the volume's id in the logs of nova-compute and cinder-volume."
-            raise StageError("service", message, resource=volume["name"], hint=hint)
+            raise StageError("service", message, resource=volume.name, hint=hint)
         return current.status == "in-use", current.status, current
 
-    stage.wait(f"the volume {volume['name']} to be in use", look)
+    stage.wait(f"the volume {volume.name} to be in use", look)
 
 
-def make_server(stage, nova, flavor):
-    run, name = stage.run, f"{stage.run.mark}-server"
-    stage.details["request_id"] = f"req-{uuid.uuid4()}"
-    body = server_body(run, flavor, name, stage.params, guest.nonces(run.id, run.record["started"]))
+def make_server(stage: Stage[BootDetails], nova: Any, flavor: Any) -> Any:
+    name = f"{stage.run.mark}-server"
+    stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
+    body = server_body(stage, flavor, name)
 
-    def make():
+    def make() -> Named:
         options = {"microversion": HOST_SINCE} if stage.params["host"] else {}
         answer = nova.post("/servers", json={"server": body}, headers=headers_of(stage), **options)
-        return SimpleNamespace(id=answer_of(answer)["server"]["id"], name=name)
+        return Named(answer_of(answer)["server"]["id"], name)
 
-    def find():
+    def find() -> Named | None:
         # A listing by name matches patterns, so the name is compared again.
         servers = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
-        return next((SimpleNamespace(id=server["id"], name=name) for server in servers if server["name"] == name), None)
+        own = (server["id"] for server in servers if server["name"] == name)
+        identity = next(own, None)
+        return None if identity is None else Named(identity, name)
 
     return stage.create("server", name, make, find)
 
 
-def headers_of(stage):
-    """The headers by which the request is known in the logs, and by OSProfiler if there is a key."""
-    headers, key = {"X-OpenStack-Request-ID": stage.details["request_id"]}, stage.params["profiler_key"]
+def headers_of(stage: Stage[BootDetails]) -> dict[str, str | None]:
+    """Return the headers by which the request is known in the logs, and by OSProfiler if there is a key."""
+    headers, key = {"X-OpenStack-Request-ID": stage.details.request_id}, stage.params["profiler_key"]
     if key:
-        stage.details["trace"] = str(uuid.uuid4())
-        headers.update(osprofiler.headers(key, stage.details["trace"]))
+        trace = str(uuid.uuid4())
+        stage.details = replace(stage.details, trace=trace)
+        headers.update(osprofiler.headers(key, trace))
     return headers
 
 
-def follow(stage, nova, server):
+def follow(stage: Stage[BootDetails], nova: Any, server: Any) -> None:
     """Wait until the server is active, and give it what it still needs."""
     active = stage.wait(f"the server {server.name} to be active", lambda: look_at(stage, nova, server.id, server.name))
     # A cloud that ignores the filter lists the ports of others, too.
     ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
-    stage.details["server"] = describe(active, ports)
+    stage.details = replace(stage.details, server=describe(active, ports))
     connect(stage, nova, server, ports)
 
 
-def describe(server, ports):
-    """The server's place and addresses, as the record has them."""
-    return {
+def describe(server: JsonObject, ports: list[Any]) -> Server:
+    """Return the server's place and addresses, as the record has them."""
+    addresses: list[str] = []
+    for port in ports:
+        addresses += addresses_of(port)
+    facts = {
         "id": server["id"],
         "zone": server.get("OS-EXT-AZ:availability_zone"),
         "host": server.get("OS-EXT-SRV-ATTR:host"),
         "host_id": server.get("hostId"),
         "launched": server.get("OS-SRV-USG:launched_at"),
         "ports": [port.id for port in ports],
-        "fixed_ips": [address["ip_address"] for port in ports for address in port.fixed_ips],
+        "fixed_ips": addresses,
     }
+    return codec.from_json(Server, facts, "server")
 
 
-def connect(stage, nova, server, ports):
+def connect(stage: Stage[BootDetails], nova: Any, server: Any, ports: list[Any]) -> None:
     """Give the server the run's volume, if it comes after the boot, and the run's floating IP."""
-    volume, address = stage.run.resource("volume"), stage.run.resource("floating_ip")
+    volume, address = stage.resource("volume"), stage.resource("floating_ip")
     if volume and stage.params["attach"] == "after":
         attach_volume(stage, nova, server.id, volume)
     if address:
@@ -406,29 +480,36 @@ def connect(stage, nova, server, ports):
         if not ports:
             message = f"the server {server.name} is active, but the network service lists no port of it"
             raise StageError("service", message, resource=server.name, hint="Check: openstack port list --server.")
-        stage.cloud.network.update_ip(address["id"], port_id=ports[0].id)
+        stage.cloud.network.update_ip(address.id, port_id=ports[0].id)
 
 
-def act(stage):
+def flavor_details(flavor: Any) -> Flavor:
+    facts = {"name": flavor.name, "ram": flavor.ram, "vcpus": flavor.vcpus, "disk": flavor.disk}
+    return codec.from_json(Flavor, facts, "flavor")
+
+
+def act(stage: Stage[BootDetails]) -> None:
     nova = stage.cloud.compute
     stage.begin("looking for the flavor")
     flavor = stage.use("flavor", find_flavor(stage, stage.params["flavor"]))
-    stage.details["flavor"] = {"name": flavor.name, "ram": flavor.ram, "vcpus": flavor.vcpus, "disk": flavor.disk}
+    stage.details = replace(stage.details, flavor=flavor_details(flavor))
     if stage.check:
         stage.changed = True
         return
-    stage.details["attach"] = stage.params["attach"] if stage.run.resource("volume") else None
+    if stage.resource("volume"):
+        stage.details = replace(stage.details, attach=stage.params["attach"])
     server = make_server(stage, nova, flavor)
     # The answer names the request as the server's own records know it.
-    local_id = next((call.get("request_id") for call in reversed(stage.calls) if call["method"] == "POST"), None)
+    local_id = next((call.request_id for call in reversed(stage.calls) if call.method == "POST"), None)
     try:
         follow(stage, nova, server)
     finally:
         # However the boot ends. They come last, as the compute service writes their ends a moment late.
-        stage.details["events"] = finished_events(stage, nova, server.id, local_id)
+        events = finished_events(stage, nova, server.id, local_id)
+        stage.details = replace(stage.details, events=events)
 
 
-def main():
+def main() -> None:
     options = {
         "flavor": {"type": "str"},
         "attach": {"type": "str", "choices": stage_options.ATTACHED, "default": "at_boot"},
@@ -436,7 +517,7 @@ def main():
         "host": {"type": "str"},
         "profiler_key": {"type": "str", "no_log": True},
     }
-    run_stage("boot", act, options, timeout=300)
+    run_stage(StageName.BOOT, act, BootDetails(), options, timeout=300)
 
 
 if __name__ == "__main__":

@@ -209,7 +209,7 @@ def main():
         except Exception as exc:  # the other runs are cleaned up all the same
             error = explain(exc, f"cleaning up the run {run.id}")
             problems.append(sentence(error))
-            trace = trace_of(error) or trace
+            trace = trace_of(error["kind"]) or trace
     result = {"changed": any(line["to_delete"] and not line["kept"] for line in lines), "runs": lines}
     if problems:
         module.fail_json(msg="Not everything could be removed: " + "; ".join(problems), exception=trace, **result)

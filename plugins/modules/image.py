@@ -156,14 +156,20 @@ error:
 import hashlib
 import os
 import time
-from types import SimpleNamespace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, BinaryIO
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Image, ImageDetails
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
 
 FORMATS = {
     ".qcow2": "qcow2",
@@ -175,22 +181,30 @@ FORMATS = {
     ".raw": "raw",
 }
 NOT_BOOTABLE = ("aki", "ari", "ami", "iso", None)
+# Nobody but its project sees an image of such a visibility, except an administrator.
+NOT_PUBLIC = ("private", "shared")
+# The states from which no image becomes active
+LOST = ("killed", "deleted", "deactivated")
+# In bytes
 CHUNK = 1 << 20
+# In seconds, between two reports on an upload
+REPORT_PERIOD = 0.5
 
 
 class Upload:
     """A file that is read once: the size and sha512 of what is sent are taken on the way."""
 
-    def __init__(self, stream, size, say):
+    def __init__(self, stream: BinaryIO, size: int, say: Callable[[str], None]) -> None:
         self.stream, self.size, self.say = stream, size, say
-        self.sent, self.sha512 = 0, None
+        self.sent = 0
+        self.sha512: str | None = None
         self._hash = hashlib.sha512()
         self._last_report = time.monotonic()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.size
 
-    def read(self, wanted=CHUNK):
+    def read(self, wanted: int | None = CHUNK) -> bytes:
         chunk = self.stream.read(wanted if wanted and wanted > 0 else CHUNK)
         if not chunk:
             self.sha512 = self._hash.hexdigest()
@@ -199,29 +213,33 @@ class Upload:
             self.sent, self._hash = 0, hashlib.sha512()
         self.sent += len(chunk)
         self._hash.update(chunk)
-        if time.monotonic() - self._last_report > 0.5:
+        if time.monotonic() - self._last_report > REPORT_PERIOD:
             self._last_report = time.monotonic()
             self.say(f"uploading: {self.sent >> 20} of {self.size >> 20} MiB, {100 * self.sent // max(1, self.size)} %")
         return chunk
 
 
-def choose(images, project):
-    """The smallest image that can be booted, and the same one each time."""
-    # An administrator sees the private ones of other projects, too. Another run's upload is small, and soon gone. Older
-    # versions of the SDK have no attribute for an owner that Glance does not tell.
-    others = [
-        image
-        for image in images
-        if (getattr(image, "owner_id", None) in (project, None) or image.visibility not in ("private", "shared"))
-        and not (image.name or "").startswith("stackproof-")
-    ]
-    bootable = [image for image in others if image.disk_format not in NOT_BOOTABLE and image.size]
+def may_be_chosen(image: Any, project: str) -> bool:
+    """Return whether a run of the project may boot an image that nobody has named."""
+    # Another run's upload is small, and soon gone.
+    if (image.name or "").startswith("stackproof-"):
+        return False
+    # Older versions of the SDK have no attribute for an owner that Glance does not report.
+    owner = getattr(image, "owner_id", None)
+    # An administrator sees the private ones of other projects, too.
+    is_for_us = owner in (project, None) or image.visibility not in NOT_PUBLIC
+    return is_for_us and image.disk_format not in NOT_BOOTABLE and bool(image.size)
+
+
+def choose(images: Iterable[Any], project: str) -> Any:
+    """Return the smallest image that can be booted, and the same one each time."""
+    bootable = [image for image in images if may_be_chosen(image, project)]
     if not bootable:
         raise StageError("not_found", "no active image can be booted", hint="Name an image, or give a file to upload.")
     return min(bootable, key=lambda image: (image.size, image.name or "", image.id))
 
 
-def find(stage, name):
+def find(stage: Stage[ImageDetails], name: str) -> Any:
     image = stage.cloud.image.find_image(name)
     if image is None:
         raise not_found("image", name, stage.cloud.image.images(status="active"))
@@ -233,18 +251,19 @@ def find(stage, name):
     return image
 
 
-def check_store(stage, store):
+def check_store(stage: Stage[ImageDetails], store: str) -> None:
     """Refuse a store that the cloud does not have. A cloud with a single store has no list of stores."""
     stage.begin("reading the image stores")
     answer = stage.cloud.image.get("/info/stores")
     stores = [entry["id"] for entry in answer.json().get("stores", [])] if answer.status_code == 200 else []
-    stage.details["stores_offered"] = stores
+    stage.details = replace(stage.details, stores_offered=tuple(stores))
     if store not in stores:
         offered = ", ".join(stores) or "no choice of stores"
         raise StageError("not_found", f"the cloud has no image store {store}; it has {offered}", resource=store)
 
 
-def upload(stage, path):
+def upload(stage: Stage[ImageDetails], path: str) -> Any:
+    """Make an image of a file, and return it; nothing in check mode."""
     params, name = stage.params, f"{stage.run.mark}-image"
     size = os.stat(path).st_size
     if params["store"]:
@@ -253,8 +272,8 @@ def upload(stage, path):
         return None
     image_api, body = stage.cloud.image, image_body(stage, name, path)
 
-    def make():
-        return SimpleNamespace(id=answer_of(image_api.post("/images", json=body))["id"], name=name)
+    def make() -> Named:
+        return Named(answer_of(image_api.post("/images", json=body))["id"], name)
 
     image = stage.create("image", name, make, lambda: first_named(name, image_api.images(name=name)))
     stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
@@ -264,12 +283,13 @@ def upload(stage, path):
     if differences:
         hint = "The cloud does not hold what was sent: look at the store's health."
         raise StageError("conflict", f"the image {name} differs from {path}: {differences}", resource=name, hint=hint)
-    stage.details["verified"] = ["size", "sha512"] if active_image.hash_algo == "sha512" else ["size"]
+    verified = ("size", "sha512") if active_image.hash_algo == "sha512" else ("size",)
+    stage.details = replace(stage.details, verified=verified)
     return active_image
 
 
-def image_body(stage, name, path):
-    """The request that makes the image."""
+def image_body(stage: Stage[ImageDetails], name: str, path: str) -> dict[str, Any]:
+    """Return the request that makes the image."""
     params = stage.params
     return {
         **params["properties"],
@@ -283,8 +303,8 @@ def image_body(stage, name, path):
     }
 
 
-def send(stage, image_id, path, size):
-    """Upload a file. Returns the sha512 of what was sent."""
+def send(stage: Stage[ImageDetails], image_id: str, path: str, size: int) -> str | None:
+    """Upload a file. Return the sha512 of what was sent."""
     headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
     if stage.params["store"]:
         headers["X-Image-Meta-Store"] = stage.params["store"]
@@ -296,45 +316,29 @@ def send(stage, image_id, path, size):
     return data.sha512
 
 
-def look_at(image_api, image_id, name):
+def look_at(image_api: Any, image_id: str, name: str) -> Look:
     image = image_api.get_image(image_id)
-    if image.status in ("killed", "deleted", "deactivated"):
+    if image.status in LOST:
         hint = "Look for the image's id in the log of glance-api."
         raise StageError("service", f"the image {name} became {image.status}", resource=name, hint=hint)
     return image.status == "active", image.status, image
 
 
-def compare(image, size, sha512):
-    """The differences between the cloud's image and the file, in words."""
+def compare(image: Any, size: int, sha512: str | None) -> str:
+    """Return the differences between the cloud's image and the file, in words."""
     differences = []
     if image.size != size:
         differences.append(f"{image.size} bytes instead of {size}")
     if image.hash_algo == "sha512" and image.hash_value != sha512:
-        differences.append(f"sha512 {image.hash_value[:16]}... instead of {sha512[:16]}...")
+        differences.append(f"sha512 {str(image.hash_value)[:16]}... instead of {str(sha512)[:16]}...")
     return ", ".join(differences)
 
 
-def act(stage):
-    name, path = stage.params["image"], stage.params["file"]
-    if path:
-        stage_options.check({"stackproof_image_file": path})
-        stage.details["chosen"] = "uploaded"
-        image = upload(stage, path)
-        if image is None:
-            return
-    elif name:
-        stage.begin(f"looking for the image {name}")
-        stage.details["chosen"] = "named"
-        image = stage.use("image", find(stage, name))
-    else:
-        stage.begin("choosing an image")
-        stage.details["chosen"] = "the smallest that can be booted"
-        # A cloud that ignores the filter lists the others, too.
-        images = [image for image in stage.cloud.image.images(status="active") if image.status == "active"]
-        image = stage.use("image", choose(images, stage.cloud.session.get_project_id()))
+def describe(image: Any) -> Image:
+    """Return the image as the record has it."""
     # An image without further properties has None in their place.
     stores = (image.properties or {}).get("stores")
-    stage.details["image"] = {
+    facts = {
         "size": image.size,
         "virtual_size": image.virtual_size,
         "disk_format": image.disk_format,
@@ -344,9 +348,34 @@ def act(stage):
         "sha512": image.hash_value if image.hash_algo == "sha512" else None,
         "stores": stores.split(",") if stores else [],
     }
+    return codec.from_json(Image, facts, "image")
 
 
-def main():
+def act(stage: Stage[ImageDetails]) -> None:
+    image = image_of(stage)
+    if image is not None:
+        stage.details = replace(stage.details, image=describe(image))
+
+
+def image_of(stage: Stage[ImageDetails]) -> Any:
+    """Return the image to boot: an uploaded one, or one that the cloud has. There is none yet in check mode."""
+    name, path = stage.params["image"], stage.params["file"]
+    if path:
+        stage_options.check({"stackproof_image_file": path})
+        stage.details = replace(stage.details, chosen="uploaded")
+        return upload(stage, path)
+    if name:
+        stage.begin(f"looking for the image {name}")
+        stage.details = replace(stage.details, chosen="named")
+        return stage.use("image", find(stage, name))
+    stage.begin("choosing an image")
+    stage.details = replace(stage.details, chosen="the smallest that can be booted")
+    # A cloud that ignores the filter lists the others, too.
+    images = [image for image in stage.cloud.image.images(status="active") if image.status == "active"]
+    return stage.use("image", choose(images, stage.cloud.session.get_project_id()))
+
+
+def main() -> None:
     options = {
         "image": {"type": "str"},
         "file": {"type": "path"},
@@ -357,7 +386,8 @@ def main():
         "properties": {"type": "dict", "default": {}},
         "store": {"type": "str"},
     }
-    run_stage("image", act, options, timeout=900, mutually_exclusive=[("image", "file")])
+    rules = {"mutually_exclusive": [("image", "file")]}
+    run_stage(StageName.IMAGE, act, ImageDetails(), options, timeout=900, **rules)
 
 
 if __name__ == "__main__":

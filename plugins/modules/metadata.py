@@ -177,14 +177,32 @@ error:
 """
 
 import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, networking, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    Attempt,
+    BootDetails,
+    GuestReport,
+    MetadataDetails,
+    NetworkDetails,
+    Reached,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    AttemptStatus,
+    StageName,
+    StageStatus,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
 
 # The compute host reads a console for us, which costs more than a look at a state. A guest takes seconds for each of
 # its steps; one that has taken long so far is looked at more rarely still.
@@ -193,110 +211,135 @@ CONSOLE_LONGEST = 5
 PART_OF_WAIT = 0.1
 # The owner of the port by which OVN serves the metadata of a network
 OVN_METADATA = "network:distributed"
+NO_ROUTER = "The guest finds nobody who routes to its metadata."
 
 
-def console_pace(waited):
+def console_pace(waited: float) -> float:
     return min(max(CONSOLE_PERIOD, waited * PART_OF_WAIT), CONSOLE_LONGEST)
 
 
-def read_console(nova, server_id):
+def read_console(nova: Any, server_id: str) -> str:
     answer = nova.post(f"/servers/{server_id}/action", json={"os-getConsoleOutput": {}}, repeat=True)
     if answer.status_code == 404:
         return ""  # the guest has not been started yet, or keeps no console
-    return answer_of(answer)["output"] or ""
+    output: str = answer_of(answer)["output"] or ""
+    return output
 
 
-def follow_guest(stage, server, nonces):
-    """Wait for the guest's proof. The details have what it showed, however the wait ends."""
+def follow_guest(stage: Stage[MetadataDetails], server: Resource, nonces: guest.Nonces) -> GuestReport:
+    """Wait for the guest's proof, and return it. The details have what it showed, however the wait ends."""
     nova = stage.cloud.compute
+    seen = guest.read("", nonces)
 
-    def look():
-        seen = guest.read(read_console(nova, server["id"]), nonces)
-        stage.details["guest"] = seen
-        if guest.is_stranded(seen) and "reason" not in stage.details:
-            stage.details["reason"] = give_router(stage)
-        if guest.is_wrong(seen, server["id"], nonces):
-            raise finding(stage, server, nonces)
+    def look() -> Look:
+        nonlocal seen
+        seen = guest.read(read_console(nova, server.id), nonces)
+        stage.details = replace(stage.details, guest=seen)
+        if guest.is_stranded(seen) and stage.details.reason is None:
+            reason = give_router(stage)
+            stage.details = replace(stage.details, reason=reason)
+        if guest.is_wrong(seen, server.id, nonces):
+            raise finding(stage, seen, server, nonces)
         return guest.is_proved(seen), guest.progress(seen), seen
 
     try:
         stage.wait("the guest to show that it read metadata and user data", look, console_pace)
     except DeadlinePassed:
-        raise finding(stage, server, nonces) from None
+        raise finding(stage, seen, server, nonces) from None
+    return seen
 
 
-def give_router(stage):
+def has_ovn_metadata(stage: Stage[MetadataDetails], network: Resource) -> bool:
+    """Return whether OVN serves the metadata of a network. A cloud that ignores filters lists all ports."""
+    ports = stage.cloud.network.ports(network_id=network.id, device_owner=OVN_METADATA)
+    return any(port.network_id == network.id and port.device_owner == OVN_METADATA for port in ports)
+
+
+def give_router(stage: Stage[MetadataDetails]) -> str:
     """Give the run's own network a router, if nothing there routes to the metadata. Return what became of that."""
-    network, subnet = (stage.run.resource(kind) for kind in ("network", "subnet"))
-    if stage.params["router"] == "never" or stage.run.resource("router") or not (subnet and subnet["made"]):
-        return "The guest finds nobody who routes to its metadata."
+    network, subnet = stage.resource("network"), stage.resource("subnet")
+    if stage.params["router"] == "never" or stage.resource("router"):
+        return NO_ROUTER
+    if network is None or subnet is None or not subnet.created:
+        return NO_ROUTER
     try:
-        neutron = stage.cloud.network
-        ports = neutron.ports(network_id=network["id"], device_owner=OVN_METADATA)
-        if any(port.network_id == network["id"] and port.device_owner == OVN_METADATA for port in ports):
+        if has_ovn_metadata(stage, network):
             return "The guest finds nobody who routes to its metadata, which OVN should do."
         stage.say("the guest finds nobody who routes to its metadata")
-        networking.make_router(stage, subnet["id"])
+        networking.make_router(stage, subnet.id)
     except CLOUD_ERRORS as exc:
         return f"The guest needs a router for its metadata: {errors.sentence(explain(exc, 'making one'))}"
     return "A router was made: the guest found nobody who routes to its metadata, so the DHCP agent serves none."
 
 
-def finding(stage, server, nonces):
-    kind, message, hint = guest.finding(stage.details["guest"], server["id"], nonces)
-    hint = f"{hint} {stage.details.get('reason', '')}".strip()
-    return StageError(kind, f"the server {server['name']}: {message}", resource=server["name"], hint=hint)
+def finding(stage: Stage[MetadataDetails], seen: GuestReport, server: Resource, nonces: guest.Nonces) -> StageError:
+    kind, message, hint = guest.finding(seen, server.id, nonces)
+    hint = f"{hint} {stage.details.reason or ''}".strip()
+    return StageError(kind, f"the server {server.name}: {message}", resource=server.name, hint=hint)
 
 
-def reach_guest(stage, address, port):
+def reach_guest(stage: Stage[MetadataDetails], address: str, port: int) -> None:
     """Try ping and TCP from here. The details say so if this machine may not send one of them."""
     stage.begin(f"reaching the guest at {address}")
-    reached = stage.details["reached"] = {"address": address}
-    attempts = {"ping": lambda: reach.ping(address), "tcp": lambda: reach.tcp(address, port)}
-    for way, attempt in attempts.items():
-        try:
-            stage.wait(f"an answer of {address} by {way}", functools.partial(look_by, way, attempt, reached))
-        except DeadlinePassed:
-            message = f"the guest is up, but {address} does not answer {way}"
-            hint = "Look at the security group, the router's gateway and the L3 agent, and this machine's way there."
-            raise StageError("unreachable", message, resource=address, hint=hint) from None
-    reached["mac"] = reach.mac_of(address)
+    stage.details = replace(stage.details, reached=Reached(address))
+    reach_by(stage, "ping", address, lambda: reach.ping(address))
+    reach_by(stage, "tcp", address, lambda: reach.tcp(address, port))
+    note_attempt(stage, mac=reach.mac_of(address))
 
 
-def look_by(way, attempt, reached):
-    reached[way] = outcome = attempt()
-    return outcome["status"] != "silent", outcome["said"], outcome
+def reach_by(stage: Stage[MetadataDetails], way: str, address: str, attempt: Callable[[], Attempt]) -> None:
+    """Try one way to the guest until it answers."""
+    try:
+        stage.wait(f"an answer of {address} by {way}", functools.partial(look_by, stage, way, attempt))
+    except DeadlinePassed:
+        message = f"the guest is up, but {address} does not answer {way}"
+        hint = "Look at the security group, the router's gateway and the L3 agent, and this machine's way there."
+        raise StageError("unreachable", message, resource=address, hint=hint) from None
 
 
-def act(stage):
+def look_by(stage: Stage[MetadataDetails], way: str, attempt: Callable[[], Attempt]) -> Look:
+    outcome = attempt()
+    note_attempt(stage, **{way: outcome})
+    return outcome.status != AttemptStatus.SILENT, outcome.text, outcome
+
+
+def note_attempt(stage: Stage[MetadataDetails], **changes: Any) -> None:
+    if stage.details.reached is not None:
+        stage.details = replace(stage.details, reached=replace(stage.details.reached, **changes))
+
+
+def fixed_ips_of(stage: Stage[MetadataDetails]) -> tuple[str, ...]:
+    server = stage.details_of(StageName.BOOT, BootDetails).server
+    return server.fixed_ips if server else ()
+
+
+def act(stage: Stage[MetadataDetails]) -> StageStatus | None:
     run = stage.run
     stage_options.check({"stackproof_tcp_port": stage.params["tcp_port"]})
     if stage.params["guest"] == "none":
-        stage.details["reason"] = "the guest is not to be asked"
-        return "skipped"
-    server, boot = run.resource("server"), run.stage("boot")
+        stage.details = replace(stage.details, reason="the guest is not to be asked")
+        return StageStatus.SKIPPED
     if stage.check:
         return None
+    server = stage.resource("server")
     if server is None:
         raise StageError("invalid", "there is no server yet", hint="Run the stage boot of this run first.")
-    follow_guest(stage, server, guest.nonces(run.id, run.record["started"]))
-    stage.details["lease_is_port_address"] = guest.lease_matches(
-        stage.details["guest"], boot["details"].get("server", {}).get("fixed_ips", [])
-    )
-    network = run.stage("network") or {"details": {}}
-    address = network["details"].get("floating_ip")
+    seen = follow_guest(stage, server, guest.nonces(run.id, run.record["started"]))
+    matches = guest.lease_matches(seen, fixed_ips_of(stage))
+    stage.details = replace(stage.details, lease_is_port_address=matches)
+    address = stage.details_of(StageName.NETWORK, NetworkDetails).floating_ip
     if address:
         reach_guest(stage, address, stage.params["tcp_port"])
     return None
 
 
-def main():
+def main() -> None:
     options = {
         "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
         "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
         "tcp_port": {"type": "int", "default": 22},
     }
-    run_stage("metadata", act, options, timeout=300)
+    run_stage(StageName.METADATA, act, MetadataDetails(), options, timeout=300)
 
 
 if __name__ == "__main__":

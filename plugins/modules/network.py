@@ -177,25 +177,42 @@ error:
   type: dict
 """
 
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import make_marked, make_router
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import (
+    addresses_of,
+    make_marked,
+    make_router,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import NetworkDetails
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
+# Options of a module, or of a rule
+Params = dict[str, Any]
 
-def find_network(stage, name):
+
+@dataclass(frozen=True)
+class FloatingAddress(Named):
+    """A floating IP. It has no name of its own, so its description has one."""
+
+    address: str
+
+
+def find_network(stage: Stage[NetworkDetails], name: str) -> Any:
     network = stage.cloud.network.find_network(name)
     if network is None:
         raise not_found("network", name, stage.cloud.network.networks())
     return network
 
 
-def find_external(stage, name):
-    """The external network of the floating IP: that of the given name, or the only one."""
+def find_external(stage: Stage[NetworkDetails], name: str | None) -> Any:
+    """Return the external network of the floating IP: that of the given name, or the only one."""
     if name:
         network = find_network(stage, name)
         if not network.is_router_external:
@@ -215,19 +232,20 @@ def find_external(stage, name):
     raise StageError("not_found", "a floating IP is asked for, but this project sees no external network", hint=hint)
 
 
-def make_network(stage, params):
+def make_network(stage: Stage[NetworkDetails], params: Params) -> tuple[Any, Any]:
+    """Make a network and its subnet, and return them."""
     neutron = stage.cloud.network
     network = make_marked(stage, "network", neutron.networks, neutron.create_network)
 
-    def make_subnet(**marks):
+    def make_subnet(**marks: Any) -> Any:
         ranges = {"network_id": network.id, "ip_version": 4, "cidr": params["cidr"]}
         return neutron.create_subnet(dns_nameservers=params["dns_nameservers"], **ranges, **marks)
 
     return network, make_marked(stage, "subnet", neutron.subnets, make_subnet)
 
 
-def has_port_security(stage, network):
-    """Whether a network has port security. A cloud without this extension has security groups all the same."""
+def has_port_security(stage: Stage[NetworkDetails], network: Any) -> bool:
+    """Return whether a network has port security. A cloud without this extension has security groups all the same."""
     if network.is_port_security_enabled:
         return True
     # The SDK says no, too, if the cloud says nothing.
@@ -235,7 +253,7 @@ def has_port_security(stage, network):
     return body.get("port_security_enabled") is not False
 
 
-def make_security_group(stage, rules):
+def make_security_group(stage: Stage[NetworkDetails], rules: list[Params]) -> Any:
     neutron = stage.cloud.network
     group = make_marked(stage, "security_group", neutron.security_groups, neutron.create_security_group)
     existing = neutron.security_group_rules(security_group_id=group.id)
@@ -243,51 +261,74 @@ def make_security_group(stage, rules):
     openings = {(rule.protocol, rule.port_range_min) for rule in own}
     for rule in rules:
         if (rule["protocol"], rule["port"]) not in openings:
-            # A rule is deleted with its group, and has no name to find it by.
-            neutron.create_security_group_rule(
-                security_group_id=group.id,
-                direction="ingress",
-                ether_type="IPv4",
-                protocol=rule["protocol"],
-                port_range_min=rule["port"],
-                port_range_max=rule["port"],
-            )
+            make_rule(neutron, group.id, rule)
     return group
 
 
-def allocate_address(stage, external):
+def make_rule(neutron: Any, group_id: str, rule: Params) -> None:
+    """Open a port, or all of a protocol. A rule is deleted with its group, and has no name to find it by."""
+    neutron.create_security_group_rule(
+        security_group_id=group_id,
+        direction="ingress",
+        ether_type="IPv4",
+        protocol=rule["protocol"],
+        port_range_min=rule["port"],
+        port_range_max=rule["port"],
+    )
+
+
+def allocate_address(stage: Stage[NetworkDetails], external: Any) -> None:
     neutron = stage.cloud.network
     name = f"{stage.run.mark}-floating-ip"
 
-    def named(address):
-        return SimpleNamespace(id=address.id, name=name, address=address.floating_ip_address)
+    def named(address: Any) -> FloatingAddress:
+        return FloatingAddress(address.id, name, address.floating_ip_address)
 
-    def find():
-        return next((named(address) for address in neutron.ips(description=name) if address.description == name), None)
+    def find() -> FloatingAddress | None:
+        own = (address for address in neutron.ips(description=name) if address.description == name)
+        first = next(own, None)
+        return None if first is None else named(first)
 
-    def make():
+    def make() -> FloatingAddress:
         return named(neutron.create_ip(floating_network_id=external.id, description=name))
 
-    stage.details["floating_ip"] = stage.create("floating_ip", name, make, find).address
+    address = stage.create("floating_ip", name, make, find).address
+    stage.details = replace(stage.details, floating_ip=address)
 
 
-def make_port(stage, network, group):
+def make_port(stage: Stage[NetworkDetails], network: Any, group: Any) -> None:
     neutron = stage.cloud.network
     groups = {"security_group_ids": [group.id]} if group else {}
     port = make_marked(
         stage, "port", neutron.ports, lambda **marks: neutron.create_port(network_id=network.id, **groups, **marks)
     )
-    stage.details["fixed_ips"] = [address["ip_address"] for address in port.fixed_ips]
+    stage.details = replace(stage.details, fixed_ips=addresses_of(port))
 
 
-def act(stage):
-    params = stage.params
-    external = network = None
-    stage.details["port"] = params["port"]
-    stage_options.check({f"stackproof_network_{name}": params[name] for name in ("cidr", "dns_nameservers", "rules")})
+def check_options(params: Params) -> None:
+    """Refuse options that no network can have, before anything is asked for."""
+    limited = {name: params[name] for name in ("cidr", "dns_nameservers", "rules")}
+    stage_options.check({f"stackproof_network_{name}": value for name, value in limited.items()})
     if params["floating_ip"] and params["router"] == "never" and not params["network"]:
         message = "a network without a router has no floating IPs"
         raise StageError("invalid", message, hint="Ask for one of them: floating_ip, or router: never.")
+
+
+def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
+    """Make a security group, and return it; nothing where a network has no use for one."""
+    if has_port_security(stage, network):
+        return make_security_group(stage, stage.params["rules"])
+    reason = f"the network {network.name} has no port security"
+    stage.details = replace(stage.details, no_security_group=reason)
+    stage.say(f"no security group is made: {reason}")
+    return None
+
+
+def act(stage: Stage[NetworkDetails]) -> None:
+    params = dict(stage.params)
+    external = network = subnet = None
+    stage.details = replace(stage.details, port=params["port"])
+    check_options(params)
     if params["floating_ip"]:
         stage.begin("looking for the external network")
         external = stage.use("external_network", find_external(stage, params["external_network"]))
@@ -298,15 +339,9 @@ def act(stage):
         # Sends a request, so that a wrong password or a missing service shows.
         stage.changed = bool(stage.cloud.network.get_endpoint())
         return
-    subnet = None
     if network is None:
         network, subnet = make_network(stage, params)
-    group = None
-    if has_port_security(stage, network):
-        group = make_security_group(stage, params["rules"])
-    else:
-        stage.details["no_security_group"] = f"the network {network.name} has no port security"
-        stage.say(f"no security group is made: {stage.details['no_security_group']}")
+    group = security_group_for(stage, network)
     if subnet is not None and (external is not None or params["router"] == "always"):
         make_router(stage, subnet.id, external and external.id)
     if external is not None:
@@ -315,7 +350,7 @@ def act(stage):
         make_port(stage, network, group)
 
 
-def main():
+def main() -> None:
     rule = {"protocol": {"type": "str", "required": True}, "port": {"type": "int"}}
     options = {
         "network": {"type": "str"},
@@ -332,7 +367,7 @@ def main():
         "external_network": {"type": "str"},
         "port": {"type": "str", "choices": stage_options.PORTS, "default": "nova"},
     }
-    run_stage("network", act, options, timeout=120)
+    run_stage(StageName.NETWORK, act, NetworkDetails(), options, timeout=120)
 
 
 if __name__ == "__main__":

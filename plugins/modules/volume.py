@@ -145,43 +145,53 @@ error:
     details: {}
 """
 
+from dataclasses import replace
+from typing import Any
+
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Volume, VolumeDetails
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
 
 # Cinder has one message for each failure of a volume, the newest first.
 MOST_MESSAGES = 5
+# What reading them may raise. The failure is reported without them, too.
+UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED)
 
 
-def messages_about(cinder, volume_id):
-    """Cinder's messages to the user about a volume that failed. Clouds before Pike have no such messages."""
+def messages_about(cinder: Any, volume_id: str) -> list[str]:
+    """Return Cinder's messages to the user about a volume that failed. Clouds before Pike have no such messages."""
     try:
         answer = cinder.get("/messages", params={"resource_uuid": volume_id}, microversion="3.5")
         messages = answer.json()["messages"] if answer.status_code == 200 else []
         about = [message["user_message"] for message in messages if message["resource_uuid"] == volume_id]
-    except (*CLOUD_ERRORS, *MALFORMED):
+    except UNREADABLE:
         return []
     return [words_of(text) for text in about[:MOST_MESSAGES]]
 
 
-def check_type(stage, name):
+def check_type(stage: Stage[VolumeDetails], name: str) -> None:
     if stage.cloud.block_storage.find_type(name) is None:
         raise not_found("volume type", name, stage.cloud.block_storage.types())
 
 
-def make_volume(stage, name, image):
+def make_volume(stage: Stage[VolumeDetails], name: str, image: Resource | None) -> Any:
     params, cinder = stage.params, stage.cloud.block_storage
     choices = {
         "volume_type": params["volume_type"],
         "availability_zone": params["availability_zone"],
-        "image_id": image["id"] if image else None,
+        "image_id": image.id if image else None,
     }
 
-    def make():
+    def make() -> Any:
         return cinder.create_volume(
             name=name,
             size=params["size"],
@@ -193,7 +203,7 @@ def make_volume(stage, name, image):
     return stage.create("volume", name, make, lambda: first_named(name, cinder.volumes(name=name)))
 
 
-def look_at(cinder, volume_id, name):
+def look_at(cinder: Any, volume_id: str, name: str) -> Look:
     volume = cinder.get_volume(volume_id)
     if volume.status.startswith("error"):
         messages = "; ".join(messages_about(cinder, volume_id)) or "nothing more"
@@ -203,15 +213,34 @@ def look_at(cinder, volume_id, name):
     return volume.status == "available", volume.status, volume
 
 
-def act(stage):
+def describe(volume: Any) -> Volume:
+    """Return the volume as the record has it."""
+    facts = {
+        "size_gib": volume.size,
+        "type": volume.volume_type,
+        "zone": volume.availability_zone,
+        "bootable": volume.is_bootable,
+    }
+    return codec.from_json(Volume, facts, "volume")
+
+
+def image_for(stage: Stage[VolumeDetails]) -> Resource | None:
+    """Return the run's image if the volume is to be made from it."""
+    if stage.params["source"] != "image":
+        return None
+    image = stage.resource("image")
+    if image is None and not stage.check:
+        raise StageError("invalid", "there is no image yet to make a volume from", hint="Run the stage image first.")
+    return image
+
+
+def act(stage: Stage[VolumeDetails]) -> StageStatus | None:
     params = stage.params
     if params["source"] == "none":
-        stage.details["reason"] = "no volume is asked for"
-        return "skipped"
-    image = stage.run.resource("image") if params["source"] == "image" else None
-    if params["source"] == "image" and image is None and not stage.check:
-        raise StageError("invalid", "there is no image yet to make a volume from", hint="Run the stage image first.")
-    stage_options.check({"stackproof_volume_size": stage.params["size"]})
+        stage.details = replace(stage.details, reason="no volume is asked for")
+        return StageStatus.SKIPPED
+    image = image_for(stage)
+    stage_options.check({"stackproof_volume_size": params["size"]})
     cinder, name = stage.cloud.block_storage, f"{stage.run.mark}-volume"
     if params["volume_type"]:
         stage.begin(f"looking for the volume type {params['volume_type']}")
@@ -221,23 +250,18 @@ def act(stage):
         return None
     volume_id = make_volume(stage, name, image).id
     volume = stage.wait(f"the volume {name} to be available", lambda: look_at(cinder, volume_id, name))
-    stage.details["volume"] = {
-        "size_gib": volume.size,
-        "type": volume.volume_type,
-        "zone": volume.availability_zone,
-        "bootable": volume.is_bootable,
-    }
+    stage.details = replace(stage.details, volume=describe(volume))
     return None
 
 
-def main():
+def main() -> None:
     options = {
         "source": {"type": "str", "choices": stage_options.VOLUMES, "default": "empty"},
         "size": {"type": "int", "default": 1},
         "volume_type": {"type": "str"},
         "availability_zone": {"type": "str"},
     }
-    run_stage("volume", act, options, timeout=300)
+    run_stage(StageName.VOLUME, act, VolumeDetails(), options, timeout=300)
 
 
 if __name__ == "__main__":

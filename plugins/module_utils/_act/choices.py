@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Says what a cloud has where it does not have what was asked for."""
+"""Name what a cloud has where it does not have what was asked for."""
 
 from __future__ import annotations
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from .._model.details import GuestProof, GuestReport, GuestStep
 from .._record.masking import words_of
 from .._record.run import is_seconds
 
@@ -97,8 +100,10 @@ def as_uptime(value: Any) -> float | None:
     return value if is_seconds(value) else None
 
 
+Readers = Mapping[str, Callable[[Any], Any]]
+
 # The fields of a line of the probe guest that are kept, and how each is read
-PROBE_FIELDS = {
+PROBE_FIELDS: Readers = {
     "step": as_name,
     "uptime": as_uptime,
     "attempts": as_count,
@@ -110,137 +115,217 @@ PROBE_FIELDS = {
     "size_bytes": as_count,
     "serial": as_text,
 }
-METADATA_FIELDS = {"uuid": as_text, "meta": as_text}
-OWN_FIELDS = {"uptime": as_uptime, "user_data": as_text, "metadata": as_text}
+METADATA_FIELDS: Readers = {"uuid": as_text, "nonce": as_text}
 
 
-def nonces(run_id, started):
-    """Two words that no other run has. Every stage of the run gets the same ones."""
-    return {
-        name: hashlib.sha256(f"{name} {run_id} {started}".encode()).hexdigest()[:32]
-        for name in ("metadata", "user_data")
-    }
+@dataclass(frozen=True)
+class Nonces:
+    """Two words that no other run has: the guest finds one in its metadata and one in its user data."""
+
+    metadata: str
+    user_data: str
 
 
-def user_data(nonce):
+class Finding(NamedTuple):
+    """The first thing that a guest did not do."""
+
+    kind: str
+    message: str
+    hint: str
+
+
+def nonces(run_id: str, started: str) -> Nonces:
+    """Return the nonces of a run. Every stage of the run gets the same ones."""
+    return Nonces(metadata=nonce("metadata", run_id, started), user_data=nonce("user_data", run_id, started))
+
+
+def nonce(name: str, run_id: str, started: str) -> str:
+    return hashlib.sha256(f"{name} {run_id} {started}".encode()).hexdigest()[:32]
+
+
+def user_data(nonce: str) -> str:
     return USER_DATA.replace("@NONCE@", nonce)
 
 
-def read(console, wanted):
-    """The guest's steps on a console, and whether it shows that the guest has read the nonces."""
+def read(console: str, wanted: Nonces) -> GuestReport:
+    """Return the guest's steps on a console, and whether it shows that the guest has read the nonces."""
+    reading = Reading(wanted)
     lines = console.splitlines()
-    seen = {"lines": len(lines), "steps": [], "lease": None, "metadata": False, "user_data": False, "own": None}
     for line in lines:
-        read_step(line, seen)
-        for step, pattern in PATTERNS:
+        reading.read(line)
+    return reading.report(len(lines))
+
+
+class Reading:
+    """What the lines of a console have shown so far."""
+
+    def __init__(self, wanted: Nonces) -> None:
+        self.wanted = wanted
+        self.steps: list[GuestStep] = []
+        # Name of a sign in PATTERNS to what the last line with it says
+        self.signs: dict[str, Any] = {}
+        self.own: GuestProof | None = None
+        self.uuid: str | None = None
+        self.nonce: str | None = None
+        self.metadata = self.user_data = False
+
+    def read(self, line: str) -> None:
+        self.read_step(line)
+        for sign, pattern in PATTERNS:
             match = pattern.search(line)
             if match:
-                key = "lease" if step == "lease" else f"last_{step}"
-                seen[key] = as_words(match.groupdict().get("value")) or True
-        read_proof(line, seen, wanted)
-    return seen
+                self.signs[sign] = as_words(match.groupdict().get("value")) or True
+        self.read_proof(line)
+
+    def read_step(self, line: str) -> None:
+        """Add the step that a line of the lab's probe guest shows, with the guest's own time."""
+        record = object_in(line, PROBE)
+        values = fields_of(record, PROBE_FIELDS)
+        if "step" not in values:
+            return
+        step = GuestStep(**values)
+        if step.step == "metadata":
+            self.read_metadata(record)
+        if len(self.steps) < MOST_STEPS:
+            self.steps.append(step)
+
+    def read_metadata(self, record: dict[str, Any]) -> None:
+        """Note the server that the metadata is about, and the nonce in it. An odd value does not replace a good one."""
+        meta = record.get("meta")
+        nonce = meta.get("stackproof_nonce") if isinstance(meta, dict) else None
+        values = fields_of({"uuid": record.get("uuid"), "nonce": nonce}, METADATA_FIELDS)
+        self.uuid = values.get("uuid", self.uuid)
+        self.nonce = values.get("nonce", self.nonce)
+
+    def read_proof(self, line: str) -> None:
+        """Note the nonces that a line shows.
+
+        The script in the user data shows both, the probe guest that of the metadata.
+        """
+        record = object_in(line, OWN)
+        if record:
+            self.own = GuestProof(
+                uptime=as_uptime(record.get("uptime")),
+                user_data=as_text(record.get("user_data")),
+                metadata=as_text(record.get("metadata")),
+            )
+        if self.own is not None and self.own.user_data == self.wanted.user_data:
+            self.user_data = True
+        if self.wanted.metadata in (self.own and self.own.metadata, self.nonce):
+            self.metadata = True
+
+    def report(self, lines: int) -> GuestReport:
+        return GuestReport(
+            lines=lines,
+            steps=tuple(self.steps),
+            lease=self.signs.get("lease"),
+            metadata=self.metadata,
+            user_data=self.user_data,
+            own=self.own,
+            no_lease=self.signs.get("no_lease"),
+            asks=self.signs.get("asks"),
+            no_metadata=self.signs.get("no_metadata"),
+            no_user_data=self.signs.get("no_user_data"),
+            uuid=self.uuid,
+            nonce=self.nonce,
+        )
 
 
 def object_in(line: str, pattern: re.Pattern[str]) -> dict[str, Any]:
     """Return the JSON object that a line shows, or an empty one if it shows none."""
     match = pattern.search(line)
+    if match is None:
+        return {}
     try:
-        return json.loads(match[1]) if match else {}
+        found: dict[str, Any] = json.loads(match[1])
     except (ValueError, RecursionError):
         return {}
+    return found
 
 
-def fields_of(record: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
+def fields_of(record: dict[str, Any], readers: Readers) -> dict[str, Any]:
     """Return the fields of a record that have a value of their kind."""
     values = {name: reader(record.get(name)) for name, reader in readers.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def read_step(line: str, seen: dict[str, Any]) -> None:
-    """Add the step that a line of the lab's probe guest shows, with the guest's own time."""
-    record = object_in(line, PROBE)
-    step = fields_of(record, PROBE_FIELDS)
-    if "step" not in step:
-        return
-    if step["step"] == "metadata":
-        meta = record.get("meta")
-        nonce = meta.get("stackproof_nonce") if isinstance(meta, dict) else None
-        seen.update(fields_of({"uuid": record.get("uuid"), "meta": nonce}, METADATA_FIELDS))
-    if len(seen["steps"]) < MOST_STEPS:
-        seen["steps"].append(step)
+def is_stranded(seen: GuestReport) -> bool:
+    """Return whether the guest has an address, and reports that nothing routes to its metadata."""
+    return bool(seen.lease) and NO_ROUTE.search(str(seen.no_metadata)) is not None
 
 
-def read_proof(line: str, seen: dict[str, Any], wanted: dict[str, str]) -> None:
-    """Note the nonces that a line shows: the user data's script shows both, the probe guest that of the metadata."""
-    record = object_in(line, OWN)
-    if record:
-        seen["own"] = {name: reader(record.get(name)) for name, reader in OWN_FIELDS.items()}
-    own = seen["own"] or {}
-    seen["user_data"] = seen["user_data"] or own.get("user_data") == wanted["user_data"]
-    read_by_guest = (own.get("metadata"), seen.get("meta"))
-    seen["metadata"] = seen["metadata"] or wanted["metadata"] in read_by_guest
+def is_proved(seen: GuestReport) -> bool:
+    return seen.metadata and seen.user_data
 
 
-def is_stranded(seen):
-    """Whether the guest has an address, and says that nobody routes to its metadata."""
-    return bool(seen["lease"]) and NO_ROUTE.search(str(seen.get("last_no_metadata"))) is not None
+def is_of_another(seen: GuestReport, server_id: str) -> bool:
+    """Return whether the metadata is about another server."""
+    return seen.uuid is not None and seen.uuid != server_id
 
 
-def is_proved(seen):
-    return seen["metadata"] and seen["user_data"]
-
-
-def is_wrong(seen, server_id, wanted):
-    """Whether the guest was given the metadata of another server. Then it is useless to wait longer."""
-    if seen["metadata"]:
+def is_wrong(seen: GuestReport, server_id: str, wanted: Nonces) -> bool:
+    """Return whether the guest was given the metadata of another server. Then it is useless to wait longer."""
+    if seen.metadata:
         return False
-    other = seen.get("uuid") not in (None, server_id)
-    return other or (seen["own"] or {}).get("metadata") not in (None, "", wanted["metadata"])
+    if is_of_another(seen, server_id):
+        return True
+    read_by_guest = seen.own.metadata if seen.own else None
+    return bool(read_by_guest) and read_by_guest != wanted.metadata
 
 
-def progress(seen):
-    """The progress of the guest, in a few words."""
-    if seen["user_data"] and seen["metadata"]:
+def progress(seen: GuestReport) -> str:
+    """Return the progress of the guest, in a few words."""
+    if is_proved(seen):
         return "both read"
-    if seen["metadata"]:
+    if seen.metadata:
         return "metadata read"
-    if seen["lease"]:
-        return f"lease of {seen['lease']}" if isinstance(seen["lease"], str) else "lease"
-    if seen["steps"]:
-        return seen["steps"][-1]["step"]
-    return f"{seen['lines']} lines on the console" if seen["lines"] else "no console output"
+    if seen.lease:
+        return f"lease of {seen.lease}"
+    if seen.steps:
+        return seen.steps[-1].step
+    return f"{seen.lines} lines on the console" if seen.lines else "no console output"
 
 
-def finding(seen, server_id, wanted):
-    """The first thing that did not happen, as (kind, message, hint)."""
-    if not seen["lines"]:
+def finding(seen: GuestReport, server_id: str, wanted: Nonces) -> Finding:
+    """Return the first thing that did not happen."""
+    if not seen.lines:
         kind, message = "no_console", "its console shows nothing"
     elif is_wrong(seen, server_id, wanted):
-        whose = f", that of {seen['uuid']}" if seen.get("uuid") not in (None, server_id) else ""
-        kind, message = "wrong_metadata", f"the guest was given metadata that is not its own{whose}"
-    elif seen["user_data"] and not (seen["own"] or {}).get("metadata"):
-        kind, message = "no_metadata", "the guest runs its user data, perhaps from a config drive, but gets no metadata"
-    elif seen["user_data"]:
-        # The user data came the same way, so the service answers, but its metadata lacks this run's nonce.
-        kind, message = "wrong_metadata", "the guest read its user data, but no metadata of this run"
-    elif seen["metadata"]:
-        reason = seen.get("last_no_user_data")
-        kind, message = "no_user_data", "the guest read its metadata, but did not run its user data" + because(reason)
-    elif seen.get("last_no_metadata"):
-        kind, message = "no_metadata", "the guest got no metadata" + because(seen["last_no_metadata"])
-    elif seen["lease"]:
-        kind, message = "no_metadata", f"the guest has a lease of {seen['lease']}, but shows no metadata"
-    elif seen.get("last_no_lease") or seen.get("last_asks"):
-        kind, message = "no_lease", "the guest asked for a lease and got none"
+        owner = f", that of {seen.uuid}" if is_of_another(seen, server_id) else ""
+        kind, message = "wrong_metadata", f"the guest was given metadata that is not its own{owner}"
+    elif seen.user_data:
+        kind, message = finding_of_user_data(seen)
+    elif seen.metadata:
+        reason = because(seen.no_user_data)
+        kind, message = "no_user_data", f"the guest read its metadata, but did not run its user data{reason}"
     else:
-        kind, message = "no_proof", f"its console has {seen['lines']} lines, and none is about a lease or metadata"
-    return kind, message, HINTS[kind]
+        kind, message = finding_of_network(seen)
+    return Finding(kind, message, HINTS[kind])
 
 
-def because(reason):
+def finding_of_user_data(seen: GuestReport) -> tuple[str, str]:
+    """Return what is missing of a guest that has run its user data."""
+    if not (seen.own and seen.own.metadata):
+        return "no_metadata", "the guest runs its user data, perhaps from a config drive, but gets no metadata"
+    # The user data came the same way, so the service answers, but its metadata lacks this run's nonce.
+    return "wrong_metadata", "the guest read its user data, but no metadata of this run"
+
+
+def finding_of_network(seen: GuestReport) -> tuple[str, str]:
+    """Return what is missing of a guest that has read nothing."""
+    if seen.no_metadata:
+        return "no_metadata", f"the guest got no metadata{because(seen.no_metadata)}"
+    if seen.lease:
+        return "no_metadata", f"the guest has a lease of {seen.lease}, but shows no metadata"
+    if seen.no_lease or seen.asks:
+        return "no_lease", "the guest asked for a lease and got none"
+    return "no_proof", f"its console has {seen.lines} lines, and none is about a lease or metadata"
+
+
+def because(reason: Any) -> str:
     return f": {reason}" if isinstance(reason, str) else ""
 
 
-def lease_matches(seen, fixed_ips):
-    """Whether the lease is the port's address, or None if the console does not show which lease it is."""
-    return seen["lease"] in fixed_ips if isinstance(seen["lease"], str) else None
+def lease_matches(seen: GuestReport, fixed_ips: Iterable[str]) -> bool | None:
+    """Return whether the lease is the port's address, or None if the console shows no lease."""
+    return seen.lease in fixed_ips if seen.lease else None

@@ -2,16 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes parts of a run's network."""
+"""Make parts of a run's network."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from types import SimpleNamespace
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from .stage import Named, Stage
 
-def make_marked(stage, kind, listing, make):
+
+def make_marked(stage: Stage[Any], kind: str, listing: Callable[..., Iterable[Any]], make: Callable[..., Any]) -> Any:
     """Make a resource with this run's mark. listing finds it again by its name."""
     name = f"{stage.run.mark}-{kind.replace('_', '-')}"
     return stage.create(
@@ -24,22 +25,38 @@ def first_named(name: str, resources: Iterable[Any]) -> Any:
     return next((resource for resource in resources if resource.name == name), None)
 
 
-def make_router(stage, subnet_id, external_id=None):
-    """A router on the subnet. To the external network it needs a gateway, but none for the guests' metadata."""
+def make_router(stage: Stage[Any], subnet_id: str, external_id: str | None = None) -> None:
+    """Make a router on the subnet. To the external network it needs a gateway, but none for the guests' metadata."""
     neutron = stage.cloud.network
     gateway = {"external_gateway_info": {"network_id": external_id}} if external_id else {}
     router = make_marked(stage, "router", neutron.routers, lambda **marks: neutron.create_router(**gateway, **marks))
+    add_interface(stage, router, subnet_id)
 
-    # Neutron has no resource for an interface, but deletes neither router nor subnet before it is removed.
-    def find_interface():
-        ports = [port for port in neutron.ports(device_id=router.id) if port.device_id == router.id]
-        attached = any(address["subnet_id"] == subnet_id for port in ports for address in port.fixed_ips)
-        return interface if attached else None
 
-    def add_interface():
+def add_interface(stage: Stage[Any], router: Any, subnet_id: str) -> None:
+    """Connect a router to a subnet.
+
+    Neutron has no resource for an interface, but deletes neither router nor subnet before it is removed.
+    """
+    neutron = stage.cloud.network
+    name = f"{stage.run.mark}-router-interface"
+    interface = Named(f"{router.id}/{subnet_id}", name)
+
+    def find() -> Named | None:
+        ports = neutron.ports(device_id=router.id)
+        own = [port for port in ports if port.device_id == router.id]
+        return interface if any(is_on_subnet(port, subnet_id) for port in own) else None
+
+    def make() -> Named:
         neutron.add_interface_to_router(router, subnet_id=subnet_id)
         return interface
 
-    name = f"{stage.run.mark}-router-interface"
-    interface = SimpleNamespace(id=f"{router.id}/{subnet_id}", name=name)
-    stage.create("router_interface", name, add_interface, find_interface)
+    stage.create("router_interface", name, make, find)
+
+
+def is_on_subnet(port: Any, subnet_id: str) -> bool:
+    return any(address["subnet_id"] == subnet_id for address in port.fixed_ips)
+
+
+def addresses_of(port: Any) -> tuple[str, ...]:
+    return tuple(address["ip_address"] for address in port.fixed_ips)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One attempt to reach an address from this machine, by ping or by TCP."""
+"""Try once to reach an address from this machine, by ping or by TCP."""
 
 from __future__ import annotations
 
@@ -12,29 +12,39 @@ import socket
 import subprocess
 import time
 
+from .._model.details import Attempt
+from .._model.words import AttemptStatus
+
 WAIT = 1.0
 # The words of iputils and busybox for a user who may send no echo request
 FORBIDDEN = re.compile(r"not permitted|permission denied", re.IGNORECASE)
 
 
-def outcome(status, said, started=None):
-    seconds = None if started is None else round(time.monotonic() - started, 6)
-    return {"status": status, "said": said, "seconds": seconds}
+def answered(text: str, started: float) -> Attempt:
+    return Attempt(AttemptStatus.ANSWERED, text, round(time.monotonic() - started, 6))
 
 
-def tcp(address, port, wait=WAIT):
+def silent(text: str) -> Attempt:
+    return Attempt(AttemptStatus.SILENT, text, None)
+
+
+def unreadable(text: str) -> Attempt:
+    return Attempt(AttemptStatus.UNREADABLE, text, None)
+
+
+def tcp(address: str, port: int, wait: float = WAIT) -> Attempt:
     """Open a connection. A refusal is an answer of the guest, too: the way is there."""
     started = time.monotonic()
     try:
         with socket.create_connection((address, port), wait):
-            return outcome("answered", f"port {port} is open", started)
+            return answered(f"port {port} is open", started)
     except ConnectionRefusedError:
-        return outcome("answered", f"port {port} is closed, which the guest itself said", started)
+        return answered(f"port {port} is closed, which the guest itself said", started)
     except OSError as exc:
-        return outcome("silent", f"port {port}: {exc}")
+        return silent(f"port {port}: {exc}")
 
 
-def ping(address):
+def ping(address: str) -> Attempt:
     """Send one echo request and wait a second for the reply. What this machine does not let us send proves nothing."""
     started = time.monotonic()
     try:
@@ -49,18 +59,18 @@ def ping(address):
             env={**os.environ, "LC_ALL": "C"},
         )
     except FileNotFoundError:
-        return outcome("unreadable", "this machine has no program ping")
+        return unreadable("this machine has no program ping")
     except OSError as exc:
-        return outcome("unreadable", f"this machine does not run its program ping: {exc.strerror}")
+        return unreadable(f"this machine does not run its program ping: {exc.strerror}")
     if done.returncode == 0:
-        return outcome("answered", "echo reply", started)
+        return answered("echo reply", started)
     if FORBIDDEN.search(done.stderr):
-        return outcome("unreadable", "this machine lets this user send no ping")
-    return outcome("silent", " ".join(done.stderr.split()) or "no echo reply")
+        return unreadable("this machine lets this user send no ping")
+    return silent(" ".join(done.stderr.split()) or "no echo reply")
 
 
-def mac_of(address, table="/proc/net/arp"):
-    """The MAC that answered ARP for an address; None where this machine is not on its network."""
+def mac_of(address: str, table: str = "/proc/net/arp") -> str | None:
+    """Return the MAC that answered ARP for an address; None where this machine is not on its network."""
     try:
         with open(table, encoding="ascii") as stream:
             entries = [line.split() for line in stream]

@@ -10,63 +10,107 @@ import contextlib
 import json
 import signal
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any, Generic, TypeVar
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from .._cloud import addresses, connection, session, token_cache
-from .._cloud.errors import CLOUD_ERRORS, explain, failing
-from .._record import ledger, shapes, waiting
-from .._record.clock import Stopwatch, now
+from .._cloud.errors import CLOUD_ERRORS, failing, failure_of
+from .._cloud.transport import Sample
+from .._model import codec
+from .._model.details import Details
+from .._model.stage import Call, Failure, Resource, Wait
+from .._model.stage import Stage as StageRecord
+from .._model.words import StageName, StageStatus
+from .._record import ledger, waiting
+from .._record.clock import Stopwatch, now, seconds_of
 from .._record.errors import Interrupted, StageError, sentence, trace_of
 from .._record.masking import bounded
 from .._record.run import Run
+from .._record.waiting import Look
 
 # How many seconds to look for a resource whose creation was not answered
 LOOKS_AFTER_BREAK, LOOKS_AFTER_TIMEOUT = 6, 60
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+D = TypeVar("D", bound=Details)
+T = TypeVar("T")
+# Return what a cloud gives for a resource: an object with its id and its name.
+Make = Callable[[], Any]
 
 
-class Stage:
+@dataclass(frozen=True)
+class Named:
+    """A resource of which the answer to its creation gives no more than the id."""
+
+    id: str
+    name: str
+
+
+class Stage(Generic[D]):
     """One stage at work. Its calls, waits, resources and details become the record."""
 
-    def __init__(self, name, run, params, check=False):
+    def __init__(self, name: StageName, run: Run, params: Mapping[str, Any], details: D, check: bool = False) -> None:
         self.name = name
         self.run = run
         self.params = params
+        self.details = details
         self.check = check
-        self.calls, self.samples = [], []
-        self.waits, self.resources, self.details = [], [], {}
-        self.doing, self.changed = "starting", False
+        self.calls: list[Call] = []
+        self.samples: list[Sample] = []
+        self.waits: list[Wait] = []
+        self.resources: list[Resource] = []
+        self.doing = "starting"
+        self.changed = False
         self.deadline = waiting.Deadline(params["timeout"])
-        self._watch, self._cloud = Stopwatch(), None
+        self._watch = Stopwatch()
+        self._cloud: Any = None
 
     @property
-    def cloud(self):
+    def cloud(self) -> Any:
         """The connection, made at its first use: a stage with nothing to do sends no request."""
         if self._cloud is None:
             self._cloud = connection.connect(self.params, self.calls, self.samples, self.deadline)
-            if self.name != "auth":
+            if self.name != StageName.AUTH:
                 token_cache.take(self.run.token_path, self._cloud.session.auth)
         return self._cloud
 
-    def keep_token(self):
+    def keep_token(self) -> None:
         if self._cloud is not None and not self.check:
             token_cache.put(self.run.token_path, self._cloud.session.auth)
 
-    def say(self, text):
+    def say(self, text: str) -> None:
         self.run.say(self.name, text)
 
-    def begin(self, doing):
+    def begin(self, doing: str) -> None:
         self.doing = doing
         if not self.check:
             self.say(doing)
 
-    def use(self, kind, resource, made=False):
+    def details_of(self, name: StageName, kind: type[T]) -> T:
+        """Return what an earlier stage of the run knows; nothing if it has not begun."""
+        record = self.run.stage(name)
+        return codec.from_json(kind, record["details"] if record else {}, f"{name}.details")
+
+    def resource(self, kind: str) -> Resource | None:
+        """Return the first resource of a kind that a stage of the run has made or chosen."""
+        found = self.run.resource(kind)
+        return None if found is None else codec.from_json(Resource, found, kind)
+
+    def use(self, kind: str, resource: Any, made: bool = False) -> Any:
         """Record a resource that this run works with."""
-        if not any(used["kind"] == kind and used["id"] == resource.id for used in self.resources):
-            self.resources.append({"kind": kind, "id": resource.id, "name": resource.name, "made": made})
+        if not isinstance(resource.id, str) or not isinstance(resource.name, (str, type(None))):
+            message = f"the answer has the id {resource.id!r:.80} and the name {resource.name!r:.80}"
+            raise StageError("malformed", f"{self.doing}: {message}, which no service gives")
+        used = Resource(kind=kind, id=resource.id, name=resource.name, created=made)
+        if not any((other.kind, other.id) == (kind, used.id) for other in self.resources):
+            self.resources.append(used)
         return resource
 
-    def create(self, kind, name, make, find):
+    def create(self, kind: str, name: str, make: Make, find: Make) -> Any:
         """Make a resource exactly once per run and name. find returns it if it exists already, else None."""
         self.begin(f"making the {kind.replace('_', ' ')} {name}")
         entry = self.run.ledger.find(kind, name)
@@ -76,6 +120,13 @@ class Stage:
         if resource is None:
             self.run.ledger.write(ledger.BEGUN, kind, name)
             resource = self._make(kind, name, make, find)
+        self._check_own(kind, name, resource)
+        self.run.ledger.write(ledger.MADE, kind, name, id=resource.id)
+        self.changed = True
+        return self.use(kind, resource, made=True)
+
+    def _check_own(self, kind: str, name: str, resource: Any) -> None:
+        """Refuse an answer that is not about what was asked for: its id could lead anywhere."""
         if not ledger.is_id(kind, resource.id):
             # It is still begun in the ledger: the cleanup looks for its name.
             message = f"the answer has the id {resource.id!r:.80}, which no service gives"
@@ -84,11 +135,8 @@ class Stage:
             # Somebody else's must neither be used nor removed.
             message = f"the answer is about {resource.name!r:.80}, which this run has not asked for"
             raise StageError("malformed", f"{self.doing}: {message}", resource=name)
-        self.run.ledger.write(ledger.MADE, kind, name, id=resource.id)
-        self.changed = True
-        return self.use(kind, resource, made=True)
 
-    def _make(self, kind, name, make, find):
+    def _make(self, kind: str, name: str, make: Make, find: Make) -> Any:
         try:
             return make()
         except session.OutOfTimeError:
@@ -101,29 +149,28 @@ class Stage:
                     self.run.ledger.write(ledger.REFUSED, kind, name)
                 raise
             self.run.ledger.write(ledger.LOST, kind, name)
-            # A service that hangs may still make it. One that broke off did so at once, or never will.
-            hangs = isinstance(exc, session.ConnectTimeout) or session.status_of(exc) == session.GATEWAY_TIMEOUT
+            hangs = session.may_still_take_effect(exc)
             resource = self._find_lost(name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK)
             if resource is None and hangs:
                 raise
         return resource or make()
 
-    def _find_lost(self, name, find, looks):
-        """The resource whose creation was not answered, if it exists: look before making a second one."""
+    def _find_lost(self, name: str, find: Make, looks: int) -> Any:
+        """Return the resource whose creation was not answered, if it exists: look before making a second one."""
         for _look in range(looks):
             if self.deadline.left() <= 0:
                 break
             time.sleep(1)
             resource = find()
             if resource is not None:
-                self.details.setdefault("found_without_answer", []).append(name)
+                self.details = replace(self.details, found_without_answer=(*self.details.found_without_answer, name))
                 return resource
         return None
 
-    def wait(self, what, look, pace=waiting.usual_pace):
+    def wait(self, what: str, look: Callable[[], Look], pace: Callable[[float], float] = waiting.usual_pace) -> Any:
         """Look until it is done. Until the deadline, a look without an answer is a state as well."""
 
-        def patient_look():
+        def patient_look() -> Look:
             try:
                 return look()
             except CLOUD_ERRORS as exc:
@@ -135,36 +182,44 @@ class Stage:
         say = self.say if not self.check else lambda _text: None
         return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, pace)
 
-    def as_record(self, status, error=None):
-        addresses.name_services(self.calls, connection.known_endpoints(self._cloud) if self._cloud else [])
-        # The error has been masked already, as words; the rest is data of the cloud.
-        return bounded(
-            shapes.stage(
-                self.name,
-                status,
-                started=self._watch.started,
-                finished=now(),
-                duration_s=self._watch.seconds(),
-                resources=self.resources,
-                calls=self.calls,
-                waits=self.waits,
-                details=self.details,
-                error=error,
-            )
+    def record(self, status: StageStatus, failure: Failure | None = None) -> StageRecord:
+        """Return the stage as it is now."""
+        endpoints = connection.known_endpoints(self._cloud) if self._cloud else []
+        return StageRecord(
+            stage=self.name,
+            status=status,
+            started=self._watch.began,
+            finished=seconds_of(now()),
+            duration_s=self._watch.seconds(),
+            resources=tuple(self.resources),
+            calls=addresses.with_services(self.calls, endpoints),
+            waits=tuple(self.waits),
+            details=codec.to_json(self.details),
+            error=failure,
         )
 
 
-def name_conflict(kind, name):
+# Do the work of a stage. Return SKIPPED if there was none.
+Act = Callable[[Stage[D]], StageStatus | None]
+
+
+def as_json(record: StageRecord) -> dict[str, Any]:
+    """Return a record as run.json has it. Its failure is masked already, as words; the rest is data of the cloud."""
+    data: dict[str, Any] = bounded(codec.to_json(record))
+    return data
+
+
+def name_conflict(kind: str, name: str) -> StageError:
     message = f"the {kind.replace('_', ' ')} {name} is on the cloud already, and this run did not make it"
     hint = "Choose another run_id: this one was used before, perhaps from another machine."
     return StageError("conflict", message, resource=name, hint=hint)
 
 
-def interrupt(number, _frame):
+def interrupt(number: int, _frame: FrameType | None) -> None:
     raise Interrupted(signal.Signals(number).name)
 
 
-def check_texts(options):
+def check_texts(options: Mapping[str, Any]) -> None:
     """Refuse bytes that are not text, before anything is asked for: no request could hold them."""
     for name, value in options.items():
         try:
@@ -173,37 +228,46 @@ def check_texts(options):
             raise StageError("invalid", f"{name} is not text in UTF-8: {value!a:.80}", resource=name) from None
 
 
-def perform(stage, act):
-    """Run a stage to its record, whatever happens. Returns the record, and a traceback if a defect of ours ended it."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+def perform(stage: Stage[D], act: Act[D]) -> tuple[StageRecord, str | None]:
+    """Run a stage to its record, whatever happens. Return it, and a traceback if a defect of ours ended the stage."""
+    for number in SIGNALS:
         signal.signal(number, interrupt)
     trace = None
     try:
         if not stage.check:
-            # The record says this if the process dies.
-            unfinished = StageError("interrupted", f"the stage {stage.name} began and did not come to its end")
-            stage.run.put_stage(stage.as_record("failed", unfinished.record))
+            write_unfinished(stage)
         check_texts(stage.params)
-        skipped = act(stage)
-        record = stage.as_record("skipped" if skipped else "ok")
+        status = act(stage) or StageStatus.OK
+        record = stage.record(status)
     except (Exception, Interrupted) as exc:
-        record = stage.as_record("failed", explain(exc, stage.doing))
-        trace = trace_of(record["error"])
+        failure = failure_of(exc, stage.doing)
+        record = stage.record(StageStatus.FAILED, failure)
+        trace = trace_of(failure.kind)
     # After a failure, too: what later processes mask is kept beside the token.
     stage.keep_token()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    if not stage.check:
-        try:
-            stage.run.put_stage(record)
-        except OSError as exc:
-            record = {**record, "status": "failed", "error": explain(exc, "writing run.json")}
-        stage.say(f"{record['status']} after {record['duration_s']:.1f} s")
-    return record, trace
+    return record if stage.check else written(stage, record), trace
 
 
-def run_stage(name, act, options, timeout, **rules):
-    """The main function of a stage's module."""
+def write_unfinished(stage: Stage[D]) -> None:
+    """Write the record that stays if the process dies."""
+    unfinished = StageError("interrupted", f"the stage {stage.name} began and did not come to its end")
+    stage.run.put_stage(as_json(stage.record(StageStatus.FAILED, unfinished.failure)))
+
+
+def written(stage: Stage[D], record: StageRecord) -> StageRecord:
+    """Write the record of a stage that has ended, and return it; a failed one if it cannot be written."""
+    try:
+        stage.run.put_stage(as_json(record))
+    except OSError as exc:
+        record = replace(record, status=StageStatus.FAILED, error=failure_of(exc, "writing run.json"))
+    stage.say(f"{record.status} after {record.duration_s:.1f} s")
+    return record
+
+
+def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any], timeout: float, **rules: Any) -> None:
+    """Be the main function of a stage's module. details: what the stage knows at its beginning, nothing."""
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
@@ -220,22 +284,26 @@ def run_stage(name, act, options, timeout, **rules):
     trace = None
     with failing(module, f"{name}: opening {module.params['run_dir']}"):
         run = Run.imagined(module.params["run_dir"]) if module.check_mode else Run(module.params["run_dir"])
-        stage = Stage(name, run, module.params, module.check_mode)
+        stage = Stage(name, run, module.params, details, module.check_mode)
         with contextlib.nullcontext() if module.check_mode else run.alone():
             record = finished_record(run, name)
             if record is None:
                 record, trace = perform(stage, act)
-    if record["status"] == "failed":
+    result = as_json(record)
+    if record.status == StageStatus.FAILED:
         # The whole record is in run.json: here it would bury the message.
-        message = f"{name}: {sentence(record['error'])}"
-        module.fail_json(msg=message, exception=trace, changed=stage.changed, error=record["error"])
-    module.exit_json(changed=stage.changed, record=record)
+        message = f"{name}: {sentence(result['error'])}"
+        module.fail_json(msg=message, exception=trace, changed=stage.changed, error=result["error"])
+    module.exit_json(changed=stage.changed, record=result)
 
 
-def finished_record(run, name):
-    """The record of an earlier call of this stage, or None. An interrupted stage may run again."""
-    record = run.stage(name)
-    if record is None or run.record["finished"] is not None:
+def finished_record(run: Run, name: StageName) -> StageRecord | None:
+    """Return the record of an earlier call of this stage, if there is one. An interrupted stage may run again."""
+    data = run.stage(name)
+    if data is None:
+        return None
+    record = codec.from_json(StageRecord, data, name)
+    if run.record["finished"] is not None:
         return record
-    interrupted = (record["error"] or {}).get("kind") == "interrupted"
-    return None if interrupted else record
+    is_interrupted = record.error is not None and record.error.kind == "interrupted"
+    return None if is_interrupted else record

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
 from urllib.parse import SplitResult, urlsplit
+
+from .._model.stage import Call
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# A request as a record has it
-Call = dict[str, Any]
 # The type of a service, and the URL of one of its endpoints
 Endpoint = tuple[str, str]
 
@@ -48,11 +48,15 @@ def port_of(parts: SplitResult) -> int | None:
     return parts.port or DEFAULT_PORTS.get(parts.scheme)
 
 
-def name_services(calls: Iterable[Call], endpoints: list[Endpoint]) -> None:
-    """Name the service of each call that has none."""
-    for call in calls:
-        if call["service"] is None:
-            call["service"] = service_behind(call["host"], call["path"], endpoints)
+def with_services(calls: Iterable[Call], endpoints: list[Endpoint]) -> tuple[Call, ...]:
+    """Return the calls; each that names no service has the one behind its address."""
+    return tuple(with_service(call, endpoints) for call in calls)
+
+
+def with_service(call: Call, endpoints: list[Endpoint]) -> Call:
+    if call.service is not None:
+        return call
+    return replace(call, service=service_behind(call.host, call.path, endpoints))
 
 
 def service_behind(host: str, path: str, endpoints: list[Endpoint]) -> str | None:

@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._model.stage import Call
 from .._record import masking
 from .._record.errors import StageError
 from .._record.waiting import Deadline, timeout_of
-from .addresses import Call, Endpoint
+from .addresses import Endpoint
 from .configuration import configure, with_own_types
 from .credentials import check_url, is_secret, leaves, secrets_of
 from .errors import without_credentials

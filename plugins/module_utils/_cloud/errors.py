@@ -12,6 +12,8 @@ import re
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from .._model import codec
+from .._model.stage import Failure
 from .._record import errors
 from .._record.errors import Error, StageError
 from .._record.masking import words_of
@@ -147,22 +149,28 @@ def kind_of_status(status: int, message: str) -> str:
 
 
 def explain(exc: BaseException, doing: str) -> Error:
-    """Return the record's error for any exception, whose message begins with what was being done."""
+    """Return the failure behind any exception as a record has it."""
+    error: Error = codec.to_json(failure_of(exc, doing))
+    return error
+
+
+def failure_of(exc: BaseException, doing: str) -> Failure:
+    """Return the failure behind any exception. Its message begins with what was being done."""
     if isinstance(exc, CLOUD_ERRORS):
-        return explain_cloud(exc, doing)
+        return failure_of_cloud(exc, doing)
     if is_missing_certificate(exc):
-        return StageError("tls", f"{doing}: {words_of(exc)}").record
+        return StageError("tls", f"{doing}: {words_of(exc)}").failure
     if is_missing_option(exc):
-        return StageError("config", f"{doing}: {words_of(exc)}").record
+        return StageError("config", f"{doing}: {words_of(exc)}").failure
     if is_malformed(exc):
         message = f"{doing}: an answer of an unknown form: {type(exc).__name__}: {words_of(exc)}"
-        return StageError("malformed", message).record
+        return StageError("malformed", message).failure
     if isinstance(exc, REQUEST_ERRORS):
-        return StageError("service", f"{doing}: {words_of(exc)}").record
-    return errors.explain(exc, doing)
+        return StageError("service", f"{doing}: {words_of(exc)}").failure
+    return errors.failure_of(exc, doing)
 
 
-def explain_cloud(exc: BaseException, doing: str) -> Error:
+def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
     own_message = words_of(without_credentials(message_of(exc)[:LONGEST_PAGE]))
     status = status_of(exc)
     request = getattr(exc, "request_id", None)
@@ -171,7 +179,7 @@ def explain_cloud(exc: BaseException, doing: str) -> Error:
     if request:
         message += f" (request {request})"
     kind = kind_of(exc, own_message)
-    return StageError(kind, message, said=own_message, status=status, request_id=request).record
+    return StageError(kind, message, said=own_message, status=status, request_id=request).failure
 
 
 def is_missing_certificate(exc: BaseException) -> bool:

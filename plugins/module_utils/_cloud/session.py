@@ -11,8 +11,9 @@ import re
 import time
 from typing import Any
 
+from .._model.stage import Call
 from .._record.waiting import Deadline
-from .addresses import Call, is_login
+from .addresses import is_login
 from .transport import Sample, Transport, seconds_left, service_called
 
 # Without the SDK modules must be loaded all the same, to report that it is missing.
@@ -159,6 +160,14 @@ def pause_of(answer: Any) -> int:
 def is_unanswered(exc: BaseException) -> bool:
     """Return whether a request that failed with this error may have taken effect."""
     return isinstance(exc, NO_ANSWER) or status_of(exc) in GATEWAY
+
+
+def may_still_take_effect(exc: BaseException) -> bool:
+    """Return whether a service that hangs may still come to a request.
+
+    One that broke off came to it at once, or never will.
+    """
+    return isinstance(exc, BaseTimeout) or status_of(exc) == GATEWAY_TIMEOUT
 
 
 def status_of(exc: BaseException) -> int | None:

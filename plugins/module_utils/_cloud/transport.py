@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urljoin
 
+from .._model.stage import Call
 from .._record import masking
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.waiting import Deadline
-from .addresses import Call, host_of, is_login, is_same_place, path_of
+from .addresses import host_of, is_login, is_same_place, path_of
 
 # Without the SDK modules must be loaded all the same, to report that it is missing.
 BaseTransport: Any = object
@@ -132,16 +133,30 @@ def refuse_another_address(method: str, url: str, answer: Any) -> None:
     raise RedirectedError(answer.status_code, message, hint)
 
 
-def new_call(method: str, url: str) -> Call:
-    """Return the record of a request that is not answered yet."""
-    return {
-        "method": method,
-        "service": "identity" if is_login(url) else service_called.get(),
-        "host": host_of(url),
-        "path": path_of(url),
-        "status": None,
-        "request_id": None,
-    }
+class CallAtWork:
+    """A request on its way. What its answer brings completes its call."""
+
+    def __init__(self, method: str, url: str) -> None:
+        self.method = method
+        self.url = url
+        self.service = "identity" if is_login(url) else service_called.get()
+        self.status: int | None = None
+        self.request_id: str | None = None
+        self.error: str | None = None
+        self.watch = Stopwatch()
+
+    def completed(self) -> Call:
+        return Call(
+            method=self.method,
+            service=self.service,
+            host=host_of(self.url),
+            path=path_of(self.url),
+            status=self.status,
+            started=self.watch.began,
+            seconds=self.watch.seconds(),
+            request_id=self.request_id,
+            error=self.error,
+        )
 
 
 class Transport(BaseTransport):
@@ -161,16 +176,14 @@ class Transport(BaseTransport):
         headers = options.get("headers") or {}
         masking.learn(*secrets_in(headers))
         self.refuse_unknown_address(method, url, headers)
-        watch = Stopwatch()
-        call = new_call(method, url)
+        call = CallAtWork(method, url)
         try:
-            return self.answer_to(call, method, url, options)
+            return self.answer_to(call, options)
         except BaseException as exc:
-            call["error"] = type(exc).__name__
+            call.error = type(exc).__name__
             raise
         finally:
-            call.update(started=watch.started, seconds=watch.seconds())
-            self.calls.append(call)
+            self.calls.append(call.completed())
 
     def refuse_unknown_address(self, method: str, url: str, headers: Headers) -> None:
         """Refuse to carry a secret to an address that only an answer has named, such as that of a next page."""
@@ -184,13 +197,14 @@ class Transport(BaseTransport):
         message = f"an answer leads to {host_of(url)}, which is not in the catalogue, so no token is sent there"
         raise StageError("service", message, hint=hint)
 
-    def answer_to(self, call: Call, method: str, url: str, options: dict[str, Any]) -> requests.Response:
-        """Send a request, complete its call, and learn the cloud's time and the tokens from its answer."""
-        send = functools.partial(super().request, method, url, **{**options, "stream": True})
+    def answer_to(self, call: CallAtWork, options: dict[str, Any]) -> requests.Response:
+        """Send a request, note its answer, and learn the cloud's time and the tokens from it."""
+        send = functools.partial(super().request, call.method, call.url, **{**options, "stream": True})
         sent = time.time()
-        answer = within(seconds_left(self.deadline), lambda: whole(send(), url))
+        answer = within(seconds_left(self.deadline), lambda: whole(send(), call.url))
         masking.learn(*secrets_in(answer.headers))
-        call.update(status=answer.status_code, request_id=request_id(answer.headers))
-        refuse_another_address(method, url, answer)
+        call.status = answer.status_code
+        call.request_id = request_id(answer.headers)
+        refuse_another_address(call.method, call.url, answer)
         self.samples.append((sent, answer.headers.get("date", ""), time.time()))
         return answer

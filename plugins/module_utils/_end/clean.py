@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from .._cloud import connection, token_cache
+from .._model import codec
 from .._record import shapes
 from .._record.clock import Stopwatch, now
 from .._record.errors import StageError
@@ -37,8 +38,8 @@ def clean(run, params):
             started=watch.started,
             finished=now(),
             duration_s=watch.seconds(),
-            calls=calls,
-            waits=waits,
+            calls=codec.to_json(calls),
+            waits=codec.to_json(waits),
             error=error_of(left),
         )
     )

@@ -42,6 +42,14 @@ class StageStatus(Word):
     SKIPPED = "skipped"
 
 
+class AttemptStatus(Word):
+    """What came of an attempt to reach an address. unreadable: this machine may not make it."""
+
+    ANSWERED = "answered"
+    SILENT = "silent"
+    UNREADABLE = "unreadable"
+
+
 class StepStatus(Word):
     """Status of a step of a flow. The order is that of pages: what was seen first, what is missing last."""
 

@@ -49,6 +49,11 @@ class Stopwatch:
         self.started = now()
         self._zero = time.monotonic()
 
+    @property
+    def began(self) -> float:
+        """Return when it was started, in seconds since the epoch."""
+        return seconds_of(self.started)
+
     def seconds(self) -> float:
         return round(time.monotonic() - self._zero, 6)
 

@@ -11,6 +11,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._model import codec
+from .._model.stage import Failure
 from .masking import bounded, words_of
 
 HINTS = {
@@ -63,16 +65,22 @@ class StageError(Exception):
     ) -> None:
         message = bounded(message)
         super().__init__(message)
-        self.record: Error = {
-            "kind": kind,
-            "message": message,
-            "resource": bounded(resource),
-            "said": None if said is None else words_of(said),
-            "status": status,
-            "request_id": bounded(request_id),
-            "hint": hint or HINTS.get(kind, ""),
-            "details": {name: masked_leaves(value) for name, value in details.items()},
-        }
+        self.failure = Failure(
+            kind=kind,
+            message=message,
+            resource=bounded(resource),
+            answer=None if said is None else words_of(said),
+            status=status,
+            request_id=bounded(request_id),
+            hint=hint or HINTS.get(kind, ""),
+            details={name: masked_leaves(value) for name, value in details.items()},
+        )
+
+    @property
+    def record(self) -> Error:
+        """Return the failure as a record has it."""
+        error: Error = codec.to_json(self.failure)
+        return error
 
 
 def masked_leaves(value: Any) -> Any:
@@ -97,21 +105,27 @@ class Interrupted(BaseException):
 
 
 def explain(exc: BaseException, doing: str) -> Error:
-    """Return the record's error for an exception, whose message begins with what was being done.
+    """Return the failure behind an exception as a record has it."""
+    error: Error = codec.to_json(failure_of(exc, doing))
+    return error
+
+
+def failure_of(exc: BaseException, doing: str) -> Failure:
+    """Return the failure behind an exception. Its message begins with what was being done.
 
     _cloud.errors knows the exceptions of the cloud, too.
     """
     if isinstance(exc, StageError):
-        return exc.record
+        return exc.failure
     if isinstance(exc, DeadlinePassed):
         message = f"waited {exc.seconds:.0f} s for {exc.what}; the last state was {exc.state}"
-        return StageError("deadline", message).record
+        return StageError("deadline", message).failure
     if isinstance(exc, (Interrupted, KeyboardInterrupt)):
-        return StageError("interrupted", f"{doing}: interrupted by {str(exc) or 'SIGINT'}").record
+        return StageError("interrupted", f"{doing}: interrupted by {str(exc) or 'SIGINT'}").failure
     if isinstance(exc, OSError):
         where = f": {exc.filename}" if exc.filename else ""
-        return StageError("files", f"{doing}: {exc.strerror or exc}{where}").record
-    return StageError("internal", f"{doing}: {type(exc).__name__}: {words_of(exc)}").record
+        return StageError("files", f"{doing}: {exc.strerror or exc}{where}").failure
+    return StageError("internal", f"{doing}: {type(exc).__name__}: {words_of(exc)}").failure
 
 
 def sentence(error: Error) -> str:
@@ -123,9 +137,9 @@ def sentence(error: Error) -> str:
     return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
-def trace_of(error: Error) -> str | None:
-    """Return the traceback of the current exception if it may be a defect of ours. Ansible shows it on request."""
-    return traceback.format_exc() if error["kind"] in ("internal", "malformed") else None
+def trace_of(kind: str) -> str | None:
+    """Return the traceback of an exception of a kind that may be a defect of ours. Ansible shows it on request."""
+    return traceback.format_exc() if kind in ("internal", "malformed") else None
 
 
 @contextlib.contextmanager
@@ -135,4 +149,4 @@ def failing(module: Any, doing: str, explain: Callable[[Exception, str], Error] 
         yield
     except Exception as exc:
         error = explain(exc, doing)
-        module.fail_json(msg=sentence(error), exception=trace_of(error))
+        module.fail_json(msg=sentence(error), exception=trace_of(error["kind"]))

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from .clock import Stopwatch, now
+from .._model.stage import State, Wait
+from .clock import Stopwatch, now, seconds_of
 from .errors import DeadlinePassed, StageError
 from .masking import words_of
 
@@ -72,43 +74,77 @@ def pause_after(took: float, period: float) -> float:
     return max(period - took, rest)
 
 
+# Whether the wait is over, the state in a few words, and what the wait then returns
+Look = tuple[bool, str, Any]
+
+
+class WaitAtWork:
+    """A wait that goes on. Its entry is among the waits from the beginning on, whatever interrupts it."""
+
+    def __init__(self, awaited: str, waits: list[Wait]) -> None:
+        self._watch = Stopwatch()
+        self._waits = waits
+        self._place = len(waits)
+        self._asked: float | None = None
+        # How long before the last look its state may have begun
+        self._resolution_s: float | None = None
+        waits.append(Wait(awaited=awaited, started=self._watch.began, seconds=0.0, states=(), polls=0))
+
+    @property
+    def wait(self) -> Wait:
+        return self._waits[self._place]
+
+    def _change(self, **changes: Any) -> None:
+        self._waits[self._place] = replace(self.wait, **changes)
+
+    def end(self) -> None:
+        self._change(resolution_s=self._resolution_s)
+
+    def time_out(self) -> None:
+        self._change(timed_out=True)
+
+    def note(self, state: str, asked: float, answered: float) -> bool:
+        """Note what a look has shown. Return whether it is another state than that of the look before."""
+        # A state came at some time between the last look that did not show it and this one.
+        self._resolution_s = None if self._asked is None else round(answered - self._asked, 3)
+        self._asked = asked
+        seconds = self._watch.seconds()
+        self._change(polls=self.wait.polls + 1, seconds=seconds)
+        states = self.wait.states
+        if states and states[-1].state == state:
+            return False
+        new = State(state=state, at=seconds_of(now()), after_s=seconds, resolution_s=self._resolution_s)
+        # A state that never rests fills neither memory nor record: the first ones stay, and the last.
+        self._change(states=(*states[: MOST_STATES - 1], new))
+        return True
+
+
 def wait_until(
     what: str,
-    look: Callable[[], tuple[bool, str, Any]],
+    look: Callable[[], Look],
     deadline: Deadline,
-    record: list[dict[str, Any]],
+    waits: list[Wait],
     say: Callable[[str], Any],
     pace: Callable[[float], float] = usual_pace,
 ) -> Any:
-    """Call look until it is done, and record each new state.
+    """Call look until it is done, and return its value. The wait, with each new state, is added to waits at once.
 
-    look returns (done, state, value): state is a short text, and value is returned at the end. The wait's line
-    is added to record at once, so that it is there whatever interrupts the wait. pace: as usual_pace.
+    pace: as usual_pace.
     """
-    watch = Stopwatch()
-    line: dict[str, Any] = {"for": what, "started": watch.started, "seconds": 0.0, "states": []}
-    line.update(resolution_s=None, looks=0)
-    record.append(line)
-    last_asked = None
+    at_work = WaitAtWork(what, waits)
     while True:
         asked = time.monotonic()
-        done, said, value = look()
-        state = words_of(said, LONGEST_STATE)
+        done, text, value = look()
+        state = words_of(text, LONGEST_STATE)
         answered = time.monotonic()
-        line["looks"] += 1
-        line["seconds"] = watch.seconds()
-        # A state came at some time between the last look that did not show it and this one.
-        resolution = None if last_asked is None else round(answered - last_asked, 3)
-        if not line["states"] or line["states"][-1]["state"] != state:
-            # A state that never rests fills neither memory nor record: the first ones stay, and the last.
-            del line["states"][MOST_STATES - 1 :]
-            line["states"].append({"state": state, "at": now(), "after_s": line["seconds"], "resolution_s": resolution})
+        if at_work.note(state, asked, answered):
             say(f"waiting for {what}: {state}")
         if done:
-            line["resolution_s"] = resolution
+            at_work.end()
             return value
+        seconds = at_work.wait.seconds
         if deadline.left() <= 0:
-            line["timed_out"] = True
-            raise DeadlinePassed(what, state, line["seconds"])
-        last_asked = asked
-        time.sleep(max(0, min(pause_after(answered - asked, pace(line["seconds"])), deadline.left())))
+            at_work.time_out()
+            raise DeadlinePassed(what, state, seconds)
+        pause = pause_after(answered - asked, pace(seconds))
+        time.sleep(max(0, min(pause, deadline.left())))

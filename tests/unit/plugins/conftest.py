@@ -43,6 +43,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import s
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import session, transport
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import host
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Details
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import masking, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from recorded_hosts import UNITS
@@ -559,7 +561,7 @@ def run(tmp_path):
 @pytest.fixture
 def stage(run, params):
     """Return a function that makes a stage of the run."""
-    return lambda name="network", **options: stage_module.Stage(name, run, {**params, **options})
+    return lambda name="network", **options: stage_module.Stage(StageName(name), run, {**params, **options}, Details())
 
 
 @pytest.fixture

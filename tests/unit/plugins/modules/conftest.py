@@ -83,7 +83,11 @@ def console(run):
 
     def of(server_id):
         text, nonces = CONSOLE.read_text(), guest.nonces(run.id, run.record["started"])
-        for old, new in ((RUN, run.id), (SERVER, server_id), *((NONCES[what], nonces[what]) for what in NONCES)):
+        for old, new in (
+            (RUN, run.id),
+            (SERVER, server_id),
+            *((NONCES[what], getattr(nonces, what)) for what in NONCES),
+        ):
             assert old in text
             text = text.replace(old, new)
         return text

@@ -156,7 +156,7 @@ class Access:
 
 @pytest.mark.parametrize("name", ["block_storage", "volumev3", "block_store"])
 def test_block_storage_has_several_names(name):
-    module.check_catalogue(Access(**{name: ["public"]}), ["block-storage"], "public")
+    module.check_catalogue(Access(**{name: ["public"]}), ["block-storage"], ["public"])
 
 
 @pytest.mark.parametrize("name", ["block-storage", "volumev3", "block-store"])

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import osprofiler
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import BootDetails, Image
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.modules import boot as module
@@ -22,6 +26,20 @@ GIB = 1 << 30
 
 def a_flavor(name, ram=512, disk=1, vcpus=1):
     return SimpleNamespace(name=name, ram=ram, disk=disk, vcpus=vcpus)
+
+
+def an_image(**facts):
+    unknown = Image(
+        size=None,
+        virtual_size=None,
+        disk_format="raw",
+        container_format="bare",
+        min_disk=0,
+        min_ram=0,
+        sha512=None,
+        stores=(),
+    )
+    return replace(unknown, **facts)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +60,17 @@ def a_flavor(name, ram=512, disk=1, vcpus=1):
     ],
 )
 def test_the_smallest_flavor_that_fits_is_chosen(flavors, image, chosen):
-    assert module.choose_flavor(flavors, image).name == chosen
-    assert module.choose_flavor(flavors[::-1], image).name == chosen
+    assert module.choose_flavor(flavors, an_image(**image)).name == chosen
+    assert module.choose_flavor(flavors[::-1], an_image(**image)).name == chosen
+
+
+def test_a_flavor_for_an_image_of_unknown_needs_is_the_smallest():
+    assert module.choose_flavor([a_flavor("b", ram=1024), a_flavor("a")], None).name == "a"
 
 
 def test_no_flavor_that_fits():
     with pytest.raises(StageError, match="no flavor has 4096 MB of memory and 10 GB of disk, as the image needs"):
-        module.choose_flavor([a_flavor("a")], {"min_ram": 4096, "min_disk": 10})
+        module.choose_flavor([a_flavor("a")], an_image(min_ram=4096, min_disk=10))
 
 
 @pytest.fixture
@@ -61,8 +83,8 @@ def body(go):
         go("volume", source=volume)
         run = Run(build.directory)
         params = {"attach": "at_boot", "availability_zone": None, "host": None, **options}
-        nonces = guest.nonces(run.id, run.record["started"])
-        return module.server_body(run, SimpleNamespace(id="flavor-1"), NAME, params, nonces), run
+        stage = Stage(StageName.BOOT, run, {"timeout": 9, **params}, BootDetails())
+        return module.server_body(stage, SimpleNamespace(id="flavor-1"), NAME), run
 
     return build
 
@@ -76,8 +98,8 @@ def test_the_request_carries_the_run_and_its_nonces(body):
     request, run = body()
     nonces = guest.nonces(run.id, run.record["started"])
     assert (request["name"], request["flavorRef"]) == (NAME, "flavor-1")
-    assert request["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces["metadata"]}
-    assert base64.b64decode(request["user_data"]).decode() == guest.user_data(nonces["user_data"])
+    assert request["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces.metadata}
+    assert base64.b64decode(request["user_data"]).decode() == guest.user_data(nonces.user_data)
     assert request["networks"] == [{"uuid": run.resource("network")["id"]}]
     assert request["security_groups"] == [{"name": run.resource("security_group")["id"]}]
     assert "availability_zone" not in request

@@ -174,7 +174,7 @@ def test_the_guest_is_reached_by_its_floating_ip(go, is_open):
 
 @pytest.mark.usefixtures("reachable")
 def test_a_guest_that_does_not_answer(error, go, monkeypatch):
-    monkeypatch.setattr(reach, "ping", lambda _address: reach.outcome("silent", "no echo reply"))
+    monkeypatch.setattr(reach, "ping", lambda _address: reach.silent("no echo reply"))
     failure = error("metadata", timeout=0.1)
     assert (failure["kind"], failure["message"]) == (
         "unreachable",

@@ -18,12 +18,14 @@ import subprocess
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest as guest_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import GuestProof
 from tree import LAB, RECORDED
 
 CONSOLES = RECORDED / "consoles"
 PROBE = (CONSOLES / "probe.txt").read_text()
 SERVER = "f97fb71b-c28f-4a38-a813-f1cc5a5d9fc6"
-WANTED = {"metadata": "d0054cafbe63db80dba32b3a0e8e7597", "user_data": "d7e000ac00e03021ebfab67d973fc719"}
+WANTED = guest_module.Nonces(metadata="d0054cafbe63db80dba32b3a0e8e7597", user_data="d7e000ac00e03021ebfab67d973fc719")
 DOCUMENTED = [
     line.strip().partition("  #")[0]
     for line in (LAB / "docs" / "probe.md").read_text().splitlines()
@@ -68,9 +70,9 @@ def test_a_recorded_console_proves_both():
     seen = read(PROBE)
     assert guest_module.is_proved(seen)
     assert not guest_module.is_wrong(seen, SERVER, WANTED)
-    assert seen["lease"] == "192.168.222.44"
-    assert seen["uuid"] == SERVER
-    assert [step["step"] for step in seen["steps"]] == [
+    assert seen.lease == "192.168.222.44"
+    assert seen.uuid == SERVER
+    assert [step.step for step in seen.steps] == [
         "kernel",
         "dhcp_start",
         "disks",
@@ -80,7 +82,7 @@ def test_a_recorded_console_proves_both():
         "user_data_exit",
         "ready",
     ]
-    assert seen["steps"][3] == {
+    assert codec.to_json(seen.steps[3]) == {
         "step": "lease",
         "uptime": json.loads(until('"lease"').splitlines()[-1].removeprefix("probe: "))["uptime"],
         "address": "192.168.222.44",
@@ -106,8 +108,8 @@ def test_a_console_with_other_things_in_it_proves_as_well(change):
 def test_the_nonce_of_another_run_proves_nothing():
     other = guest_module.nonces("run-2", "2026-11-21T06:53:53.000000+00:00")
     seen = guest_module.read(PROBE, other)
-    assert not seen["metadata"]
-    assert not seen["user_data"]
+    assert not seen.metadata
+    assert not seen.user_data
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_finding_the_nonce_of_another_run_in_the_metadata():
 
 def test_finding_user_data_without_metadata():
     console = (
-        until('"lease"') + f'stackproof-guest: {{"uptime": 5, "user_data": "{WANTED["user_data"]}", "metadata": ""}}\n'
+        until('"lease"') + f'stackproof-guest: {{"uptime": 5, "user_data": "{WANTED.user_data}", "metadata": ""}}\n'
     )
     seen = read(console)
     assert not guest_module.is_wrong(seen, SERVER, WANTED)
@@ -218,8 +220,8 @@ def test_every_finding_has_a_hint():
 @pytest.mark.parametrize("line", [line for line in DOCUMENTED if line.startswith("probe: {")])
 def test_every_documented_line_of_the_probe_is_a_step(line):
     seen = read(line)
-    assert [step["step"] for step in seen["steps"]] == [json.loads(line[7:])["step"]]
-    assert set(seen["steps"][0]) <= set(guest_module.PROBE_FIELDS)
+    assert [step.step for step in seen.steps] == [json.loads(line[7:])["step"]]
+    assert set(codec.to_json(seen.steps[0])) <= set(guest_module.PROBE_FIELDS)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def test_a_line_that_is_cut_or_odd_does_no_harm(line):
 
 def step_of(line):
     """The step of a line, without its name."""
-    (step,) = read(line)["steps"]
+    (step,) = codec.to_json(read(line))["steps"]
     assert step.pop("step") == "zzz"
     return step
 
@@ -260,7 +262,7 @@ def test_an_uptime_that_is_no_time_is_left_out(uptime):
 
 @pytest.mark.parametrize("step", ["7", "null", '["a"]', '{"a": 1}', '""', '" "', '"two words"', json.dumps("x" * 65)])
 def test_a_step_whose_name_is_not_one_word_is_left_out(step):
-    assert read(f'probe: {{"step": {step}, "uptime": 1.5}}')["steps"] == []
+    assert read(f'probe: {{"step": {step}, "uptime": 1.5}}').steps == ()
 
 
 def test_only_the_fields_of_the_right_kind_are_kept():
@@ -271,20 +273,20 @@ def test_only_the_fields_of_the_right_kind_are_kept():
 def test_a_long_text_of_the_guest_is_cut():
     reason = "no answer " * 10_000
     seen = read("probe: " + json.dumps({"step": "no_metadata", "uptime": 1.5, "reason": reason}))
-    assert seen["steps"][0]["reason"] == seen["last_no_metadata"]
-    assert len(seen["last_no_metadata"]) <= guest_module.LONGEST_TEXT
-    assert seen["last_no_metadata"].startswith("no answer no answer")
+    assert seen.steps[0].reason == seen.no_metadata
+    assert len(seen.no_metadata) <= guest_module.LONGEST_TEXT
+    assert seen.no_metadata.startswith("no answer no answer")
 
 
 def test_a_secret_on_the_console_is_masked():
     line = {"step": "no_metadata", "uptime": 1.5, "reason": "proxy says password=" + "planted-Tr0ub4dor3"}
     seen = read("probe: " + json.dumps(line))
-    assert seen["steps"][0]["reason"] == seen["last_no_metadata"] == "proxy says password=***"
+    assert seen.steps[0].reason == seen.no_metadata == "proxy says password=***"
 
 
 def test_a_flood_of_steps_is_bounded():
     seen = read(documented("no_lease") + "\n" + 'probe: {"step": "zzz", "uptime": 2}\n' * 5000)
-    assert len(seen["steps"]) == guest_module.MOST_STEPS
+    assert len(seen.steps) == guest_module.MOST_STEPS
 
 
 @pytest.mark.parametrize("prefix", ["probe: ", "stackproof-guest: "])
@@ -297,13 +299,13 @@ def test_an_odd_line_about_metadata_does_not_replace_a_good_one():
     odd = 'probe: {"step": "metadata", "uuid": 7, "meta": {"stackproof_nonce": []}}'
     seen = read(PROBE + "\n" + odd)
     assert guest_module.is_proved(seen)
-    assert (seen["uuid"], seen["meta"]) == (SERVER, WANTED["metadata"])
+    assert (seen.uuid, seen.nonce) == (SERVER, WANTED.metadata)
     assert not guest_module.is_wrong(read(odd), SERVER, WANTED)
 
 
 def test_the_proof_keeps_only_values_of_the_right_kind():
     seen = read('stackproof-guest: {"uptime": NaN, "user_data": [1], "metadata": {"a": 1}}')
-    assert seen["own"] == {"uptime": None, "user_data": None, "metadata": None}
+    assert seen.own == GuestProof(uptime=None, user_data=None, metadata=None)
 
 
 @pytest.mark.parametrize(("title", "text"), recorded_udhcpc(), ids=[title for title, _text in recorded_udhcpc()])
@@ -312,16 +314,16 @@ def test_what_busybox_prints_is_understood(title, text):
     if title.endswith("no lease"):
         assert finding_of(text) == ("no_lease", "the guest asked for a lease and got none")
     else:
-        assert seen["lease"] == re.search(r"lease of (\S+) obtained", text)[1]
+        assert seen.lease == re.search(r"lease of (\S+) obtained", text)[1]
 
 
 def test_the_addresses_that_cloud_init_prints_are_understood():
-    assert read((CONSOLES / "cloud-init.txt").read_text())["lease"] == "192.168.222.44"
+    assert read((CONSOLES / "cloud-init.txt").read_text()).lease == "192.168.222.44"
 
 
 def test_an_interface_that_is_down_has_no_lease():
     table = (CONSOLES / "cloud-init.txt").read_text().replace("|  True |", "| False |")
-    assert read(table)["lease"] is None
+    assert read(table).lease is None
 
 
 @pytest.mark.parametrize(
@@ -353,7 +355,7 @@ def test_an_interface_that_is_down_has_no_lease():
     ],
 )
 def test_what_other_programs_print_is_understood(line, key, value):
-    assert read(f"[   12.345678] prefix[1]: {line}\n")[key] == value
+    assert codec.to_json(read(f"[   12.345678] prefix[1]: {line}\n"))[key] == value
 
 
 @pytest.mark.parametrize(
@@ -373,15 +375,15 @@ def test_the_lease_is_held_against_the_address_of_the_port(console, fixed_ips, s
 def test_nonces_are_the_same_for_a_run_and_of_no_other():
     first = guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
     assert first == guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
-    assert all(re.fullmatch("[0-9a-f]{32}", word) for word in first.values())
+    assert all(re.fullmatch("[0-9a-f]{32}", word) for word in (first.metadata, first.user_data))
     others = [guest_module.nonces("run-2", "2026-11-21T06:53:53.000000+00:00"), guest_module.nonces("run-1", "2026")]
-    words = [word for nonces in (first, *others) for word in nonces.values()]
+    words = [word for nonces in (first, *others) for word in (nonces.metadata, nonces.user_data)]
     assert len(set(words)) == 6
 
 
 DOCUMENT = {
     "uuid": SERVER,
-    "meta": {"stackproof_run": "run-1", "stackproof_nonce": WANTED["metadata"]},
+    "meta": {"stackproof_run": "run-1", "stackproof_nonce": WANTED.metadata},
     "name": "stackproof-run-1-server",
     "devices": [],
 }
@@ -408,7 +410,7 @@ def guest(tmp_path):
             (tools / program).write_text(f"#!/bin/sh\ncat {tmp_path / 'document'}\n")
             (tools / program).chmod(0o755)
         script = tmp_path / "user-data"
-        script.write_text(guest_module.user_data(WANTED["user_data"]))
+        script.write_text(guest_module.user_data(WANTED.user_data))
         command = [shutil.which(SHELLS[shell][0]), *SHELLS[shell][1:], str(script)]
         done = subprocess.run(command, env={"PATH": str(tools)}, capture_output=True, text=True, check=True)
         return done.stdout
@@ -423,7 +425,7 @@ def guest(tmp_path):
 def test_the_user_data_shows_what_the_guest_read(guest, shell, program, indent):
     seen = read(guest(shell, program, json.dumps(DOCUMENT, indent=indent)))
     assert guest_module.is_proved(seen)
-    assert seen["own"]["uptime"] > 0
+    assert seen.own.uptime > 0
 
 
 @pytest.mark.parametrize(
@@ -431,7 +433,7 @@ def test_the_user_data_shows_what_the_guest_read(guest, shell, program, indent):
 )
 def test_the_user_data_shows_that_there_was_no_metadata(guest, shell, program):
     seen = read(guest(shell, program, ""))
-    assert (seen["user_data"], seen["metadata"]) == (True, False)
+    assert (seen.user_data, seen.metadata) == (True, False)
     assert guest_module.finding(seen, SERVER, WANTED)[0] == "no_metadata"
 
 

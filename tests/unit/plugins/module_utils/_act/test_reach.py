@@ -9,6 +9,8 @@ import socket
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import reach
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Attempt
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import AttemptStatus
 
 
 @pytest.fixture
@@ -20,15 +22,15 @@ def listener():
 def test_an_open_port_answers(listener):
     port = listener.getsockname()[1]
     answer = reach.tcp("127.0.0.1", port)
-    assert (answer["status"], answer["said"]) == ("answered", f"port {port} is open")
-    assert 0 < answer["seconds"] < 1
+    assert (answer.status, answer.text) == ("answered", f"port {port} is open")
+    assert 0 < answer.seconds < 1
 
 
 def test_a_closed_port_answers_too(listener):
     port = listener.getsockname()[1]
     listener.close()
     answer = reach.tcp("127.0.0.1", port)
-    assert (answer["status"], answer["said"]) == ("answered", f"port {port} is closed, which the guest itself said")
+    assert (answer.status, answer.text) == ("answered", f"port {port} is closed, which the guest itself said")
 
 
 def test_a_port_that_drops_what_comes_is_silent(listener):
@@ -41,21 +43,21 @@ def test_a_port_that_drops_what_comes_is_silent(listener):
     answer = reach.tcp(*address, wait=0.2)
     for channel in waiting:
         channel.close()
-    assert (answer["status"], answer["seconds"]) == ("silent", None)
-    assert "timed out" in answer["said"]
+    assert (answer.status, answer.seconds) == ("silent", None)
+    assert "timed out" in answer.text
 
 
 def test_an_address_without_a_way_is_silent():
     answer = reach.tcp("255.255.255.255", 22, wait=0.2)
-    assert answer["status"] == "silent"
-    assert answer["said"].startswith("port 22: ")
+    assert answer.status == "silent"
+    assert answer.text.startswith("port 22: ")
 
 
 def test_this_machine_answers_a_ping_or_may_not_be_asked():
     answer = reach.ping("127.0.0.1")
-    assert answer["status"] in ("answered", "unreadable")
-    if answer["status"] == "answered":
-        assert (answer["said"], answer["seconds"] > 0) == ("echo reply", True)
+    assert answer.status in ("answered", "unreadable")
+    if answer.status == "answered":
+        assert (answer.text, answer.seconds > 0) == ("echo reply", True)
 
 
 @pytest.fixture
@@ -67,17 +69,15 @@ def programs(monkeypatch, tmp_path):
 
 def test_a_machine_without_the_program_says_so(programs):
     assert list(programs.iterdir()) == []
-    assert reach.ping("127.0.0.1") == {
-        "status": "unreadable",
-        "said": "this machine has no program ping",
-        "seconds": None,
-    }
+    assert reach.ping("127.0.0.1") == Attempt(
+        AttemptStatus.UNREADABLE, "this machine has no program ping", seconds=None
+    )
 
 
 def test_a_program_that_may_not_be_run_is_said(programs):
     (programs / "ping").write_text("#!/bin/sh\n")
     answer = reach.ping("127.0.0.1")
-    assert (answer["status"], answer["said"]) == (
+    assert (answer.status, answer.text) == (
         "unreadable",
         "this machine does not run its program ping: Permission denied",
     )
@@ -99,7 +99,7 @@ def test_what_the_program_says(programs, code, words, status, expected):
     program.write_text(f'#!/bin/sh\necho "$LC_ALL $@" >{programs}/args\necho "{words}" >&2\nexit {code}\n')
     program.chmod(0o755)
     answer = reach.ping("192.0.2.1")
-    assert (answer["status"], answer["said"], answer["seconds"] is None) == (status, expected, status != "answered")
+    assert (answer.status, answer.text, answer.seconds is None) == (status, expected, status != "answered")
     assert (programs / "args").read_text() == "C -c 1 -W 1 192.0.2.1\n"
 
 

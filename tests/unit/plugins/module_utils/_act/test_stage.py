@@ -15,6 +15,10 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Details
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource, Stage
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shared_memory
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -44,7 +48,8 @@ def ledger(run):
 
 
 def on_disk(run, name="network"):
-    return run_module.Run(run.directory).stage(name)
+    """The record of a stage, as a later process reads it."""
+    return codec.from_json(Stage, run_module.Run(run.directory).stage(name))
 
 
 def test_a_line_is_on_disk_before_the_cloud_is_asked_to_make_something(cloud, run, stage):
@@ -62,14 +67,14 @@ def test_a_line_is_on_disk_before_the_cloud_is_asked_to_make_something(cloud, ru
 def test_what_was_made_is_a_resource_of_the_stage(cloud, stage):
     at_work = stage()
     made = create(at_work)
-    assert at_work.resources == [{"kind": "network", "id": made.id, "name": NAME, "made": True}]
+    assert at_work.resources == [Resource("network", made.id, NAME, created=True)]
     assert at_work.changed
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
 
 
 def test_what_the_run_has_made_before_is_not_made_again(cloud, run, stage, params):
     first = create(stage())
-    again = create(stage_module.Stage("network", run_module.Run(run.directory), params))
+    again = create(stage_module.Stage(StageName.NETWORK, run_module.Run(run.directory), params, Details()))
     assert again.id == first.id
     assert len(cloud.all("networks")) == 1
 
@@ -92,7 +97,7 @@ def test_what_another_run_of_a_chosen_id_has_made_is_neither_taken_nor_doubled(c
 
 def test_an_id_by_chance_is_not_looked_for(cloud, params, tmp_path):
     run, _new = run_module.begin(str(tmp_path), run_module.new_run_id(), "small")
-    create(stage_module.Stage("network", run, params))
+    create(stage_module.Stage(StageName.NETWORK, run, params, Details()))
     assert cloud.asked(path=NETWORKS) == [("POST", NETWORKS)]
 
 
@@ -103,7 +108,7 @@ def test_a_creation_whose_answer_is_lost_is_found(cloud, run, stage, how):
     made = create(at_work)
     assert [network["id"] for network in cloud.all("networks")] == [made.id]
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
-    assert at_work.details["found_without_answer"] == [NAME]
+    assert at_work.details.found_without_answer == (NAME,)
     assert ledger(run)[-1] == ("made", made.id)
 
 
@@ -131,7 +136,7 @@ def test_a_creation_that_took_no_effect_is_repeated_once_after_looking(cloud, st
     asked = [method for method, _path in cloud.asked(path=NETWORKS)]
     assert asked == ["GET", "POST", *["GET"] * stage_module.LOOKS_AFTER_BREAK, "POST"]
     assert len(cloud.all("networks")) == 1
-    assert "found_without_answer" not in at_work.details
+    assert at_work.details.found_without_answer == ()
 
 
 def test_a_creation_that_is_lost_twice_is_given_up_and_stays_lost(cloud, run, stage):
@@ -157,7 +162,7 @@ def test_a_creation_that_hangs_though_it_took_effect_is_found(cloud, stage):
     at_work = stage(api_timeout=0.2)
     made = create(at_work)
     assert [network["id"] for network in cloud.all("networks")] == [made.id]
-    assert [call["error"] for call in at_work.calls if not call["status"]] == ["ReadTimeout"]
+    assert [call.error for call in at_work.calls if not call.status] == ["ReadTimeout"]
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
 
 
@@ -186,16 +191,16 @@ def test_a_full_disk_stops_a_creation_before_the_cloud_is_asked(cloud, stage, mo
 def test_a_stage_that_works_leaves_its_record(cloud, run, stage):
     record, trace = stage_module.perform(stage(), lambda stage: create(stage) and None)
     assert trace is None
-    assert (record["status"], record["error"]) == ("ok", None)
+    assert (record.status, record.error) == ("ok", None)
     assert record == on_disk(run)
-    assert record["duration_s"] > 0
-    assert [call["status"] for call in record["calls"]] == [200, 201, 200, 201]
-    assert [call["host"] for call in record["calls"]] == [cloud.url.removeprefix("http://")] * 4
+    assert record.duration_s > 0
+    assert [call.status for call in record.calls] == [200, 201, 200, 201]
+    assert [call.host for call in record.calls] == [cloud.url.removeprefix("http://")] * 4
 
 
 def test_a_stage_with_nothing_to_do_is_skipped_and_asks_nobody(cloud, stage):
-    record, _trace = stage_module.perform(stage(), lambda _stage: "skipped")
-    assert (record["status"], record["error"]) == ("skipped", None)
+    record, _trace = stage_module.perform(stage(), lambda _stage: StageStatus.SKIPPED)
+    assert (record.status, record.error) == ("skipped", None)
     assert cloud.requests == []
 
 
@@ -203,18 +208,18 @@ def test_a_stage_that_fails_says_what_it_was_doing(cloud, run, stage):
     cloud.trouble("POST", NETWORKS, "neutron quota")
     record, trace = stage_module.perform(stage(), create)
     assert trace is None
-    assert (record["status"], record["error"]["kind"]) == ("failed", "quota")
-    assert record["error"]["message"].startswith(
+    assert (record.status, record.error.kind) == ("failed", "quota")
+    assert record.error.message.startswith(
         f"making the network {NAME}: the cloud said (409): Quota exceeded for resources: ['network'] (request req-"
     )
-    assert record["error"]["hint"]
+    assert record.error.hint
     assert on_disk(run) == record
 
 
 def test_a_stage_that_is_at_work_says_that_it_was_begun(run, stage):
     seen = []
     stage_module.perform(stage(), lambda _one: seen.append(on_disk(run)))
-    assert (seen[0]["status"], seen[0]["error"]["kind"]) == ("failed", "interrupted")
+    assert (seen[0].status, seen[0].error.kind) == ("failed", "interrupted")
 
 
 @pytest.mark.parametrize(
@@ -227,8 +232,8 @@ def test_a_stage_that_is_at_work_says_that_it_was_begun(run, stage):
 )
 def test_a_defect_of_ours_is_called_one_and_keeps_its_traceback(run, stage, act, kind, words):
     record, trace = stage_module.perform(stage(), act)
-    assert record["error"]["kind"] == kind
-    assert "report it" in record["error"]["hint"]
+    assert record.error.kind == kind
+    assert "report it" in record.error.hint
     assert words in trace
     assert on_disk(run) == record
 
@@ -238,13 +243,13 @@ def test_a_thing_without_an_id_is_looked_for_by_its_name_later(cloud, run, stage
     body = {"network": {"id": identity, "name": NAME}}
     cloud.trouble("POST", "/networks", (201, {}, body), effect=True)
     record, _trace = stage_module.perform(stage(), create)
-    assert (record["error"]["kind"], record["error"]["resource"]) == ("malformed", NAME)
+    assert (record.error.kind, record.error.resource) == ("malformed", NAME)
     assert ledger(run) == [("begun", None)]
 
 
 def test_an_option_that_is_not_text_is_refused_before_the_cloud_is_asked(stage):
     record, _trace = stage_module.perform(stage(region_name="a\udc80"), lambda _stage: pytest.fail("it was asked"))
-    assert record["error"]["message"] == "region_name is not text in UTF-8: 'a\\udc80'"
+    assert record.error.message == "region_name is not text in UTF-8: 'a\\udc80'"
 
 
 @pytest.mark.usefixtures("cloud")
@@ -257,9 +262,9 @@ def test_a_stage_that_is_interrupted_leaves_its_record(run, stage, number):
 
     record, trace = stage_module.perform(stage(), act)
     assert trace is None
-    assert record["error"]["kind"] == "interrupted"
-    assert number.name in record["error"]["message"]
-    assert [resource["name"] for resource in record["resources"]] == [NAME]
+    assert record.error.kind == "interrupted"
+    assert number.name in record.error.message
+    assert [resource.name for resource in record.resources] == [NAME]
     assert on_disk(run) == record
     assert [event for event, _id in ledger(run)] == ["begun", "made"]
 
@@ -272,9 +277,9 @@ def test_a_stage_that_is_interrupted_in_a_request_leaves_its_record(cloud, run, 
     cloud.trouble("POST", NETWORKS, "hang")
     cloud.watchers.append(interrupt)
     record, _trace = stage_module.perform(stage(), create)
-    assert record["error"]["kind"] == "interrupted"
-    assert record["calls"][-1]["status"] is None
-    assert record["calls"][-1]["error"] == "Interrupted"
+    assert record.error.kind == "interrupted"
+    assert record.calls[-1].status is None
+    assert record.calls[-1].error == "Interrupted"
     assert ledger(run) == [("begun", None)]
 
 
@@ -287,7 +292,7 @@ def test_an_interruption_is_not_kept_back_by_code_that_catches_every_exception(s
             pytest.fail("kept back")
 
     record, _trace = stage_module.perform(stage(), act)
-    assert record["error"]["kind"] == "interrupted"
+    assert record.error.kind == "interrupted"
 
 
 def test_a_record_that_cannot_be_written_fails_the_stage(run, stage, monkeypatch):
@@ -301,21 +306,21 @@ def test_a_record_that_cannot_be_written_fails_the_stage(run, stage, monkeypatch
 
     record, _trace = stage_module.perform(at_work, act)
     monkeypatch.setattr(run_module, "write_whole", save)
-    assert (record["status"], record["error"]["kind"]) == ("failed", "files")
-    assert "No space left on device" in record["error"]["message"]
-    assert on_disk(run)["error"]["kind"] == "interrupted"
+    assert (record.status, record.error.kind) == ("failed", "files")
+    assert "No space left on device" in record.error.message
+    assert on_disk(run).error.kind == "interrupted"
 
 
 def test_a_stage_in_check_mode_writes_nothing(run, params):
     before = Path(run.path("run.json")).read_text()
-    at_work = stage_module.Stage("network", run, params, check=True)
+    at_work = stage_module.Stage(StageName.NETWORK, run, params, Details(), check=True)
 
     def act(stage):
         stage.begin("looking")
         stage.wait("it", lambda: (True, "there", None))
 
     record, _trace = stage_module.perform(at_work, act)
-    assert record["status"] == "ok"
+    assert record.status == "ok"
     assert Path(run.path("run.json")).read_text() == before
     assert sorted(os.listdir(run.directory)) == ["ledger.jsonl", "run.json"]
 
@@ -327,9 +332,9 @@ def test_a_stage_ends_at_its_deadline(run, stage):
     began = time.monotonic()
     record, _trace = stage_module.perform(stage(timeout=0.1), act)
     assert 0.1 <= time.monotonic() - began < 5
-    assert record["error"]["kind"] == "deadline"
-    assert record["waits"][0]["timed_out"] is True
-    assert "the last state was not yet" in record["error"]["message"]
+    assert record.error.kind == "deadline"
+    assert record.waits[0].timed_out is True
+    assert "the last state was not yet" in record.error.message
     assert on_disk(run) == record
 
 
@@ -337,14 +342,14 @@ def test_a_resource_is_written_down_once(stage):
     at_work = stage()
     for _time in range(2):
         at_work.use("image", SimpleNamespace(id="1", name="probe"))
-    assert at_work.resources == [{"kind": "image", "id": "1", "name": "probe", "made": False}]
+    assert at_work.resources == [Resource("image", "1", "probe", created=False)]
 
 
 def test_the_next_stage_uses_the_token_of_the_first(cloud, run, stage):
     Path(run.path("watched")).write_text(shared_memory.make())
     stage_module.perform(stage("auth"), lambda stage: stage.cloud.session.get_token() and None)
     record, _trace = stage_module.perform(stage(), lambda stage: create(stage) and None)
-    assert record["status"] == "ok"
+    assert record.status == "ok"
     assert len(cloud.asked("POST", "/auth/tokens")) == 1
 
 
@@ -364,7 +369,7 @@ def test_nothing_secret_is_written_whatever_happens(cloud, run, stage, nothing_s
     cloud.trouble("POST", NETWORKS, 500, times=9)
     stage_module.perform(stage("volume"), lambda stage: stage.cloud.network.create_network(name="x"))
     assert len(cloud.tokens) + len(cloud.old_tokens) == 2
-    assert on_disk(run, "volume")["status"] == "failed"
+    assert on_disk(run, "volume").status == "failed"
     nothing_secret(cloud, run.directory)
 
 
@@ -372,17 +377,17 @@ def test_nothing_secret_is_written_whatever_happens(cloud, run, stage, nothing_s
     ("record", "finished"),
     [
         (None, False),
-        ({"status": "ok", "error": None}, True),
-        ({"status": "skipped", "error": None}, True),
-        ({"status": "failed", "error": {"kind": "quota"}}, True),
-        ({"status": "failed", "error": {"kind": "interrupted"}}, False),
+        (Stage(StageName.BOOT, StageStatus.OK), True),
+        (Stage(StageName.BOOT, StageStatus.SKIPPED), True),
+        (Stage(StageName.BOOT, StageStatus.FAILED, error=StageError("quota", "x").failure), True),
+        (Stage(StageName.BOOT, StageStatus.FAILED, error=StageError("interrupted", "x").failure), False),
     ],
 )
 def test_only_an_interrupted_stage_is_taken_up_again(record, finished):
-    run = SimpleNamespace(stage=lambda _name: record, record={"finished": None})
-    assert stage_module.finished_record(run, "boot") == (record if finished else None)
+    run = SimpleNamespace(stage=lambda _name: record and codec.to_json(record), record={"finished": None})
+    assert stage_module.finished_record(run, StageName.BOOT) == (record if finished else None)
     run.record["finished"] = "2026-11-21T08:00:00.000000+00:00"
-    assert stage_module.finished_record(run, "boot") == record
+    assert stage_module.finished_record(run, StageName.BOOT) == record
 
 
 def test_a_wait_outlives_looks_without_an_answer(stage):
@@ -397,7 +402,7 @@ def test_a_wait_outlives_looks_without_an_answer(stage):
 
     at_work = stage()
     assert at_work.wait("the server", look, lambda _waited: 0.01) == "server"
-    assert [state["state"] for state in at_work.waits[0]["states"]] == ["no answer (ConnectTimeout)", "BUILD", "ACTIVE"]
+    assert [state.state for state in at_work.waits[0].states] == ["no answer (ConnectTimeout)", "BUILD", "ACTIVE"]
 
 
 def test_a_wait_ends_at_an_answer_that_is_an_error(stage):

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import addresses, errors, session, transport
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_between
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
@@ -30,7 +31,7 @@ def failed(action):
 
 def answers(connection, path=NETWORKS):
     """The statuses, or the errors, of the recorded calls of one path."""
-    return [call["status"] or call["error"] for call in connection.calls if call["path"] == path]
+    return [call.status or call.error for call in connection.calls if call.path == path]
 
 
 def names(connection):
@@ -38,13 +39,16 @@ def names(connection):
 
 
 def test_each_request_is_one_line_with_time_service_and_number(cloud, connect):
-    connection = connect()
+    connection, began = connect(), time.time()
     names(connection)
     call = connection.calls[-1]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", call.pop("started"))
-    assert 0 < call.pop("seconds") < 10
-    assert re.fullmatch(r"req-[0-9a-f-]{36}", call.pop("request_id"))
-    assert call == {
+    assert began <= call.started <= time.time()
+    assert 0 < call.seconds < 10
+    assert re.fullmatch(r"req-[0-9a-f-]{36}", call.request_id)
+    written = codec.to_json(call)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", written.pop("started"))
+    del written["seconds"], written["request_id"]
+    assert written == {
         "method": "GET",
         "service": "network",
         "host": cloud.url.removeprefix("http://"),
@@ -52,14 +56,14 @@ def test_each_request_is_one_line_with_time_service_and_number(cloud, connect):
         "status": 200,
     }
     assert len(connection.calls) == len(cloud.requests)
-    assert [call["service"] for call in connection.calls if call["path"].endswith("/auth/tokens")] == ["identity"]
+    assert [call.service for call in connection.calls if call.path.endswith("/auth/tokens")] == ["identity"]
 
 
 def test_a_request_of_no_service_is_not_laid_to_the_last_one(cloud, connect):
     connection = connect()
     names(connection)
     connection.session.get(cloud.url + "/identity/v3", authenticated=False)
-    assert [call["service"] for call in connection.calls[-2:]] == ["network", None]
+    assert [call.service for call in connection.calls[-2:]] == ["network", None]
 
 
 def test_a_query_is_not_written_down(cloud, connect):
@@ -130,11 +134,11 @@ def test_a_gateway_that_stays_without_its_service_is_reported_after_four_attempt
     connection = connect()
     error, _unanswered = failed(lambda: names(connection))
     assert (error["kind"], error["status"]) == ("service", 503)
-    assert error["request_id"] == connection.calls[-1]["request_id"]
+    assert error["request_id"] == connection.calls[-1].request_id
     assert answers(connection) == [503] * 4
-    begun = [call["started"] for call in connection.calls[-4:]]
+    begun = [call.started for call in connection.calls[-4:]]
     rests = [session.PAUSES[number] / 50 for number in range(3)]
-    assert all(seconds_between(*pair) >= rest for *pair, rest in zip(begun, begun[1:], rests))
+    assert all(later - earlier >= rest for earlier, later, rest in zip(begun, begun[1:], rests))
 
 
 def test_the_attempts_take_a_few_seconds():
@@ -174,9 +178,9 @@ def test_a_token_that_expires_in_the_middle_is_renewed(cloud, connect, method):
     names(connection)
     cloud.expire_tokens()
     connection.network.create_network(name="n") if method == "POST" else names(connection)
-    calls = [(call["method"], call["status"]) for call in connection.calls[-3:]]
+    calls = [(call.method, call.status) for call in connection.calls[-3:]]
     assert calls == [(method, 401), ("POST", 201), (method, 201 if method == "POST" else 200)]
-    assert connection.calls[-2]["service"] == "identity"
+    assert connection.calls[-2].service == "identity"
     assert len(cloud.all("networks")) == (method == "POST")
 
 
@@ -217,7 +221,7 @@ def test_an_address_where_nobody_listens_is_unreachable(cloud, connect, know_clo
     assert error["kind"] == "unreachable"
     assert address in error["message"]
     assert "this machine reaches the address" in error["hint"]
-    assert {call["error"] for call in connection.calls} == {"ConnectionError"}
+    assert {call.error for call in connection.calls} == {"ConnectionError"}
 
 
 @pytest.mark.parametrize("place", ["", "/v3"], ids=["found out", "given"])
@@ -229,7 +233,7 @@ def test_a_certificate_that_nobody_signed_is_a_matter_of_tls(tls_cloud, connect,
     error, _unanswered = failed(lambda: names(connection))
     assert error["kind"] == "tls"
     assert "ca_cert" in error["hint"]
-    assert {call["error"] for call in connection.calls} == {"SSLError"}
+    assert {call.error for call in connection.calls} == {"SSLError"}
     assert tls_cloud.requests == []
 
 
@@ -248,7 +252,7 @@ def test_an_authority_that_is_not_there_is_a_matter_of_tls(connect, tmp_path):
     error, _unanswered = failed(lambda: names(connection))
     assert error["kind"] == "tls"
     assert str(tmp_path / "none.pem") in error["message"]
-    assert connection.calls[0]["error"]
+    assert connection.calls[0].error
 
 
 def test_after_the_deadline_a_request_has_a_second_and_no_repeats(cloud, connect):
@@ -261,7 +265,7 @@ def test_after_the_deadline_a_request_has_a_second_and_no_repeats(cloud, connect
 
 def test_services_are_named_by_the_endpoint_most_alike():
     def call(host, path, service=None):
-        return {"host": host, "path": path, "service": service}
+        return Call("GET", service, host, path, status=200, started=0.0, seconds=0.1, request_id=None)
 
     calls = [
         call("h:1", "/compute/v2.1"),
@@ -272,8 +276,8 @@ def test_services_are_named_by_the_endpoint_most_alike():
         call("h:1", "/compute/v2.1", "image"),
     ]
     endpoints = [("compute", "http://h:1/compute/v2.1"), ("image", "http://h:1/image"), ("identity", "http://h:2/v3")]
-    addresses.name_services(calls, endpoints)
-    assert [call["service"] for call in calls] == ["compute", "compute", "image", "identity", None, "image"]
+    named = addresses.with_services(calls, endpoints)
+    assert [call.service for call in named] == ["compute", "compute", "image", "identity", None, "image"]
 
 
 @pytest.mark.parametrize("how", ["drip", "drip-headers"])

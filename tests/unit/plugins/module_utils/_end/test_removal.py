@@ -109,8 +109,8 @@ def test_it_waits_until_what_it_deleted_is_gone(cloud, run, had, remove):
     assert cloud.requests[last_look + 1].path.split("/")[-2] == "volumes"
     assert events(run, "gone") == ["server", "volume"]
     assert "removing server" in remove.texts
-    assert [wait["for"] for wait in remove.waits] == ["server to be gone", "volume to be gone"]
-    assert [state["state"] for state in remove.waits[0]["states"]] == ["server left", "all gone"]
+    assert [wait.awaited for wait in remove.waits] == ["server to be gone", "volume to be gone"]
+    assert [state.state for state in remove.waits[0].states] == ["server left", "all gone"]
 
 
 def test_nothing_to_remove_asks_nobody(cloud, run, remove):

@@ -9,7 +9,6 @@ import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_between
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
 
@@ -67,34 +66,34 @@ def test_a_wait_writes_down_each_state_once_with_its_time_and_sharpness():
     texts = []
     value, line = wait(looks("creating", "creating", "creating", "available"), texts=texts)
     assert value == "value of available"
-    assert line["for"] == "the thing"
-    assert line["looks"] == 4
-    assert [state["state"] for state in line["states"]] == ["creating", "available"]
-    assert "timed_out" not in line
-    first, last = line["states"]
-    assert first["resolution_s"] is None
-    assert 0.009 <= last["resolution_s"] < 5
-    assert line["resolution_s"] == last["resolution_s"]
-    assert last["after_s"] == line["seconds"] >= 0.03
-    assert line["started"] <= first["at"] < last["at"]
-    assert seconds_between(line["started"], last["at"]) == pytest.approx(last["after_s"], abs=1)
+    assert line.awaited == "the thing"
+    assert line.polls == 4
+    assert [state.state for state in line.states] == ["creating", "available"]
+    assert not line.timed_out
+    first, last = line.states
+    assert first.resolution_s is None
+    assert 0.009 <= last.resolution_s < 5
+    assert line.resolution_s == last.resolution_s
+    assert last.after_s == line.seconds >= 0.03
+    assert line.started <= first.at < last.at
+    assert last.at - line.started == pytest.approx(last.after_s, abs=1)
     assert texts == ["waiting for the thing: creating", "waiting for the thing: available"]
 
 
 def test_a_state_that_comes_back_is_written_down_again():
     _value, line = wait(looks("a", "b", "a", "done"))
-    assert [state["state"] for state in line["states"]] == ["a", "b", "a", "done"]
+    assert [state.state for state in line.states] == ["a", "b", "a", "done"]
 
 
 def test_what_is_done_at_the_first_look_has_no_sharpness():
     _value, line = wait(looks("available"))
-    assert line["looks"] == 1
-    assert line["resolution_s"] is None
+    assert line.polls == 1
+    assert line.resolution_s is None
 
 
 def test_the_sharpness_covers_the_time_from_the_look_before():
     _value, line = wait(looks("a", "done", before=lambda: time.sleep(0.03)))
-    assert line["resolution_s"] >= 0.06
+    assert line.resolution_s >= 0.06
 
 
 def test_a_wait_ends_at_its_deadline_and_says_what_it_waited_for():
@@ -104,8 +103,8 @@ def test_a_wait_ends_at_its_deadline_and_says_what_it_waited_for():
     assert 0.1 <= time.monotonic() - began < 10
     assert (caught.value.what, caught.value.state) == ("the thing", "BUILD")
     assert caught.value.seconds >= 0.1
-    assert record[0]["timed_out"] is True
-    assert record[0]["states"][0]["state"] == "BUILD"
+    assert record[0].timed_out is True
+    assert record[0].states[0].state == "BUILD"
 
 
 def test_what_becomes_ready_by_the_deadline_is_still_seen():
@@ -117,29 +116,29 @@ def test_what_becomes_ready_by_the_deadline_is_still_seen():
 
     value, line = wait(look, seconds=0.1, period=30)
     assert value is True
-    assert "timed_out" not in line
+    assert not line.timed_out
 
 
 def test_a_wait_looks_as_often_as_its_period_says():
     record = []
     with pytest.raises(waiting.DeadlinePassed):
         wait(lambda: (False, "BUILD", None), seconds=0.3, record=record, period=0.02)
-    assert 4 <= record[0]["looks"] <= 17
+    assert 4 <= record[0].polls <= 17
 
 
 def test_the_line_is_there_when_a_look_fails():
     record = []
 
     def look():
-        if record[0]["looks"]:
+        if record[0].polls:
             raise OSError("no way")
         return False, "BUILD", None
 
     with pytest.raises(OSError, match="no way"):
         wait(look, record=record)
-    assert record[0]["looks"] == 1
-    assert record[0]["states"][0]["state"] == "BUILD"
-    assert record[0]["resolution_s"] is None
+    assert record[0].polls == 1
+    assert record[0].states[0].state == "BUILD"
+    assert record[0].resolution_s is None
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), float("-inf"), 0, -1, 1e10, "x", None, [1]])

@@ -1,0 +1,260 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What each stage knows when it ends: the details of its record, which later stages read.
+
+A stage that failed or was skipped knows only a part, so JSON leaves out what is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Optional
+
+from .codec import Key, Seconds, omitted
+from .words import AttemptStatus
+
+
+@dataclass(frozen=True)
+class Details:
+    """What any stage may know.
+
+    reason: why it was skipped, or what the user has to know besides.
+    found_without_answer: the names of resources that exist although the answer to their creation was lost.
+    """
+
+    reason: Optional[str] = omitted()
+    found_without_answer: tuple[str, ...] = omitted(())
+
+
+# auth
+
+
+@dataclass(frozen=True)
+class ServiceVersion:
+    """The versions in the version document of a service."""
+
+    service: str
+    url: str
+    version: Optional[str]
+    min_microversion: Optional[str]
+    max_microversion: Optional[str]
+
+
+@dataclass(frozen=True)
+class ClockDifference:
+    """How far the cloud's clock is ahead of ours. consistent: whether the answers agree."""
+
+    offset_s: float
+    error_s: float
+    answers: int
+    consistent: bool
+
+
+@dataclass(frozen=True)
+class AuthDetails(Details):
+    """The facts about the token, without the token itself. token: its kind."""
+
+    user: Optional[str] = omitted()
+    user_domain: Optional[str] = omitted()
+    project: Optional[str] = omitted()
+    project_id: Optional[str] = omitted()
+    project_domain: Optional[str] = omitted()
+    roles: Optional[tuple[str, ...]] = omitted()
+    issued: Optional[str] = omitted()
+    expires: Optional[str] = omitted()
+    region: Optional[str] = omitted()
+    token: Optional[str] = omitted()
+    services: Optional[tuple[ServiceVersion, ...]] = omitted()
+    clock: Optional[ClockDifference] = omitted()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The part of AuthDetails by which a removal knows the cloud of the run."""
+
+    project_id: Optional[str] = None
+    region: Optional[str] = None
+
+
+# image
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image as Glance describes it, in bytes, GiB and MiB."""
+
+    size: Optional[int]
+    virtual_size: Optional[int]
+    disk_format: Optional[str]
+    container_format: Optional[str]
+    min_disk: int
+    min_ram: int
+    sha512: Optional[str]
+    stores: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ImageDetails(Details):
+    """The image, and how it was chosen. verified: in what the cloud's image equals the uploaded file."""
+
+    chosen: Optional[str] = omitted()
+    stores_offered: Optional[tuple[str, ...]] = omitted()
+    verified: Optional[tuple[str, ...]] = omitted()
+    image: Optional[Image] = omitted()
+
+
+# network
+
+
+@dataclass(frozen=True)
+class NetworkDetails(Details):
+    """The maker of the port, and the addresses. no_security_group: why there is none."""
+
+    port: Optional[str] = omitted()
+    floating_ip: Optional[str] = omitted()
+    fixed_ips: Optional[tuple[str, ...]] = omitted()
+    no_security_group: Optional[str] = omitted()
+
+
+# volume
+
+
+@dataclass(frozen=True)
+class Volume:
+    size_gib: int
+    type: Optional[str]
+    zone: Optional[str]
+    bootable: bool
+
+
+@dataclass(frozen=True)
+class VolumeDetails(Details):
+    volume: Optional[Volume] = omitted()
+
+
+# boot
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """A flavor, with its memory in MiB and its disk in GiB."""
+
+    name: str
+    ram: int
+    vcpus: int
+    disk: int
+
+
+@dataclass(frozen=True)
+class Server:
+    """The place and the addresses of an active server. host: known to administrators; host_id: its hash."""
+
+    id: str
+    zone: Optional[str]
+    host: Optional[str]
+    host_id: Optional[str]
+    launched: Optional[str]
+    ports: tuple[str, ...]
+    fixed_ips: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ServerEvent:
+    """An event of the compute service. Its times have no zone, as Nova writes them."""
+
+    event: str
+    start_time: Optional[str] = omitted()
+    finish_time: Optional[str] = omitted()
+    result: Optional[str] = omitted()
+    host: Optional[str] = omitted()
+    host_id: Annotated[Optional[str], Key("hostId")] = omitted()
+
+
+@dataclass(frozen=True)
+class BootDetails(Details):
+    """The server. attach: when the run's volume is attached. trace: the id by which OSProfiler knows the boot."""
+
+    flavor: Optional[Flavor] = omitted()
+    attach: Optional[str] = omitted()
+    request_id: Optional[str] = omitted()
+    trace: Optional[str] = omitted()
+    server: Optional[Server] = omitted()
+    events: Optional[tuple[ServerEvent, ...]] = omitted()
+
+
+# metadata
+
+
+@dataclass(frozen=True)
+class GuestStep:
+    """A step that the lab's probe guest shows on its console, with its own time."""
+
+    step: str
+    uptime: Optional[Seconds] = omitted()
+    attempts: Optional[int] = omitted()
+    http_status: Optional[int] = omitted()
+    address: Optional[str] = omitted()
+    server: Optional[str] = omitted()
+    reason: Optional[str] = omitted()
+    name: Optional[str] = omitted()
+    size_bytes: Optional[int] = omitted()
+    serial: Optional[str] = omitted()
+
+
+@dataclass(frozen=True)
+class GuestProof:
+    """What the run's user data shows on the console: the nonces that the guest has read."""
+
+    uptime: Optional[Seconds]
+    user_data: Optional[str]
+    metadata: Optional[str]
+
+
+@dataclass(frozen=True)
+class GuestReport:
+    """What a guest shows on its console.
+
+    metadata, user_data: whether the guest has read those of this run. uuid, nonce: from the metadata that it was given.
+    no_lease, asks, no_metadata, no_user_data: what the last line about it says, or true where it says nothing more.
+    """
+
+    lines: int
+    steps: tuple[GuestStep, ...]
+    lease: Optional[str]
+    metadata: bool
+    user_data: bool
+    own: Optional[GuestProof]
+    no_lease: Annotated[Any, Key("last_no_lease")] = omitted()
+    asks: Annotated[Any, Key("last_asks")] = omitted()
+    no_metadata: Annotated[Any, Key("last_no_metadata")] = omitted()
+    no_user_data: Annotated[Any, Key("last_no_user_data")] = omitted()
+    uuid: Optional[str] = omitted()
+    nonce: Annotated[Optional[str], Key("meta")] = omitted()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt to reach an address. text: what came of it. seconds: until the answer."""
+
+    status: AttemptStatus
+    text: Annotated[str, Key("said")]
+    seconds: Optional[Seconds]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The last attempts to reach the guest. mac: whose answer to ARP this machine got."""
+
+    address: str
+    ping: Optional[Attempt] = omitted()
+    tcp: Optional[Attempt] = omitted()
+    mac: Optional[str] = omitted()
+
+
+@dataclass(frozen=True)
+class MetadataDetails(Details):
+    guest: Optional[GuestReport] = omitted()
+    lease_is_port_address: Optional[bool] = omitted()
+    reached: Optional[Reached] = omitted()
