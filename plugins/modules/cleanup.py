@@ -93,13 +93,29 @@ runs:
 import contextlib
 import os
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from typing import Annotated
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._end import accounts, clean, finish, watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import Params
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    explain,
+    failing,
+    failure_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._end import (
+    accounts,
+    clean,
+    finish,
+    removal,
+    watchdog,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence, trace_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
@@ -107,8 +123,20 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def limit_of(age):
-    """The time before which a run must have begun. None means any time, as a clock may have been set back since."""
+@dataclass(frozen=True)
+class CleanedRun:
+    """What became of the resources of a run."""
+
+    run_id: str
+    to_delete: tuple[str, ...]
+    left: tuple[Leftover, ...]
+    kept: bool
+    created: Annotated[int, codec.Key("made")]
+    deleted: int
+
+
+def limit_of(age: str | None) -> datetime | None:
+    """Return the time before which a run must have begun. None means any, as a clock may have been set back since."""
     if not age:
         return None
     match = re.fullmatch(r"(\d+)([smhdw])", age)
@@ -119,14 +147,14 @@ def limit_of(age):
     raise StageError("invalid", f"{age!r} is not an age", resource=age, hint=hint)
 
 
-def chosen_runs(params, problems):
-    """The runs to clean up. Only a single one may still go on: it is this playbook's own."""
+def chosen_runs(params: Params, problems: list[str]) -> list[Run]:
+    """Return the runs to clean up. Only a single one may still go on: it is this playbook's own."""
     if params["run_dir"]:
         return [Run(params["run_dir"], recover=True)]
     before = limit_of(params["older_than"])
     if not os.path.isdir(params["runs"]):
         raise StageError("no_run", f"there is no folder {params['runs']}", resource=params["runs"])
-    runs = []
+    runs: list[Run] = []
     for directory in run_directories(params["runs"], "ledger.jsonl"):
         try:
             run = Run(directory, recover=True)
@@ -134,51 +162,95 @@ def chosen_runs(params, problems):
             if old and not watchdog.is_watched(run):
                 runs.append(run)
         except Exception as exc:  # the other runs are cleaned up all the same
-            problems.append(explain(exc, f"reading {directory}")["message"])
+            problems.append(failure_of(exc, f"reading {directory}").message)
     return runs
 
 
-def region_of(run):
-    """The region in which a run was made, as far as its record knows it."""
-    return ((run.stage("auth") or {}).get("details") or {}).get("region")
+def names_left(run: Run) -> tuple[str, ...]:
+    """Return the names of the resources that ledger or record have and that may still exist."""
+    return tuple(str(entry["name"]) for entry in accounts.to_remove(run))
 
 
-def names_left(run):
-    """The names of the resources that ledger or record have and that may still exist."""
-    return [str(entry["name"]) for entry in accounts.to_remove(run)]
+def check_ours(run: Run) -> None:
+    """Refuse a run of another user, or one that goes on. The playbook that began a run knows its own."""
+    check_own(run)
+    if watchdog.is_watched(run):
+        hint = "Wait until it ends, or interrupt it."
+        raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
 
 
-def clean_run(run, params, check):
+def place_of(run: Run, params: Params) -> dict[str, str | None]:
+    """Return the cloud and the region of a run.
+
+    Its record names them, but the user may name the cloud otherwise in clouds.yaml now.
+    """
+    recorded = run.record["cloud"]
+    is_name = recorded not in (None, "environment") and re.fullmatch(r"[\w.-]+", recorded)
+    cloud = params["cloud"] or (recorded if is_name else None)
+    region = params["region_name"]
+    if not region and not params["_cloud"]:
+        region = removal.origin_of(run).region
+    return {"cloud": cloud, "region_name": region}
+
+
+def is_to_be_kept(run: Run, keep: str) -> bool:
+    return keep == "always" or (keep == "on_failure" and verdict.has_failed(run.record))
+
+
+def clean_run(run: Run, params: Params, check: bool) -> CleanedRun:
     if params["end"]:
-        check_own(run)  # the playbook that began a run knows its own
-        if watchdog.is_watched(run):
-            hint = "Wait until it ends, or interrupt it."
-            raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
+        check_ours(run)
     before = names_left(run)
-    line = {"run_id": run.id, "to_delete": before, "left": [], "kept": False}
-    if params["keep"] == "always" or (params["keep"] == "on_failure" and verdict.has_failed(run.record)):
-        line["kept"] = bool(before)
+    if is_to_be_kept(run, params["keep"]):
         if not check:
             with run.alone():
                 clean.keep(run)
-        return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
+        return cleaned(run, before, kept=bool(before))
+    left: list[Leftover] = []
     if before and not check:
-        # The run's record names its cloud, but the user may name it otherwise in clouds.yaml now.
-        recorded = run.record["cloud"]
-        is_name = recorded not in (None, "environment") and re.fullmatch(r"[\w.-]+", recorded)
-        cloud = params["cloud"] or (recorded if is_name else None)
-        region = params["region_name"] or (None if params["_cloud"] else region_of(run))
+        place = place_of(run, params)
         with run.alone():
-            clean.clean(run, {**params, "cloud": cloud, "region_name": region})
-        line["left"] = run.record["leftovers"]
+            left = clean.clean(run, {**params, **place})
     if params["end"] and run.record["finished"] is None and not check:
         with run.alone():
-            finish.finish(run, broke_off=verdict.AFTER_STAGES)
+            finish.finish(run, finish.earlier_of(run), broke_off=verdict.AFTER_STAGES)
             finish.render(run)
-    return {**line, "made": run.record["made"], "deleted": run.record["deleted"]}
+    return cleaned(run, before, left)
 
 
-def main():
+def cleaned(run: Run, before: tuple[str, ...], left: Iterable[Leftover] = (), kept: bool = False) -> CleanedRun:
+    return CleanedRun(
+        run_id=run.id,
+        to_delete=before,
+        left=tuple(left),
+        kept=kept,
+        created=run.record["made"],
+        deleted=run.record["deleted"],
+    )
+
+
+def clean_all(module: AnsibleModule, runs: Iterable[Run], problems: list[str]) -> None:
+    """Clean up runs, and end the module. problems: what was found so far, in words."""
+    lines: list[CleanedRun] = []
+    trace = None
+    for run in runs:
+        try:
+            line = clean_run(run, module.params, module.check_mode)
+            problems += [f"{left.kind.replace('_', ' ')} {left.name}: {left.reason}" for left in line.left]
+            lines.append(line)
+        except Exception as exc:  # the other runs are cleaned up all the same
+            error = explain(exc, f"cleaning up the run {run.id}")
+            problems.append(sentence(error))
+            trace = trace_of(error["kind"]) or trace
+    changed = any(line.to_delete and not line.kept for line in lines)
+    result = {"changed": changed, "runs": codec.to_json(lines)}
+    if problems:
+        words = "; ".join(problems)
+        module.fail_json(msg=f"Not everything could be removed: {words}", exception=trace, **result)
+    module.exit_json(**result)
+
+
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
@@ -198,22 +270,10 @@ def main():
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if module.check_mode and module.params["run_dir"] and not os.path.exists(module.params["run_dir"]):
         module.exit_json(changed=False, runs=[])
-    lines, problems, trace = [], [], None
+    problems: list[str] = []
     with failing(module, "choosing the runs"):
         runs = chosen_runs(module.params, problems)
-    for run in runs:
-        try:
-            line = clean_run(run, module.params, module.check_mode)
-            problems += [f"{left['kind'].replace('_', ' ')} {left['name']}: {left['why']}" for left in line["left"]]
-            lines.append(line)
-        except Exception as exc:  # the other runs are cleaned up all the same
-            error = explain(exc, f"cleaning up the run {run.id}")
-            problems.append(sentence(error))
-            trace = trace_of(error["kind"]) or trace
-    result = {"changed": any(line["to_delete"] and not line["kept"] for line in lines), "runs": lines}
-    if problems:
-        module.fail_json(msg="Not everything could be removed: " + "; ".join(problems), exception=trace, **result)
-    module.exit_json(**result)
+    clean_all(module, runs, problems)
 
 
 if __name__ == "__main__":

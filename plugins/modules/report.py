@@ -152,10 +152,11 @@ def sentence(why):
 def write(run, params):
     """End the run if it has not finished, and write its files. Returns whether it was ended."""
     with run.alone():
+        earlier = finish.earlier_of(run, params["history"])
         unfinished = run.record["finished"] is None
         if unfinished:
-            finish.finish(run, params["thresholds"], params["history"], sentence(params["broke_off"]))
-        finish.render(run, params["template"], params["history"])
+            finish.finish(run, earlier, params["thresholds"], sentence(params["broke_off"]))
+        finish.render(run, params["template"], earlier)
     return unfinished
 
 

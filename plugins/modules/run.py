@@ -104,7 +104,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, check_id, new_run_id
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two accounts of what a run has made: its ledger, and its record.
+"""Compare the two accounts of what a run has made: its ledger, and its record.
 
 Either of them is enough to remove everything. Where they differ, one of them was damaged, and what else it has lost
 cannot be known: such a run does not pass.
@@ -10,12 +10,11 @@ cannot be known: such a run does not pass.
 
 from __future__ import annotations
 
-from typing import Any
-
+from .._model.stage import Leftover
 from .._record import ledger
+from .._record.ledger import Entry
 from .._record.run import STAGES, Run
 
-Entry = dict[str, Any]
 # The field of a line of the ledger that says that the resource was found in the record alone
 KNOWN_BY = "known_by"
 RECORD = "run.json"
@@ -76,7 +75,7 @@ def origin(entry: Entry) -> dict[str, str]:
     return {KNOWN_BY: entry[KNOWN_BY]} if KNOWN_BY in entry else {}
 
 
-def differences(run: Run) -> list[dict[str, Any]]:
+def differences(run: Run) -> list[Leftover]:
     """Return a leftover for each resource that one account alone knows."""
     gone = [entry for entry in run.ledger.entries.values() if KNOWN_BY in entry]
     found = [(entry, "run.json alone knew it, so the ledger has lost lines; it was deleted") for entry in gone]
@@ -84,10 +83,10 @@ def differences(run: Run) -> list[dict[str, Any]]:
     for entry in missing_in_record(run):
         state = "it was deleted" if entry["event"] == ledger.GONE else "it was not deleted"
         found.append((entry, f"the ledger alone knows it, so run.json has lost it; {state}"))
-    return [leftover(entry, why) for entry, why in found]
+    return [leftover(entry, reason) for entry, reason in found]
 
 
-def leftover(entry: Entry, why: str) -> dict[str, Any]:
-    """Return the form in which a record names what is left."""
+def leftover(entry: Entry, reason: str) -> Leftover:
+    """Return what is left of an entry. Its line may be damaged, and have anything."""
     identity = None if entry["id"] is None else str(entry["id"])
-    return {"kind": str(entry["kind"]), "id": identity, "name": str(entry["name"]), "why": why}
+    return Leftover(kind=str(entry["kind"]), id=identity, name=str(entry["name"]), reason=reason)

@@ -2,27 +2,34 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Removes what one run has made, with a connection of its own, and updates the account in its record."""
+"""Remove what one run has made, with a connection of its own, and update the account in its record."""
 
 from __future__ import annotations
 
 from .._cloud import connection, token_cache
+from .._cloud.connection import Params
+from .._cloud.transport import Sample
 from .._model import codec
-from .._record import shapes
-from .._record.clock import Stopwatch, now
+from .._model.stage import Call, Failure, Leftover, Stage, Wait
+from .._model.words import StageName, StageStatus
+from .._record.clock import Stopwatch, now, seconds_of
 from .._record.errors import StageError
 from .._record.masking import bounded
-from .._record.run import REMOVAL, in_words
+from .._record.run import Run, in_words
 from .._record.waiting import Deadline
 from . import removal
 
 
-def clean(run, params):
-    """Remove all that the run has made, and record how, and what is left. Returns what is left."""
+def clean(run: Run, params: Params) -> list[Leftover]:
+    """Remove all that the run has made, and record how, and what is left. Return what is left."""
     deadline = Deadline(params["timeout"])
-    calls, samples, waits, texts, watch = [], [], [], set(), Stopwatch()
+    watch = Stopwatch()
+    calls: list[Call] = []
+    samples: list[Sample] = []
+    waits: list[Wait] = []
+    texts: set[str] = set()
 
-    def say(text):
+    def say(text: str) -> None:
         if text not in texts:
             texts.add(text)
             run.say("cleanup", text)
@@ -30,33 +37,31 @@ def clean(run, params):
     cloud = connection.connect(params, calls, samples, deadline)
     token_cache.take(run.token_path, cloud.session.auth)
     left = removal.remove_all(cloud, run, deadline, waits, say)
-    run.record["kept"] = False
-    run.record["removal"] = bounded(
-        shapes.stage(
-            REMOVAL,
-            "failed" if left else "ok",
-            started=watch.started,
-            finished=now(),
-            duration_s=watch.seconds(),
-            calls=codec.to_json(calls),
-            waits=codec.to_json(waits),
-            error=error_of(left),
-        )
-    )
     removal.settle_account(run, left)
+    record = Stage(
+        stage=StageName.REMOVAL,
+        status=StageStatus.FAILED if left else StageStatus.OK,
+        started=watch.began,
+        finished=seconds_of(now()),
+        duration_s=watch.seconds(),
+        calls=tuple(calls),
+        waits=tuple(waits),
+        error=failure_of(run) if left else None,
+    )
+    run.record["kept"] = False
+    run.record["removal"] = bounded(codec.to_json(record))
     run.save()
     return left
 
 
-def error_of(left):
-    """The error of a removal that has left something."""
-    if not left:
-        return None
+def failure_of(run: Run) -> Failure:
+    """Return the failure of a removal that has left something."""
     hint = "Look for the ids of what is left in the logs of its service."
-    return StageError("service", f"this could not be removed: {in_words(left)}", hint=hint).record
+    message = f"this could not be removed: {in_words(run.record['leftovers'])}"
+    return StageError("service", message, hint=hint).failure
 
 
-def keep(run):
+def keep(run: Run) -> None:
     """Record that everything the run has made is meant to stay."""
     run.record["kept"] = True
     removal.settle_account(run, [])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waits until a playbook ends, and says whether its run had ended before.
+"""Wait until a playbook ends, and report whether its run had ended before.
 
 The watchdog does this for most of its life. Without the SDK it is a small process, which starts at once.
 """
@@ -39,15 +39,15 @@ def start_time(process: int) -> str | None:
     return None if state in ENDED else numbers[18]
 
 
-def is_finished(directory):
-    """Whether a run has ended, or its directory was removed. A record that cannot be read now may be read later."""
+def is_finished(directory: str) -> bool:
+    """Return whether a run has ended, or its directory is gone. A record that cannot be read now may be read later."""
     with contextlib.suppress(StageError, OSError):
         return read_record(directory)["finished"] is not None
     return not os.path.lexists(directory)
 
 
-def is_abandoned(directory, controller):
-    """Wait until a run or its playbook ends. Returns whether the playbook has ended without the run."""
+def is_abandoned(directory: str, controller: int) -> bool:
+    """Wait until a run or its playbook ends. Return whether the playbook has ended without the run."""
     begun = start_time(controller)
     while begun is not None and start_time(controller) == begun:
         time.sleep(LOOK)
@@ -56,15 +56,18 @@ def is_abandoned(directory, controller):
     return not is_finished(directory)
 
 
-def command(directory, controller, options):
-    """The command of a process that does this and, if it must, the watchdog's work. options: an open file in memory."""
+def command(directory: str, controller: int, options: int) -> list[str]:
+    """Return the command of a process that does this and, if it must, the watchdog's work.
+
+    options: an open file in memory.
+    """
     plugins = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
     code = f"import sys; sys.path.insert(0, {plugins!r}); from module_utils._end import lookout; lookout.main()"
     # Without -P a file in the working directory could stand for a module of Python.
     return [sys.executable, "-P", "-c", code, directory, str(controller), str(options)]
 
 
-def main():
+def main() -> None:
     directory, controller, options = sys.argv[1:]
     if is_abandoned(directory, int(controller)):
         with open(int(options), encoding="utf-8") as stream:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A process that watches a run, and cleans up if the playbook ends before the run does.
+"""Watch a run by a process of its own, which cleans up if the playbook ends before the run does.
 
 ansible-playbook runs no "always" when it is interrupted, and nothing when it is killed. So the run is watched from
 outside: by a process that waits for the end of the playbook, and then does what the playbook would have done.
@@ -17,8 +17,11 @@ import os
 import signal
 import time
 
-from .._cloud.errors import explain
+from .._cloud.connection import Params
+from .._cloud.errors import failure_of
 from .._judge import verdict
+from .._model import codec
+from .._model.stage import Leftover
 from .._record import shared_memory
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
@@ -28,10 +31,12 @@ from . import clean, finish, lookout
 
 # How long a stage that lost its playbook may take to end
 PATIENCE = 20
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STANDARD_STREAMS = (0, 1, 2)
 
 
-def watch(run, params, controller):
-    """Start the watching process for the playbook with this process id. Returns whether it watches."""
+def watch(run: Run, params: Params, controller: int) -> bool:
+    """Start the watching process for the playbook with this process id. Return whether it watches."""
     if lookout.start_time(controller) is None:
         return False  # a system without /proc
     ready, tell = os.pipe()
@@ -42,31 +47,41 @@ def watch(run, params, controller):
         return bool(watches)
     # From here on in the child, which never returns.
     try:
-        os.setsid()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # a signal that ends the playbook must not end this process as well
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(nothing, number)
-        if os.fork():
-            os._exit(0)
-        # The working directory stays: paths in clouds.yaml may be relative to it.
-        with open(run.path("watched"), "a", opener=private) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            lock.truncate(0)
-            token = shared_memory.make()
-            lock.write(token)
-            lock.flush()
-            os.write(tell, b"1")
-            os.close(tell)
-            os.close(ready)
-            stand_by(run.directory, params, controller, [lock.fileno(), int(os.path.basename(token))])
+        os.close(ready)
+        watch_apart(run, params, controller, tell)
     finally:
         os._exit(0)
 
 
-def is_watched(run):
-    """Whether the process that watches a run is alive, as it is until the run ends."""
+def watch_apart(run: Run, params: Params, controller: int, tell: int) -> None:
+    """Be the watching process. tell: where a byte reports that it has the lock."""
+    leave_playbook()
+    if os.fork():
+        os._exit(0)
+    # The working directory stays: paths in clouds.yaml may be relative to it.
+    with open(run.path("watched"), "a", opener=private) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        token = shared_memory.make()
+        lock.write(token)
+        lock.flush()
+        os.write(tell, b"1")
+        os.close(tell)
+        stand_by(run.directory, params, controller, [lock.fileno(), int(os.path.basename(token))])
+
+
+def leave_playbook() -> None:
+    """Leave the session of the playbook, its terminal, and the signals that end it."""
+    os.setsid()
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in STANDARD_STREAMS:
+        os.dup2(nothing, stream)
+
+
+def is_watched(run: Run) -> bool:
+    """Return whether the process that watches a run is alive, as it is until the run ends."""
     try:
         # On NFS a file must be open for writing to be locked.
         with open(run.path("watched"), "r+", opener=private) as lock:
@@ -78,7 +93,7 @@ def is_watched(run):
         return True
 
 
-def stand_by(directory, params, controller, files):
+def stand_by(directory: str, params: Params, controller: int, files: list[int]) -> None:
     """Wait, as a process that does not have the playbook's name: somebody may kill all that have it.
 
     files: descriptors that stay open as long as it waits.
@@ -86,7 +101,7 @@ def stand_by(directory, params, controller, files):
     if os.path.isfile(__file__):
         with contextlib.suppress(OSError):
             options = os.memfd_create("options")
-            os.write(options, json.dumps(params).encode())
+            os.write(options, json.dumps(dict(params)).encode())
             os.lseek(options, 0, os.SEEK_SET)
             for descriptor in (*files, options):
                 os.set_inheritable(descriptor, True)
@@ -97,23 +112,26 @@ def stand_by(directory, params, controller, files):
         end(directory, params)
 
 
-def end(directory, params):
+def end(directory: str, params: Params) -> None:
     """Do the work that the playbook did not come to: stop its stage, clean up, and end the record."""
-    watch, signals = Stopwatch(), set()
+    watch = Stopwatch()
+    signals: set[tuple[int, signal.Signals]] = set()
     while True:
         run = Run(directory, recover=True)
         try:
             with run.alone():
-                return end_alone(run, params)
+                end_alone(run, params)
+            return
         except StageError:
             patient = watch.seconds() < PATIENCE
             stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, signals)
             if watch.seconds() > 2 * PATIENCE:
-                return run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
+                run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
+                return
             time.sleep(lookout.LOOK)
 
 
-def stop_stage(directory, number, signals):
+def stop_stage(directory: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]) -> None:
     """Send the process that holds the run's lock a signal, each only once. signals has those that were sent."""
     with (
         contextlib.suppress(OSError, ValueError),
@@ -130,14 +148,15 @@ def stop_stage(directory, number, signals):
             os.kill(process, number)
 
 
-def end_alone(run, params):
+def end_alone(run: Run, params: Params) -> None:
     if params["keep"] != "never":
         clean.keep(run)
     else:
         try:
             clean.clean(run, {**params, "timeout": params["cleanup_timeout"]})
         except Exception as exc:
-            error = explain(exc, "cleaning up after the playbook had ended")
-            run.record["leftovers"] = [{"kind": "run", "id": run.id, "name": run.mark, "why": error["message"]}]
-    finish.finish(run, params["thresholds"], broke_off=verdict.AFTER_STAGES)
+            failure = failure_of(exc, "cleaning up after the playbook had ended")
+            whole = Leftover(kind="run", id=run.id, name=run.mark, reason=failure.message)
+            run.record["leftovers"] = [codec.to_json(whole)]
+    finish.finish(run, finish.earlier_of(run), params["thresholds"], broke_off=verdict.AFTER_STAGES)
     finish.render(run)

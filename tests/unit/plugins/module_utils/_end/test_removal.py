@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, shared_memory, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -128,8 +130,8 @@ def test_what_lost_the_mark_is_not_deleted(cloud, run, had, remove):
     began = time.monotonic()
     (left,) = remove(timeout=30)
     assert time.monotonic() - began < 15
-    assert (left["kind"], left["id"]) == ("network", network["id"])
-    assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert (left.kind, left.id) == ("network", network["id"])
+    assert left.reason == f"it does not carry the mark {MARK} any more, so it is not deleted"
     assert cloud.asked("DELETE") == []
     assert events(run, "gone") == []
 
@@ -139,7 +141,7 @@ def test_what_carries_the_mark_of_a_longer_id_is_not_deleted(cloud, had, remove,
     """run-1 is how they begin."""
     had("network")["name"] = f"stackproof-{longer}-network"
     (left,) = remove()
-    assert left["why"] == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert left.reason == f"it does not carry the mark {MARK} any more, so it is not deleted"
     assert cloud.asked("DELETE") == []
 
 
@@ -169,7 +171,7 @@ def test_a_line_that_no_run_writes_asks_for_nothing_and_is_reported(cloud, run, 
     if identity is not None:
         run.ledger.write(ledger.MADE, kind, name, id=identity)
     (left,) = remove()
-    assert left == {"kind": str(kind), "id": identity and str(identity), "name": str(name), "why": why}
+    assert left == Leftover(str(kind), identity and str(identity), str(name), why)
     assert deletions(cloud) == ["ports"]
     assert not [path for _method, path in cloud.asked() if "known" in path]
 
@@ -180,7 +182,7 @@ def test_a_lost_interface_of_a_strange_router_asks_for_nothing(cloud, run, remov
         run.ledger.write(ledger.MADE, kind, f"{MARK}-{kind}", id=identity)
     run.ledger.write(ledger.BEGUN, "router_interface", f"{MARK}-router-interface")
     left = remove()
-    assert {leftover["kind"]: leftover["id"] for leftover in left} == {"router_interface": "../x/y", "router": "../x"}
+    assert {leftover.kind: leftover.id for leftover in left} == {"router_interface": "../x/y", "router": "../x"}
     assert cloud.asked("PUT") == []
     assert cloud.asked("DELETE") == []
 
@@ -233,7 +235,7 @@ def test_a_deletion_that_always_ends_in_an_error_is_given_up(cloud, had, remove)
     had("volume", _after_delete=[["error_deleting"]] * 9)
     (left,) = remove(enough=lambda: len(cloud.requests) > 30)
     assert deletions(cloud) == ["volumes"] * removal.TRIES
-    assert left["why"] == "it is still there, error_deleting since its deletion"
+    assert left.reason == "it is still there, error_deleting since its deletion"
 
 
 def soft_deletions(cloud):
@@ -254,7 +256,7 @@ def test_a_server_that_is_only_soft_deleted_is_deleted_for_good(cloud, run, had,
 def test_a_server_that_is_slow_to_be_deleted_for_good_is_asked_for_once(cloud, had, remove):
     had("server", status="SOFT_DELETED", _stays=True)
     (left,) = remove(enough=lambda: len(cloud.asked("GET", "/servers/")) > 5)
-    assert left["why"] == "it is still there, soft_deleted since its deletion"
+    assert left.reason == "it is still there, soft_deleted since its deletion"
     assert len(soft_deletions(cloud)) == 1
 
 
@@ -262,10 +264,10 @@ def test_a_server_that_must_not_be_deleted_for_good_is_left_with_the_reason(clou
     had("server", _after_delete=[["SOFT_DELETED"]])
     cloud.trouble("POST", "/action", "nova forbidden", times=99)
     (left,) = remove()
-    assert left["why"].startswith(
+    assert left.reason.startswith(
         "it is only soft-deleted until the cloud reclaims it; its deletion for good: the cloud"
     )
-    assert "Policy doesn't allow" in left["why"]
+    assert "Policy doesn't allow" in left.reason
     assert (deletions(cloud), len(soft_deletions(cloud))) == (["servers"], 1)
 
 
@@ -291,7 +293,7 @@ def test_what_stays_in_use_is_left_with_the_words_of_the_cloud(cloud, had, remov
     had("network")
     cloud.trouble("DELETE", "/networks/", "neutron in use", times=999)
     (left,) = remove(timeout=0.1)
-    assert "There are one or more ports still in use on the network" in left["why"]
+    assert "There are one or more ports still in use on the network" in left.reason
     assert len(cloud.all("networks")) == 1
 
 
@@ -299,7 +301,7 @@ def test_what_is_not_allowed_is_not_tried_again(cloud, had, remove):
     had("image")
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=999)
     (left,) = remove(timeout=30)
-    assert "authorized" in left["why"]
+    assert "authorized" in left.reason
     assert len(deletions(cloud)) == 1
 
 
@@ -310,7 +312,7 @@ def test_a_token_that_is_refused_for_long_is_not_tried_again(cloud, had, remove,
     began = time.monotonic()
     (left,) = remove(timeout=30)
     assert time.monotonic() - began < 15
-    assert "authorized" in left["why"]
+    assert "authorized" in left.reason
 
 
 def test_a_token_that_is_refused_for_a_moment_is_tried_again(cloud, had, remove):
@@ -326,7 +328,7 @@ def test_what_cannot_be_removed_does_not_keep_the_rest(cloud, run, had, remove):
     had("network")
     had("volume")
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
-    assert [leftover["kind"] for leftover in remove()] == ["image"]
+    assert [leftover.kind for leftover in remove()] == ["image"]
     assert sorted(events(run, "gone")) == ["network", "volume"]
 
 
@@ -360,8 +362,8 @@ def test_an_answer_that_makes_no_sense_does_not_keep_the_rest(cloud, run, had, r
     had("network")
     cloud.trouble("GET", "/servers/", 200, times=999)
     (left,) = remove(timeout=0.3)
-    assert (left["kind"], events(run, "gone")) == ("server", ["network"])
-    assert left["why"]
+    assert (left.kind, events(run, "gone")) == ("server", ["network"])
+    assert left.reason
 
 
 def test_ports_that_a_server_left_are_told_and_not_deleted(cloud, had, remove):
@@ -369,8 +371,8 @@ def test_ports_that_a_server_left_are_told_and_not_deleted(cloud, had, remove):
     port = cloud.put("ports", name="", device_id="other")
     cloud.watchers.append(lambda request: port.update(device_id=server["id"]) if "/ports" in request.path else None)
     (left,) = remove()
-    assert (left["kind"], left["id"], left["name"]) == ("port", port["id"], port["id"])
-    assert left["why"] == f"it belongs to the server {server['id']}, which is gone"
+    assert (left.kind, left.id, left.name) == ("port", port["id"], port["id"])
+    assert left.reason == f"it belongs to the server {server['id']}, which is gone"
     assert cloud.all("ports") == [port]
 
 
@@ -445,7 +447,7 @@ def test_a_creation_that_may_still_show_is_left_at_the_deadline(run, remove, mon
     monkeypatch.setattr(removal, "SETTLE", 60)
     run.ledger.write(ledger.BEGUN, "network", f"{MARK}-network")
     (left,) = remove(timeout=0.5)
-    assert (left["id"], left["why"]) == (None, "the answer to its creation never came")
+    assert (left.id, left.reason) == (None, "the answer to its creation never came")
 
 
 def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
@@ -454,7 +456,7 @@ def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
     began = time.monotonic()
     left = remove(timeout=0.1)
     assert time.monotonic() - began < 10
-    assert [(leftover["kind"], leftover["why"]) for leftover in left] == [
+    assert [(leftover.kind, leftover.reason) for leftover in left] == [
         ("server", "it is still there, deleting since its deletion")
     ]
     assert cloud.all("networks") == []  # each level has its chance
@@ -493,8 +495,8 @@ def test_what_is_not_known_of_ports_is_told(cloud, had, remove):
     had("server")
     cloud.trouble("GET", "/ports", (200, {}, "<html>"), times=9)
     (left,) = remove()
-    assert left["kind"] == "port"
-    assert "it is not known whether ports of the server" in left["why"]
+    assert left.kind == "port"
+    assert "it is not known whether ports of the server" in left.reason
 
 
 def test_a_service_of_identity_that_is_away_for_a_moment_is_waited_for(cloud, had, remove):
@@ -535,7 +537,7 @@ def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, has_id)
 def test_a_router_without_the_mark_keeps_its_interface(cloud, run, remove):
     interface(cloud, run, True)["name"] = "production"
     left = remove(timeout=1)
-    assert {leftover["kind"] for leftover in left} == {"router", "router_interface"}
+    assert {leftover.kind for leftover in left} == {"router", "router_interface"}
     assert cloud.asked("PUT") == []
     assert len(cloud.all("ports")) == 1
 
@@ -560,7 +562,7 @@ def test_the_account_counts_what_was_made_deleted_and_left(run, had, remove, clo
     left = remove()
     removal.settle_account(run, left)
     assert (run.record["made"], run.record["deleted"]) == (3, 2)
-    assert run.record["leftovers"] == left
+    assert run.record["leftovers"] == codec.to_json(left)
 
 
 def test_what_is_left_was_made_even_if_its_creation_was_never_answered(run, had, remove, cloud):
@@ -630,9 +632,9 @@ def test_a_damaged_line_of_the_ledger_is_said_and_keeps_nothing_else(cloud, run,
         stream.write(b'{"at": "x", "event": "begun", "kind": "volume", "name": "' + name.encode() + b'\xff"}\n')
     run.ledger = ledger.Ledger(run.path("ledger.jsonl"))
     (left,) = remove()
-    assert (left["kind"], left["id"]) == ("damaged line", None)
-    assert left["name"] == f"line 3 of {run.path('ledger.jsonl')}"
+    assert (left.kind, left.id) == ("damaged line", None)
+    assert left.name == f"line 3 of {run.path('ledger.jsonl')}"
     assert (
-        left["why"] == f"it cannot be read: look on the cloud for names that begin with {MARK}-, then remove the line"
+        left.reason == f"it cannot be read: look on the cloud for names that begin with {MARK}-, then remove the line"
     )
     assert cloud.all("networks") == []

@@ -502,7 +502,7 @@ def test_hostile_words_do_nothing(name, request, earlier):
 def test_the_page_is_written_with_its_template_only(run):
     finish.render(run)
     assert not Path(run.path("report.html")).exists()
-    finish.render(run, str(TEMPLATE))
+    finish.render(run, str(TEMPLATE), finish.earlier_of(run))
     check_sound(Path(run.path("report.html")).read_text())
 
 
