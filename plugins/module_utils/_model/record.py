@@ -113,11 +113,14 @@ class Instance:
 
 @dataclass(frozen=True)
 class OtherBoot:
-    """Another server, and when it was built. settling_s: how long after it the cloud was still busy with it."""
+    """Another server, and when it was built; None while it is built.
+
+    settling_s: how long after it the cloud was still busy with it.
+    """
 
     began: str
     ended: Optional[str]
-    settling_s: float
+    settling_s: Optional[float]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Any
 
+from .._model import codec
+from .._model.record import Record as RecordModel
 from . import shapes, shared_memory
 from .clock import now, parse, seconds_between
 from .errors import MALFORMED, StageError
@@ -39,8 +41,6 @@ LONGEST_LINE = 1000
 # In characters; the largest record so far had less than a hundredth of that.
 LONGEST = 64 << 20
 LONGEST_PATH = 4096
-# In seconds, a year: no run takes so long, and sums and means of such numbers stay finite.
-LONGEST_S = 366 * 86400
 GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
@@ -304,51 +304,21 @@ def read_record(directory: str) -> Record:
     schema = record.get("schema") if isinstance(record, dict) else None
     if schema != SCHEMA:
         raise StageError("no_run", f"the schema of {path} is {schema}, not {SCHEMA}")
+    check_understood(record, path)
+    return record
+
+
+def check_understood(record: Record, path: str) -> None:
+    """Refuse a record that is not as the model has it, and name the place. Anybody may have put it there."""
     try:
-        understood = is_understood(completed(record))
-    except MALFORMED:
-        understood = False
-    if not understood:
-        raise StageError("no_run", f"{path} lacks what every record of the schema {SCHEMA} has")
-    return record
-
-
-def completed(record: Record) -> Record:
-    """Return the record, with keys that others expect of it: those of flows and steps are not in one of 0.1.0."""
-    for timed in (record, *record["stages"]):
-        timed.setdefault("duration_s", None)
-    for flow in record.get("flows") or ():
-        for name, default in (("judged", False), ("told_as", None), ("parts", [])):
-            flow.setdefault(name, default)
-        for step in flow["steps"]:
-            step.setdefault("stage", "boot")
-            step.setdefault("repeats", False)
-    return record
-
-
-def is_understood(record: Record) -> bool:
-    """Return whether a record can be compared with the others of its folder. Anybody may have put it there."""
-    times = [record["started"], *filter(None, [record["finished"]])]
-    words = [record["run_id"], record["verdict"]["result"], *(stage["status"] for stage in record["stages"])]
-    resources = [resource for stage in record["stages"] for resource in stage["resources"]]
-    counts = [record["made"], record["deleted"]]
-    numbers = [timed["duration_s"] for timed in (record, *record["stages"])]
-    return (
-        isinstance(record["cloud"], (str, type(None)))
-        and all(isinstance(word, str) for word in words)
-        and all(number is None or is_finite(number) for number in numbers)
-        and all(stage["stage"] in STAGES for stage in record["stages"])
-        and all(map(is_time, times))
-        and isinstance(record["kept"], bool)
-        and all(is_finite(count) for count in counts)
-        and all(has_texts(leftover, ("kind", "name", "why")) for leftover in record["leftovers"])
-        and all(has_texts(resource, ("kind", "name", "id")) for resource in resources)
-    )
-
-
-def has_texts(thing: Any, names: tuple[str, ...]) -> bool:
-    """Return whether a thing has these names, each with a text or with nothing."""
-    return all(isinstance(thing[name], (str, type(None))) for name in names)
+        stages = codec.from_json(RecordModel, record).stages
+    except codec.MalformedError as exc:
+        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: {exc}") from None
+    except RecursionError:
+        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it is nested too deep") from None
+    if any(stage.stage == REMOVAL for stage in stages):
+        # It has its place beside the stages, and none in their order.
+        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it has a removal among its stages")
 
 
 def is_time(value: Any) -> bool:
@@ -370,7 +340,7 @@ def is_finite(value: Any) -> bool:
 
 def is_seconds(value: Any) -> bool:
     """Return whether a value is a duration. What JSON of others may have instead, such as NaN or 10**400, is not."""
-    return is_finite(value) and 0 <= value <= LONGEST_S
+    return is_finite(value) and 0 <= value <= codec.LONGEST
 
 
 def check_own(run: Run) -> None:

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match.matcher import TOKEN_CACHE
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
 from tree import RECORDED, ROLES
@@ -114,7 +115,19 @@ def put_earlier(directory, record, number, result="pass", errors=(COMPLAINT,), c
     """Put an earlier run with these errors beside a run."""
     run_id = f"earlier-{number}"
     started = f"2026-11-20T00:00:{number:02}.000000+00:00"
-    about = {"host": "compute1", "keyed": False, "at": started, "count": 1}
+    about = {
+        "host": "compute1",
+        "raised_in": None,
+        "at": started,
+        "count": 1,
+        "how": None,
+        "peer": None,
+        "peer_address": None,
+        "mentions": [],
+        "quote": None,
+        "keyed": False,
+        "usual": None,
+    }
     verdict = {**record["verdict"], "result": result}
     earlier = {**record, "run_id": run_id, "started": started, "cloud": cloud, "verdict": verdict}
     made = directory.parent / run_id
@@ -133,7 +146,7 @@ def errors_after(call, directory, followed):
                  "window": [], **told, **COMPLAINT}  # fmt: skip
         followed.logs["compute1"]["events"].append(event)
         if has_failed:
-            error = {"kind": "deadline", "message": "m", "hint": "", "said": None}
+            error = StageError("deadline", "m").record
             followed.record["stages"][-2].update(status="failed", error=error)
             (directory / "run.json").write_text(json.dumps(followed.record))
         for number, about in enumerate(earlier):

@@ -194,6 +194,34 @@ def test_a_record_that_cannot_be_used_is_said_to_be_so(run, text, words):
     assert run.path("run.json") in caught.value.record["message"]
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cloud": 5}, "cloud: must be a text, not 5"),
+        ({"started": "2026-11-21T06:00:00"}, "started: must be a time such as"),
+        ({"stages": [{"stage": "boot"}]}, "stages[0]: must be an object with status"),
+        ({"stages": [{"stage": "removal", "status": "ok"}]}, "it has a removal among its stages"),
+        ({"leftovers": [{"kind": "port", "id": None, "name": "p"}]}, "leftovers[0]: must be an object with why"),
+        ({"made": 1e999}, "made: must be a whole number, not inf"),
+    ],
+)
+def test_a_record_with_something_else_in_it_is_refused_with_its_place(recorded_run, change, words):
+    Path(recorded_run.path("run.json")).write_text(json.dumps({**recorded_run.record, **change}))
+    with pytest.raises(StageError, match=re.escape(words)) as caught:
+        run_module.Run(recorded_run.directory)
+    assert caught.value.record["kind"] == "no_run"
+    assert "\n" not in caught.value.record["message"]
+
+
+def test_a_record_that_is_nested_too_deep_is_refused(recorded_run):
+    text = json.dumps({**recorded_run.record, "cloud": "DEEP"})
+    deep = "[" * 5000 + "]" * 5000
+    Path(recorded_run.path("run.json")).write_text(text.replace('"DEEP"', deep))
+    with pytest.raises(StageError) as caught:
+        run_module.Run(recorded_run.directory)
+    assert caught.value.record["kind"] == "no_run"
+
+
 def test_a_record_without_measure_is_refused(run, monkeypatch):
     monkeypatch.setattr(run_module, "LONGEST", 1000)
     Path(run.path("run.json")).write_text(" " * 1001)
