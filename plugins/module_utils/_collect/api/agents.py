@@ -19,7 +19,7 @@ from ..._model.record import Agent
 from ..._record.errors import MALFORMED, StageError
 from .answers import AgentAnswer, ServiceAnswer
 
-FAILURES: tuple[type[Exception], ...] = (*CLOUD_ERRORS, StageError)
+FAILURES: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, StageError)
 
 
 @dataclass(frozen=True)

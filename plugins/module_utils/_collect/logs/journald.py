@@ -120,8 +120,11 @@ def head_of(stream: IO[bytes], size: int) -> bytes:
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """Return a pattern that finds each of the texts. A beginning that several share is compared once: with a
-    hundred ids it searches six times as fast as the plain alternatives."""
+    """Return a pattern that finds each of the texts.
+
+    A beginning that several share is compared once: with a hundred ids it searches six times as fast as the plain
+    alternatives.
+    """
     tree: Tree = {}
     for text in texts:
         branch = tree
