@@ -145,22 +145,6 @@ class Verdict(TypedDict):
     alternatives: list[dict[str, Any]]
 
 
-def read_event(at, service, kind, resolution_s, level="info", keys=None, said=(), window=(), **fields) -> Event:
-    """An event as a reader on a host returns it, by that host's clock. Its source completes it with event()."""
-    return {
-        # First, so that a group of a phrase does not replace a field of the event.
-        **fields,
-        "at": at,
-        "resolution_s": resolution_s,
-        "service": service,
-        "kind": kind,
-        "level": level,
-        "keys": keys or {},
-        "said": list(said),
-        "window": list(window),
-    }
-
-
 def event(at, service, kind, text, **fields) -> Event:
     return {
         "at": at,

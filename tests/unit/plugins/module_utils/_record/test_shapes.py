@@ -9,6 +9,7 @@ import json
 
 import jsonschema
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.read_event import ReadEvent
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from tree import ROLES
 
@@ -57,7 +58,7 @@ def test_an_event_has_the_fields_of_its_shape():
 
 
 def test_what_a_reader_on_a_host_tells_becomes_an_event():
-    read = shapes.read_event(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, path="/")
+    read = ReadEvent(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, fields={"path": "/"}).to_json()
     assert set(read) - {"path"} < set(shapes.Event.__annotations__)
     made = shapes.event(**read, text="GET /", host="controller1")
     assert {**made, **read} == made
