@@ -100,92 +100,30 @@ bundle:
 """
 
 import os
+from dataclasses import replace
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import (
-    boots,
-    bundle_host,
-    bundle_read,
-    question,
-    related,
-    requests,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, wanted
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import bundle_of, packed
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 
 # The options of which one says what is asked about, and those that say when it was
 ASKED = ("request_id", "server_id", "resource_id", "error", "since", "until")
 
 
-def read(params):
+def read(params: dict[str, Any]) -> Bundle:
     flows = [flow.load(path) for path in params["flows"]]
-    times = {name: params[name] and bundle_host.time_given(params[name]) for name in ("since", "until")}
     directory = os.path.abspath(params["directory"])
-    bundle = bundle_read.Bundle(directory, params["services"], params["time_zone"], params["time_zones"])
-    if all(times.values()) and times["since"] > times["until"]:
-        hint = "Exchange stackproof_since and stackproof_until."
-        raise StageError("invalid", f"the time ends at {params['until']}, before it begins", hint=hint)
-    params = {**params, **question.ids_given({name: params[name] for name in ASKED[:3]})}
-    given = {name: params[f"{name}_id"] for name in ("request", "server", "resource")}
-    asked = {name: params[name] for name in ASKED if params[name]}
-    if "error" in asked:
-        # Of what a client has printed only this is kept.
-        given["request"] = asked["error"] = question.request_in(asked["error"])
-    found = question.answer(bundle, **given, **times)
-    about = of_boot(bundle, found, wanted.wanted(flows)) if found.boot else of_requests(bundle, found)
-    # The boot's own lines are read apart from those of other requests: an id of theirs is none of the boot.
-    others = of_requests(bundle, found)["hosts"] if found.boot and found.requests else {}
-    return {
-        "name": os.path.basename(directory) or directory,
-        "asked": asked,
-        **about,
-        "requests": found.requests,
-        "others": others,
-        "zones": bundle.zones_at(about["began"]),
-        "doubts": [*bundle.doubts, *bundle.unmet(), *about["doubts"]],
-    }
+    logs = LogDirectory(directory, params["services"], params["time_zone"], params["time_zones"])
+    return bundle_of(logs, Question(**{name: params[name] for name in ASKED}), flows)
 
 
-def of_boot(bundle, found, looked_for):
-    boot, keys, lines = found.boot, found.keys, found.lines
-    wanted = boots.wanted(keys, lines, looked_for)
-    hosts, levels = bundle.events(wanted)
-    boots.add_addresses(bundle, hosts, keys["port"])
-    return {
-        "boot": {name: boot[name] for name in ("request", "client", "server", "outcome", "siblings")},
-        "keys": wanted["keys"],
-        "named": related.named(lines, keys),
-        "deleted": related.is_deleted(lines, keys),
-        "silent_s": round(boots.silence(bundle, hosts), 3),
-        "host": boots.compute_host(hosts),
-        "began": wanted["began"],
-        "until": wanted["until"],
-        "levels": levels,
-        "doubts": boots.doubts(boot, lines, keys),
-        "hosts": hosts,
-    }
-
-
-def of_requests(bundle, found):
-    wanted = requests.wanted(found.requests)
-    hosts, levels = bundle.events(wanted)
-    boots.add_addresses(bundle, hosts, ())
-    return {
-        "boot": None,
-        "keys": wanted["keys"],
-        "named": {},
-        "deleted": False,
-        "silent_s": 0.0,
-        "host": None,
-        "began": wanted["began"],
-        "until": wanted["until"],
-        "levels": levels,
-        "doubts": [],
-        "hosts": hosts,
-    }
-
-
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "directory": {"type": "path", "required": True},
@@ -207,9 +145,10 @@ def main():
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     with failing(module, f"reading the logs in {module.params['directory']}"):
         bundle = read(module.params)
-    for doubt in bundle["doubts"]:
+    for doubt in bundle.doubts:
         module.warn(doubt)
-    module.exit_json(changed=False, bundle=bundle)
+    small = replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others))
+    module.exit_json(changed=False, bundle=codec.to_json(small))
 
 
 if __name__ == "__main__":

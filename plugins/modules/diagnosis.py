@@ -91,16 +91,21 @@ verdict:
       - {component: nova-api, host: controller1, weight: 1.0, why: [owed what is lacking]}
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
-def file(params, check_mode):
+def file(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     flows = [flow.load(path) for path in params["flows"]]
-    record, events = diagnosis.record_of(params["bundle"], flows, new_run_id(), params["quotes"])
+    bundle = codec.from_json(Bundle, params["bundle"], "bundle")
+    record, events = diagnosis.record_of(bundle, flows, new_run_id(), params["quotes"])
     directory = None
     if not check_mode:
         run, _new = begin(params["diagnoses"], record["run_id"], record["cloud"])
@@ -112,7 +117,7 @@ def file(params, check_mode):
     return {"changed": True, "directory": directory, "verdict": record["verdict"]}
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "bundle": {"type": "dict", "required": True},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import related
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import line
 from ansible_collections.stackproof.provision.plugins.module_utils._record import masking
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
 from mutations import PLANTED, SECRETS, STRANGE, mutated_bytes
@@ -28,7 +28,7 @@ def test_a_line_is_read_or_left_out_and_its_secret_is_not_quoted(cases):
             text = mutated_bytes(chance.choice(LINES), chance).decode(errors="surrogateescape")
             parsed = log_formats.parse(text, 1795272180.0, chance.choice((0, 19800, -43200)))
             if parsed:
-                related.line_of(parsed, text, "a", "nova-compute")
+                line.line_of(parsed, text, "a", "nova-compute")
             told = f"{text[:200]} {chance.choice(SECRETS).format(PLANTED)}"
             assert PLANTED not in (masking.quote_of(told) or "")
 

@@ -2,202 +2,180 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A diagnosis: the record of a boot, or of other requests, that only logs tell of, in the shape of a run's record."""
+"""The record of a boot, or of other requests, that only logs show. It is made as that of a run is."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 from .._collect.sources.log import account
-from .._components.tables import is_beside_instance
 from .._judge import culprit, verdict
 from .._match.events import of_run
-from .._match.follow import followed, logs_in
+from .._match.follow import follow
 from .._match.logged_errors import errors_of
-from .._match.matcher import Matcher
-from .._match.rivals import TOOK
-from .._match.run_facts import NO_FACTS
-from .._match.scope import Scope
+from .._model.bundle import Bundle, LoggedBoot, Outcome
 from .._model.codec import to_json
-from .._model.words import Level
+from .._model.diagnosis import Diagnosis
+from .._model.event import Event
+from .._model.flow import FollowedFlow
+from .._model.flow_definition import Flow
+from .._model.words import StepStatus
 from .._record import shapes
-from .._record.clock import iso_of, now, seconds_between
+from .._record.clock import iso_of, now, seconds_between, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
-from . import failures
+from .boot_scope import is_over, scope_of, took
+from .request_causes import RequestCause, causes_of, failure_of, host_of, nothing_failed
 
-# Nova waits for nothing longer than this (vif_plugging_timeout): a boot that is silent for longer does not go on.
-LONGEST_WAIT = 300
 WHY = "a diagnosis reads logs, and judges what they tell of alone"
 
+Record = dict[str, Any]
 
-def record_of(bundle, flows, run_id, quotes=True):
-    """(record, events) of what bundle_info has found in logs, finished and judged."""
-    results, events = follow(bundle, flows) if bundle["boot"] else ([], events_in(bundle["hosts"]))
-    record = begin(bundle, run_id, to_json(results), events)
+
+def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool = True) -> tuple[Record, list[Event]]:
+    """Return the record of what was found in logs, finished and judged, and the events."""
+    record = begun(bundle, run_id)
+    events, followed = match(record, bundle, flows)
+    about = about_diagnosis(bundle, events)
+    record.update(flows=to_json(followed), errors=errors_of(events), diagnosis=to_json(about))
     if not quotes:
         culprit.keep_only(None, record["errors"])
-    record["stages"] = [stage_of(name, record) for name in STAGES]
-    by_time = {"since", "until"}.issuperset(bundle["asked"])
-    record["verdict"] = judge(record) if bundle["boot"] else failures.nothing_failed(bundle["requests"], by_time)
-    went_well = record["verdict"]["result"] == "pass"
-    found = [request for request in bundle["requests"] if went_well or not request.get("of_others")]
-    others = bundle["others"]
-    causes = failures.causes_of(found, *((others, events_in(others)) if others else (bundle["hosts"], events)), quotes)
-    record["diagnosis"]["failures"] = [failures.as_record(cause) for cause in causes]
-    asked_for = not (bundle["boot"] or by_time)
-    if record["verdict"]["result"] != "fail" and causes and failures.is_failure(causes[0], asked_for):
+    record["stages"] = [stage_of(name, record, about, followed) for name in STAGES]
+    record["verdict"] = verdict_on(record, bundle, about)
+    causes = causes_in(bundle, record, events, quotes)
+    about = replace(about, failures=tuple(map(failure_of, causes)))
+    record["diagnosis"] = to_json(about)
+    asked_for = bundle.boot is None and not bundle.is_by_time
+    if record["verdict"]["result"] != "fail" and causes and causes[0].is_failure(asked_for):
         add_cause(record, causes[0])
     culprit.keep_only(record["verdict"]["quote"], record["errors"])
     return record, events
 
 
-def begin(bundle, run_id, followed, events):
-    """The record with all that was read, before it is judged."""
-    began, until = iso_of(bundle["began"]), iso_of(bundle["until"])
-    record = new_record(run_id, f"the logs in {bundle['name']}")
-    record.update(
-        started=began,
-        finished=until,
-        duration_s=round(seconds_between(began, until), 6),
-        flows=followed,
-        hosts=[
-            shapes.host(name, facts={"addresses": read["addresses"]}, unread=read["unread"])
-            for name, read in sorted(bundle["hosts"].items())
-        ],
-        logs=account(bundle["hosts"]),
-        errors=errors_of(events),
-        diagnosis={
-            "made": now(),
-            **{name: bundle[name] for name in ("asked", "boot", "keys", "host", "zones", "doubts")},
-            "took_s": took(events),
-            "over": is_over(bundle) if bundle["boot"] else True,
-            "silent_s": bundle["silent_s"],
-        },
-    )
+def begun(bundle: Bundle, run_id: str) -> Record:
+    """Return the record with what was read, before it is followed."""
+    record = new_record(run_id, f"the logs in {bundle.name}")
+    record.update(started=iso_of(bundle.began), finished=iso_of(bundle.until))
+    record["duration_s"] = round(seconds_between(record["started"], record["finished"]), 6)
+    record["hosts"] = [host_of(name, read) for name, read in sorted(bundle.hosts.items())]
+    record["logs"] = account(dict(bundle.hosts))
     return record
 
 
-def add_cause(record, cause):
-    """Make the likeliest cause of the requests that failed the verdict, if no boot failed."""
-    stage, before = cause["stage"], record["verdict"]["reason"]
-    record["stages"] = [stage if stage["stage"] == other["stage"] else other for other in record["stages"]]
-    lead = f"{before} Another request failed at that time. " if record["diagnosis"]["boot"] else ""
-    record["verdict"] = {**cause["verdict"], "reason": lead + cause["verdict"]["reason"]}
+def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[Event], Sequence[FollowedFlow]]:
+    """Return the events, and the flows through which a boot is followed."""
+    reads = {"log": bundle.hosts}
+    if not bundle.boot:
+        return of_run(record, reads), []
+    followed, events = follow(record, flows, reads, functools.partial(scope_of, bundle))
+    return events, followed
 
 
-def follow(bundle, flows):
-    """(flows as a record has them, all events) of the boot."""
-    hosts = bundle["hosts"]
-    events = events_in(hosts)
-    scope = Scope(
-        names=names_of(bundle),
-        facts={**NO_FACTS, "volumes": bool(bundle["keys"].get("volume"))},
-        logs=logs_in(hosts),
-        began=bundle["began"],
-        ended=bundle["until"],
-        levels=levels_of(bundle, events),
-        logs_alone=True,
-        caller_known=bool((hosts.get(bundle["host"]) or {}).get("addresses")),
-        # A boot that was built lacks nothing, without its request not all its lines are found, and what the logs do
-        # not show may have happened after their end.
-        complete=took(events) is None and bool(bundle["keys"].get("request")) and is_over(bundle),
+def about_diagnosis(bundle: Bundle, events: Sequence[Event]) -> Diagnosis:
+    return Diagnosis(
+        made=seconds_of(now()),
+        asked=bundle.asked,
+        boot=bundle.boot,
+        keys=bundle.keys,
+        host=bundle.host,
+        zones=bundle.zones,
+        doubts=bundle.doubts,
+        took_s=took(events),
+        over=is_over(bundle),
+        silent_s=bundle.silent_s,
     )
-    return followed(flows, Matcher(events, scope)), events
 
 
-def events_in(hosts):
-    return of_run({"hosts": [], "stages": []}, {"log": hosts})
-
-
-def levels_of(bundle, events):
-    """Service to the level at which it logs, by all its lines; where several hosts may do the work, the least."""
-    levels = {
-        service: {host: Level(level) for host, level in hosts.items()} for service, hosts in bundle["levels"].items()
-    }
-    for event in events:
-        by_host, host = levels.get(event.service, {}), event.host
-        if host in by_host and event.level:
-            by_host[host] = max(by_host[host], event.level, key=rank)
-    for service, hosts in levels.items():
-        if is_beside_instance(service) and bundle["host"] in hosts:
-            levels[service] = {bundle["host"]: hosts[bundle["host"]]}
-    return {service: min(hosts.values(), key=rank) for service, hosts in levels.items()}
-
-
-def rank(level):
-    return level.rank
-
-
-def names_of(bundle):
-    """The names that a rule may use in braces."""
-    keys = {kind: bundle["keys"].get(kind) for kind in ("server", "port", "volume")}
-    names = {**{kind: texts[0] for kind, texts in keys.items() if texts}, **bundle["named"]}
-    if bundle["host"]:
-        names["host"] = bundle["host"]
-    return names
-
-
-def is_over(bundle):
-    """Whether the logs show how the boot ended, or go on for so long after it that it cannot be under way any more."""
-    return bool(bundle["boot"]["outcome"]) or bundle["deleted"] or bundle["silent_s"] > LONGEST_WAIT
-
-
-def took(events):
-    """How long nova-compute says that it took to build the server; None if it was not built."""
-    built = [event for event in events if TOOK in event.phrases and event.keys and event.until is not None]
-    return round(built[-1].until - built[-1].at, 3) if built else None
-
-
-def stage_of(name, record):
-    """The stage of the boot by the logs; the other stages are skipped."""
-    if name != "boot" or not record["diagnosis"]["boot"]:
-        return verdict.skipped_stage(name, WHY)
-    about, boot = record["diagnosis"], record["diagnosis"]["boot"]
-    built = about["took_s"] is not None and boot["outcome"] != "failed"
-    if not (built or has_failed(record)):
-        return verdict.skipped_stage(name, "the logs do not tell how it ended")
-    server = {"kind": "server", "id": boot["server"], "name": None, "made": False}
-    error = None
-    if not built:
-        message = f"the logs do not show that Nova built {thing(boot)}"
-        failure = StageError("service", message, resource=boot["server"], request_id=boot["request"])
-        error = {**failure.record, "hint": ""}
+def stage_of(name: str, record: Record, about: Diagnosis, followed: Sequence[FollowedFlow]) -> shapes.Stage:
+    """Return the stage of the boot by the logs; the other stages are skipped."""
+    boot = about.boot
+    if name != "boot" or not boot:
+        return skipped(name, WHY)
+    is_built = about.took_s is not None and boot.outcome is not Outcome.FAILED
+    if not (is_built or has_failed(boot, record["errors"], followed)):
+        return skipped(name, "the logs do not tell how it ended")
+    server = {"kind": "server", "id": boot.server, "name": None, "made": False}
     return shapes.stage(
         name,
-        "ok" if built else "failed",
-        **{part: record[part] for part in ("started", "finished", "duration_s")},
-        resources=[server] if boot["server"] else [],
-        details={"request_id": boot["request"]},
-        error=error,
+        "ok" if is_built else "failed",
+        started=record["started"],
+        finished=record["finished"],
+        duration_s=record["duration_s"],
+        resources=[server] if boot.server else [],
+        details={"request_id": boot.request},
+        error=None if is_built else error_of(boot),
     )
 
 
-def has_failed(record):
-    """Whether Nova says that the boot failed, an error has an id of the boot, or a step is missing."""
-    if record["diagnosis"]["boot"]["outcome"] == "failed" or any(error["keyed"] for error in record["errors"]):
+def skipped(name: str, reason: str) -> shapes.Stage:
+    return shapes.stage(name, "skipped", details={"reason": reason})
+
+
+def error_of(boot: LoggedBoot) -> dict[str, Any]:
+    message = f"the logs do not show that Nova built {subject_of(boot)}"
+    failure = StageError("service", message, resource=boot.server, request_id=boot.request)
+    return {**failure.record, "hint": ""}
+
+
+def has_failed(boot: LoggedBoot, errors: Sequence[Record], followed: Sequence[FollowedFlow]) -> bool:
+    """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
+    if boot.outcome is Outcome.FAILED or any(error["keyed"] for error in errors):
         return True
-    return any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
+    return any(step.status is StepStatus.MISSING for flow in followed for step in flow.steps)
 
 
-def judge(record):
-    """The verdict: a failed boot is judged as a run whose stage boot failed."""
-    about = record["diagnosis"]
-    boot = next(stage for stage in record["stages"] if stage["stage"] == "boot")
-    if boot["status"] == "failed":
-        return verdict.failure(record, boot)
-    if boot["status"] == "ok":
-        where = f" on {about['host']}" if about["host"] else ""
-        reason = f"By the logs, Nova built {thing(about['boot'])}{where} in {about['took_s']:.1f} s."
-        return shapes.verdict("pass", None, reason)
+def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Record | shapes.Verdict:
+    """Return the verdict on the boot, or on the requests as if none had failed."""
+    if not about.boot:
+        return nothing_failed(bundle.requests, bundle.is_by_time)
+    stage = next(stage for stage in record["stages"] if stage["stage"] == "boot")
+    if stage["status"] == "failed":
+        # A boot that failed is judged as a run whose stage boot failed.
+        judged: Record = verdict.failure(record, stage)
+        return judged
+    if stage["status"] == "ok":
+        return passed(about, about.boot)
+    return unknown_end(about, about.boot)
+
+
+def passed(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
+    where = f" on {about.host}" if about.host else ""
+    reason = f"By the logs, Nova built {subject_of(boot)}{where} in {about.took_s:.1f} s."
+    return shapes.verdict("pass", None, reason)
+
+
+def unknown_end(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
+    """Return the verdict on a boot whose logs do not show how it ended, with what to collect."""
     hint = "Look whether the logs of all services and hosts are there."
-    if not about["over"]:
-        after = f"{about['silent_s']:.0f} s after its last line"
+    if not about.over:
+        after = f"{about.silent_s:.0f} s after its last line"
         hint = f"They end {after}, when it may have been under way: collect them anew."
-    elif not about["boot"]["request"]:
+    elif not boot.request:
         hint = "Its request is not known: if you know it, give stackproof_request_id instead."
-    return shapes.verdict(
-        "incomplete", "boot", f"The logs do not tell how the boot of {thing(about['boot'])} ended. {hint}"
-    )
+    reason = f"The logs do not tell how the boot of {subject_of(boot)} ended. {hint}"
+    return shapes.verdict("incomplete", "boot", reason)
 
 
-def thing(boot):
-    return f"the server {boot['server']}" if boot["server"] else f"what the request {boot['request']} asked for"
+def subject_of(boot: LoggedBoot) -> str:
+    return f"the server {boot.server}" if boot.server else f"what the request {boot.request} asked for"
+
+
+def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool) -> list[RequestCause]:
+    """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
+    has_passed = record["verdict"]["result"] == "pass"
+    found = [request for request in bundle.requests if has_passed or not request.of_others]
+    if not bundle.others:
+        return causes_of(found, bundle.hosts, events, quotes)
+    others = bundle.others
+    return causes_of(found, others, of_run(new_record(record["run_id"], None), {"log": others}), quotes)
+
+
+def add_cause(record: Record, cause: RequestCause) -> None:
+    """Make the likeliest cause of the requests that failed the verdict, if no boot failed."""
+    stage, before = cause.stage, record["verdict"]["reason"]
+    record["stages"] = [stage if stage["stage"] == other["stage"] else other for other in record["stages"]]
+    lead = f"{before} Another request failed at that time. " if record["diagnosis"]["boot"] else ""
+    record["verdict"] = {**cause.verdict, "reason": lead + cause.verdict["reason"]}

@@ -8,178 +8,270 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from .._collect.log_formats import REQUEST
+from .._model.bundle import LoggedRequest, Outcome
 from .._record.errors import StageError
-from . import boots, related, requests
-from .bundle_read import unread_hint, where
+from . import boots, failed_requests
+from .boot_lines import FAR, BootIds, FoundBoot, boots_in
+from .boots import WholeBoot
+from .host_files import time_given
+from .line import TEXTS, UUID, Line, Mark
+from .log_directory import LogDirectory, nothing_found
 
-UUID = re.compile(related.UUID)
-# So many requests are read whole. In an outage thousands fail, and most of them in the same way.
+SERVER_ID = re.compile(UUID)
+# This many requests are read whole. In an outage thousands fail, and most of them in the same way.
 MOST = 200
-# What a project asked for so many seconds before a boot or after the removal, such as its network, may belong to it.
+# In seconds. What a project asked for this long before a boot or after the removal, such as its network, may belong to
+# it.
 NEAR = 600
-# An answer that nobody logged may be in the lines of another request that is so near, in seconds.
+# In seconds. An answer that no service logged may be in the lines of another request that is this near.
 BESIDE = 5
 
 
-class Found(NamedTuple):
-    """The boot with its keys and lines, if there is one, and the requests that are judged besides."""
+@dataclass(frozen=True)
+class Question:
+    """What is asked about: one id, what a client has printed, or a time. Each text is as the user gave it."""
 
-    boot: dict | None
-    keys: dict
-    lines: list
-    requests: list
-
-
-def answer(bundle, request=None, server=None, resource=None, since=None, until=None):
-    """What is found for the id or the time that was given."""
-    near = until or since
-    if server:
-        return of_server(bundle, server, near)
-    if request:
-        return of_request(bundle, request, near)
-    if resource:
-        return of_resource(bundle, resource, near)
-    return of_time(bundle, since or -math.inf, until or math.inf, near)
+    request_id: str | None = None
+    server_id: str | None = None
+    resource_id: str | None = None
+    error: str | None = None
+    since: str | None = None
+    until: str | None = None
 
 
-def ids_given(given):
-    """The ids as logs write them. Of a part of an id only lines would be found, and nothing that follows from them."""
-    ids = {name: text.strip() if text else None for name, text in given.items()}
-    for name, form in (("server_id", UUID), ("request_id", REQUEST)):
-        text = (ids[name] or "").lower()
-        text = f"req-{text}" if form is REQUEST and UUID.fullmatch(text) else text
-        if text and not form.fullmatch(text):
-            message = f"{ids[name]!r} is not a {name.replace('_', ' ')}"
-            raise StageError(
-                "invalid", message, resource=ids[name], hint="Give the whole id, of 32 digits and letters a to f."
-            )
-        ids[name] = text or None
-    return ids
+@dataclass(frozen=True)
+class Subject:
+    """What is looked for: the ids as logs write them, and times as seconds since the epoch."""
+
+    request: str | None = None
+    server: str | None = None
+    resource: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+    @property
+    def near(self) -> float | None:
+        """Return a time close to that of the lines."""
+        return self.until or self.since
 
 
-def request_in(error):
-    """The request that the text names which a client has printed."""
-    names = REQUEST.findall(error)
+@dataclass(frozen=True)
+class Found:
+    """The boot, if there is one, and the requests that are judged besides."""
+
+    boot: WholeBoot | None
+    requests: list[LoggedRequest]
+
+
+def subject_of(question: Question) -> Subject:
+    """Return what is looked for. An id or a time that cannot be one is refused."""
+    since = time_given(question.since) if question.since else None
+    until = time_given(question.until) if question.until else None
+    if since and until and since > until:
+        hint = "Exchange stackproof_since and stackproof_until."
+        raise StageError("invalid", f"the time ends at {question.until}, before it begins", hint=hint)
+    request, server = request_given(question.request_id), server_given(question.server_id)
+    resource = stripped(question.resource_id)
+    if question.error:
+        request = request_in(question.error)
+    return Subject(request, server, resource, since, until)
+
+
+def stripped(text: str | None) -> str | None:
+    return (text or "").strip() or None
+
+
+def server_given(text: str | None) -> str | None:
+    """Return the id of a server as logs write it."""
+    name = stripped(text)
+    if name and not SERVER_ID.fullmatch(name.lower()):
+        raise not_an_id(name, "server id")
+    return name and name.lower()
+
+
+def request_given(text: str | None) -> str | None:
+    """Return the id of a request as logs write it."""
+    name = stripped(text)
+    if not name:
+        return None
+    request = f"req-{name.lower()}" if SERVER_ID.fullmatch(name.lower()) else name.lower()
+    if not REQUEST.fullmatch(request):
+        raise not_an_id(name, "request id")
+    return request
+
+
+def not_an_id(text: str, kind: str) -> StageError:
+    """Return the error for a part of an id: only lines would be found by it, and nothing that follows from them."""
+    hint = "Give the whole id, of 32 digits and letters a to f."
+    return StageError("invalid", f"{text!r} is not a {kind}", resource=text, hint=hint)
+
+
+def request_in(error: str) -> str:
+    """Return the request that the text names which a client has printed."""
+    names: list[str] = REQUEST.findall(error)
     if not names:
         hint = "Give the time in which it happened instead: -e stackproof_since=... -e stackproof_until=..."
         raise StageError("invalid", "the error names no request: there is no req-... in it", hint=hint)
     return names[-1]
 
 
-def of_server(bundle, server, near):
-    boot, keys, lines = boots.with_server(bundle, server, near)
-    return Found(boot, keys, lines, around(bundle, boot, keys, lines))
+def answer(logs: LogDirectory, subject: Subject) -> Found:
+    """Return what is found for the id or the time that was given."""
+    if subject.server:
+        return of_server(logs, subject.server, subject.near)
+    if subject.request:
+        return of_request(logs, subject.request, subject.near)
+    if subject.resource:
+        return of_resource(logs, subject.resource, subject.near)
+    return of_time(logs, subject.since or -math.inf, subject.until or math.inf, subject.near)
 
 
-def of_request(bundle, request, near):
-    found = boots.with_request(bundle, request, near)
-    if found:
-        return Found(*found, [])
-    asked = read_whole(bundle, [request], near)
-    if asked and not any(requests.is_told(request) for request in asked):
-        asked += beside(bundle, asked, near)
-    return without_boot(bundle, asked)
+def of_server(logs: LogDirectory, server: str, near: float | None) -> Found:
+    boot = boots.with_server(logs, server, near)
+    return Found(boot, around(logs, boot))
 
 
-def beside(bundle, asked, near):
-    """What failed at the same time at the same service, for the same user or for nobody knows whom."""
-    since, until = min(request["at"] for request in asked) - BESIDE, max(request["until"] for request in asked) + BESIDE
-    owners, services = {request["owner"] for request in asked} | {None}, {request["service"] for request in asked}
-    failed = failed_in(bundle, since, until, near)
-    return [request for request in failed if request["owner"] in owners and request["service"] in services]
+def of_request(logs: LogDirectory, request: str, near: float | None) -> Found:
+    boot = boots.with_request(logs, request, near)
+    if boot:
+        return Found(boot, [])
+    asked = read_whole(logs, [request], near)
+    if asked and not any(found.has_known_end for found in asked):
+        asked += beside(logs, asked, near)
+    return without_boot(logs, asked)
 
 
-def of_resource(bundle, resource, near):
-    """All requests that name a resource; of a server what is found of any server."""
-    lines = boots.named_lines(bundle, resource, near)
-    if any(resource in line["ids"].get("server", ()) for line in lines):
-        return of_server(bundle, resource, near)
-    names = dict.fromkeys(name for line in lines for name in line["requests"][-1:])
+def beside(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None) -> list[LoggedRequest]:
+    """Return what failed at the same time at the same service, for the same user or for an unknown one."""
+    since = min(request.at for request in asked) - BESIDE
+    until = max(request.until for request in asked) + BESIDE
+    owners = {request.owner for request in asked} | {None}
+    services = {request.service for request in asked}
+    failed = failed_in(logs, since, until, near)
+    return [request for request in failed if request.owner in owners and request.service in services]
+
+
+def of_resource(logs: LogDirectory, resource: str, near: float | None) -> Found:
+    """Return all requests that name a resource; of a server what is found of any server."""
+    lines = boots.lines_naming(logs, resource, near)
+    if any(resource in line.servers for line in lines):
+        return of_server(logs, resource, near)
+    names = unique(line.own_request for line in lines)
     if not names:
-        services = ", ".join(sorted({line["service"] for line in lines}))
+        services = ", ".join(sorted({line.service for line in lines}))
         message = f"no line that names {resource} has the id of a request; {services} name it"
         raise StageError("not_found", message, hint="Give the time in which it happened instead.")
-    return without_boot(bundle, read_whole(bundle, names, near))
+    return without_boot(logs, read_whole(logs, names, near))
 
 
-def of_time(bundle, since, until, near):
-    """The requests that failed in a time, and of the boots the first one that failed."""
-    failed = failed_in(bundle, since, until, near)
-    there = related.boots_in(bundle.lines_with(related.TEXTS, near))
-    there = [boot for boot in there if since <= boot["at"] <= until]
+def of_time(logs: LogDirectory, since: float, until: float, near: float | None) -> Found:
+    """Return the requests that failed in a time, and of the boots the first one that failed."""
+    failed = failed_in(logs, since, until, near)
+    there = [boot for boot in boots_in(logs.lines_with(TEXTS, near)) if since <= boot.at <= until]
     if not (there or failed):
-        message = f"no request failed in that time, and no server was booted. {where(bundle)}"
-        raise StageError("not_found", message, hint=unread_hint(bundle))
-    unbuilt = [boot for boot in there if boot["outcome"] != "built"]
-    of_failed = [boot for boot in unbuilt if boot["outcome"] == "failed"]
-    if failed and not of_failed and len(unbuilt) != 1:
-        return without_boot(bundle, failed)
-    boot = of_failed[0] if failed and of_failed else boots.chosen(there)
-    boot, keys, lines = boots.whole(bundle, boot, near)
-    return Found(boot, keys, lines, others(failed, keys))
+        raise nothing_found(logs, "no request failed in that time, and no server was booted")
+    boot = boot_to_follow(there, has_failures=bool(failed))
+    if not boot:
+        return without_boot(logs, failed)
+    whole = boots.whole(logs, boot, near)
+    return Found(whole, others(failed, whole.ids))
 
 
-def around(bundle, boot, keys, lines):
-    """The requests that failed near a boot, or until the server was removed, and that may concern it.
+def boot_to_follow(there: Sequence[FoundBoot], has_failures: bool) -> FoundBoot | None:
+    """Return the boot that is judged; None if other requests failed and no boot is known to have done so."""
+    if not has_failures:
+        return boots.chosen(there)
+    unbuilt = [boot for boot in there if boot.outcome is not Outcome.BUILT]
+    of_failed = [boot for boot in unbuilt if boot.outcome is Outcome.FAILED]
+    if of_failed:
+        return of_failed[0]
+    return boots.chosen(there) if len(unbuilt) == 1 else None
 
-    If there are none, those of others that were told of a failure: they count if the boot went well.
+
+def around(logs: LogDirectory, boot: WholeBoot) -> list[LoggedRequest]:
+    """Return the requests that failed near a boot, or until the server was removed, and that may concern it.
+
+    If there are none, return those of others whose clients got a failure: they count if the boot went well.
     """
-    of_server = [line for line in lines if keys["server"] & set(line["ids"].get("server", ()))]
-    removed = [line["at"] + NEAR for line in of_server if "deleted" in line["marks"]]
-    failed = failed_in(bundle, boot["at"] - NEAR, min([boot["at"] + related.FAR, *removed]), boot["at"])
-    owners = {line["owner"] for line in lines if keys["request"] & set(line["requests"])} - {None}
-    projects = {project for _user, project in owners}
-    of_others = others(failed, keys)
-    concerning = [request for request in of_others if may_concern(request, keys, projects)]
-    denied = [request for request in of_others if request["asked"] and requests.is_denied(request)]
-    return concerning or [{**request, "of_others": True} for request in denied]
+    began, ids = boot.found.at, boot.ids
+    removals = [line.at + NEAR for line in boot.lines if Mark.DELETED in line.marks and ids.has_server_of(line)]
+    failed = failed_in(logs, began - NEAR, min([began + FAR, *removals]), began)
+    of_others = others(failed, ids)
+    projects = projects_of(boot)
+    concerning = [request for request in of_others if may_concern(request, ids, projects)]
+    if concerning:
+        return concerning
+    visible = [request for request in of_others if request.asked and request.has_failed_for_client]
+    return [replace(request, of_others=True) for request in visible]
 
 
-def may_concern(request, keys, projects):
-    """Whether a request may have to do with a boot: it is about a resource of its, or of its project and about none."""
-    if not request["asked"] or (requests.is_removal(request) and not requests.is_denied(request)):
+def projects_of(boot: WholeBoot) -> set[str]:
+    """Return the projects for which the boot's requests were logged."""
+    owners = {line.owner for line in boot.lines if boot.ids.has_request_of(line)}
+    return {owner.project for owner in owners if owner}
+
+
+def may_concern(request: LoggedRequest, ids: BootIds, projects: set[str]) -> bool:
+    """Return whether a request may have to do with a boot.
+
+    It is about a resource of the boot, or of the boot's project and about no server.
+    """
+    if not request.asked or (request.is_removal and not request.has_failed_for_client):
         return False
-    servers = set(request["resources"].get("server", ()))
+    servers = request.resources.get("server", ())
     if servers:
-        return bool(servers & keys["server"])
-    about = {text for texts in request["resources"].values() for text in texts}
-    owner = request["owner"] or (None, None)
-    return bool(about & (keys["port"] | keys["volume"] | keys["shared"])) or not projects or owner[1] in projects
+        return not ids.server.isdisjoint(servers)
+    about = {text for texts in request.resources.values() for text in texts}
+    if about & (ids.port | ids.volume | ids.shared) or not projects:
+        return True
+    return request.owner is not None and request.owner.project in projects
 
 
-def others(failed, keys):
-    """The requests that are not those of the boot itself."""
-    return [request for request in failed if not keys["request"] & set(request["ids"])]
+def others(failed: Iterable[LoggedRequest], ids: BootIds) -> list[LoggedRequest]:
+    """Return the requests that are not those of the boot itself."""
+    return [request for request in failed if ids.request.isdisjoint(request.ids)]
 
 
-def failed_in(bundle, since, until, near):
-    """The requests that failed, or were refused, in a time."""
-    lines = bundle.lines_with([*requests.FAILED, *requests.REFUSED], near)
-    signs = [line for line in lines if requests.is_sign(line) and since <= line["at"] <= until]
+def failed_in(logs: LogDirectory, since: float, until: float, near: float | None) -> list[LoggedRequest]:
+    """Return the requests that failed, or were refused, in a time."""
+    lines = logs.lines_with([*failed_requests.FAILED, *failed_requests.REFUSED], near)
+    signs = [line for line in lines if failed_requests.is_sign(line) and since <= line.at <= until]
     # If there are more than are read, those that failed come before those that were refused.
-    signs.sort(key=lambda line: (not requests.is_failure(line), line["at"]))
-    names = dict.fromkeys(name for line in signs for name in line["requests"])
-    found = read_whole(bundle, names, near) if names else []
-    return [request for request in found if requests.has_failed(request) or requests.is_refused(request)]
+    signs.sort(key=lambda line: (not failed_requests.is_failure(line), line.at))
+    names = unique(name for line in signs for name in line.requests)
+    found = read_whole(logs, names, near) if names else []
+    return [request for request in found if request.has_failed or request.is_refused]
 
 
-def read_whole(bundle, names, near):
-    """The requests of these ids, with all their lines, and those that their errors name as having failed them."""
+def read_whole(logs: LogDirectory, names: Sequence[str], near: float | None) -> list[LoggedRequest]:
+    """Return the requests of these ids, with all their lines, and those that their errors name as the cause."""
     if len(names) > MOST:
-        bundle.doubt(f"{MOST} of {len(names)} requests were read: ask for a shorter time")
-    lines = bundle.lines_with(list(names)[:MOST], near)
-    made = dict.fromkeys(name for line in lines if line["failed"] for name in line["names"] if name not in names)
+        logs.doubt(f"{MOST} of {len(names)} requests were read: ask for a shorter time")
+    lines = logs.lines_with(names[:MOST], near)
+    made = made_by(lines, names)
     if made:
-        more = bundle.lines_with(list(made)[:MOST], near)
-        lines += [line for line in more if line["requests"] and line["requests"][-1] in made]
-    return requests.requests_in(lines)
+        more = logs.lines_with(made[:MOST], near)
+        lines += [line for line in more if line.own_request in made]
+    return failed_requests.requests_in(lines)
 
 
-def without_boot(bundle, found):
+def made_by(lines: Iterable[Line], names: Sequence[str]) -> list[str]:
+    """Return the requests that errors name besides those that are read already."""
+    known = set(names)
+    mentioned = unique(name for line in lines if line.failed for name in line.names)
+    return [name for name in mentioned if name not in known]
+
+
+def unique(names: Iterable[str | None]) -> list[str]:
+    """Return the names in their order, each once."""
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def without_boot(logs: LogDirectory, found: list[LoggedRequest]) -> Found:
     if not found:
-        raise StageError("not_found", f"no line has it as its own request. {where(bundle)}", hint=unread_hint(bundle))
-    keys = {"request": {name for request in found for name in request["ids"]}}
-    return Found(None, keys, [], found)
+        raise nothing_found(logs, "no line has it as its own request")
+    return Found(None, found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,8 +26,11 @@ from .matcher import Matcher
 from .run_facts import Record, boots_of, facts_of, names_of
 from .scope import ReadLog, Scope
 from .status import coverage
-from .wanted import looks_back
-from .wanted import wanted as wanted_in_logs
+from .wanted import looks_back, wanted_in_logs
+from .wanted import wanted as texts_in_logs
+
+# Returns the scope of a run by its record, its events and what was read on the hosts
+ScopeOf = Callable[[Record, Sequence[Event], Reads], Scope]
 
 # In seconds: how long after a removal agents may still be at work
 TIDYING = 5
@@ -41,15 +44,9 @@ def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
     by_sources: dict[str, Any] = {}
     for source in SOURCES.values():
         by_sources.update(source.wanted(record))
-    return {
-        "keys": keys_of(record),
-        **wanted_in_logs(own_flows),
-        "began": began,
-        **by_sources,
-        "since": began - looks_back(own_flows),
-        "until": seconds_of(now()),
-        "errors": True,
-    }
+    texts, until = texts_in_logs(own_flows), seconds_of(now())
+    in_logs = wanted_in_logs(keys_of(record), texts, began, until, looks_back(own_flows))
+    return {**by_sources, **in_logs}
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
@@ -57,14 +54,8 @@ def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
     return [flow for flow in flows if (flow.stage is StageName.REMOVAL) == is_removal(record)]
 
 
-def follow(record: Record, flows: Iterable[Flow], reads: Reads) -> tuple[list[FollowedFlow], list[Event]]:
-    """Return the flows with what became of their steps, and all events."""
-    events = of_run(record, reads)
-    matcher = Matcher(events, scope_of(record, events, reads))
-    return followed(flows_of(record, flows), matcher), events
-
-
-def scope_of(record: Record, events: Iterable[Event], reads: Reads) -> Scope:
+def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
+    """Return what the record of a run shows besides its events."""
     began = seconds_of(record["started"])
     # Agents still tidy up when the API has nothing more to remove.
     ending = [event for event in events if is_removal(record) or event.source in ("api", "host")]
@@ -79,6 +70,18 @@ def scope_of(record: Record, events: Iterable[Event], reads: Reads) -> Scope:
         other_boots=boots_of(record),
         settled=settled,
     )
+
+
+def follow(
+    record: Record, flows: Iterable[Flow], reads: Reads, scope_of: ScopeOf = scope_of
+) -> tuple[list[FollowedFlow], list[Event]]:
+    """Return the flows with what became of their steps, and all events.
+
+    scope_of: what is known besides the events; of a boot that only logs show, its record does not have it.
+    """
+    events = of_run(record, reads)
+    matcher = Matcher(events, scope_of(record, events, reads))
+    return followed(flows_of(record, flows), matcher), events
 
 
 def logs_in(reads: Reads) -> list[ReadLog]:

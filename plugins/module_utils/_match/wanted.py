@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .._model.flow_definition import Flow, Rule
 from .matcher import LEAD, TOKEN_CACHE
@@ -14,6 +15,27 @@ from .rivals import BUILT, RIVALS, TOOK
 
 # The service that takes a message off the queue logs one of these, with no id but the message's own.
 MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
+
+# What is looked for besides ids where no flow is followed
+NO_TEXTS: Mapping[str, list[dict[str, str]]] = {"phrases": [], "windows": []}
+
+
+def wanted_in_logs(
+    keys: Mapping[str, Sequence[str]],
+    texts: Mapping[str, list[dict[str, str]]],
+    began: float,
+    until: float,
+    looks_back_s: float = 0,
+) -> dict[str, Any]:
+    """Return what is looked for in logs: ids, texts as wanted returns them, and errors, all between two times."""
+    return {
+        "keys": keys,
+        **texts,
+        "began": began,
+        "since": began - looks_back_s,
+        "until": until,
+        "errors": True,
+    }
 
 
 def wanted(flows: Iterable[Flow]) -> dict[str, list[dict[str, str]]]:

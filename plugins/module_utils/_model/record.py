@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Optional
 
 from .codec import Key, Seconds, Time, omitted
+from .diagnosis import Diagnosis
 from .flow import FollowedFlow
 from .host import Host, Unread
 from .stage import Leftover, Stage
@@ -191,7 +192,7 @@ class Record:
     queue: Optional[tuple[QueueAccount, ...]] = omitted()
     spans: Optional[tuple[SpanAccount, ...]] = omitted()
     sources: Optional[Mapping[str, tuple[SourceAccount, ...]]] = omitted()
-    diagnosis: Optional[Mapping[str, Any]] = omitted()
+    diagnosis: Optional[Diagnosis] = omitted()
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:

@@ -18,7 +18,7 @@ import zoneinfo
 from pathlib import Path
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_host, bundle_lines, question
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import host_files, question, sift
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info as module
 
@@ -36,10 +36,17 @@ def read(call, bundle, bundle_options, monkeypatch):
         options = options or {"server_id": bundle.boot.server}
         result = call(module, **bundle_options(directory or bundle.top, **options))
         assert result.get("failed") or result["changed"] is False
-        return result.get("bundle") or result["msg"]
+        return unpacked(result["bundle"]) if "bundle" in result else result["msg"]
 
     run.warned = warned
     return run
+
+
+def unpacked(bundle):
+    """The events of each host are one text, as log_info returns them."""
+    for read in [*bundle["hosts"].values(), *bundle["others"].values()]:
+        read["events"] = json.loads(read["events"])
+    return bundle
 
 
 def sources(result, host=None):
@@ -184,7 +191,7 @@ def test_a_zone_for_all_hosts_that_no_place_has_is_refused_with_its_value(read, 
 
 @pytest.mark.parametrize("zone", ["+14:00", "-1400", "UTC+05:45", "Pacific/Kiritimati"])
 def test_a_zone_that_a_place_has_is_taken(zone):
-    assert abs(bundle_host.offset_of(zone, 1795272180)) <= 14 * 3600
+    assert abs(host_files.offset_of(zone, 1795272180)) <= 14 * 3600
 
 
 def test_more_requests_than_are_read_are_doubted(read, bundle, monkeypatch):
@@ -478,7 +485,7 @@ def test_a_log_that_may_not_be_read_is_named_with_the_reason(read, bundle, monke
             raise PermissionError(13, "Permission denied")
         return real(path, *more, **options)
 
-    monkeypatch.setattr(bundle_lines.os, "open", refuse)
+    monkeypatch.setattr(sift.os, "open", refuse)
     assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "it cannot be read: Permission denied"
 
 
@@ -507,7 +514,7 @@ def test_bytes_that_are_no_text_do_no_harm(read, bundle, usual, tmp_path):
 
 
 def test_a_flood_is_not_whole(read, bundle, monkeypatch):
-    monkeypatch.setattr(bundle_lines, "MOST", 30)
+    monkeypatch.setattr(sift, "MOST", 30)
     bundle.write()
     assert sources(read())["nova-compute", "var/log/nova/nova-compute.log"] == "more than 30 lines were found in it"
 
@@ -515,7 +522,7 @@ def test_a_flood_is_not_whole(read, bundle, monkeypatch):
 @pytest.mark.parametrize("bomb", ["x" * 750_000, "x\n" * 375_000], ids=["one line", "many lines"])
 def test_a_small_file_that_has_no_end_is_read_so_far_and_not_whole(read, bundle, monkeypatch, bomb):
     """The lines before it count."""
-    monkeypatch.setattr(bundle_lines, "LARGEST", 1 << 18)
+    monkeypatch.setattr(sift, "LARGEST", 1 << 18)
     bundle.write()
     path = bundle.top / "compute2/var/log/nova/nova-compute.log"
     text = "\n".join(bundle.lines[COMPUTE])

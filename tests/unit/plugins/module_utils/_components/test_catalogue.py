@@ -139,7 +139,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import (
     configuration, examine, ground, reach,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import failures as requests
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import request_causes
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import cloud, hosts, logs, steps
 from ansible_collections.stackproof.provision.plugins.module_utils._match import visibility
@@ -150,7 +150,7 @@ KILLED = {"kind": "killed", "where": "octavia-api"}
 HOST = shapes.host("ctl", facts={"names": ["ctl"], "services": [RUNS]})
 EMPTY = {"hosts": [], "logs": [], "flows": []}
 BAD = {"service": "load-balancer", "status": 503, "method": "GET", "path": "/"}
-REQUEST = {"service": "octavia", "path": "/v2/lbaas"}
+REQUEST = ("octavia", "/v2/lbaas")
 
 
 class Files:
@@ -194,7 +194,7 @@ print(json.dumps({
     "reported": agents.agent("octavia-controller", "ctl", up=True, enabled=True, heard=None)["component"],
     "unit": [entry["units"] for entry in profile["units"] if entry["component"] == "octavia-api"],
     "log": [entry["files"] for entry in profile["logs"] if entry["service"] == "octavia"],
-    "stage": requests.name_of(REQUEST),
+    "stage": request_causes.stage_name_of(*REQUEST),
     "next": command({"hosts": [HOST]}),
     "next without its unit": command({"hosts": []}),
 }))

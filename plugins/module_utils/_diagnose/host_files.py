@@ -10,12 +10,17 @@ import io
 import os
 import re
 import struct
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .._record import clock
 from .._record.errors import MALFORMED, StageError
-from .bundle import is_inside, text_of
+from .layout import is_inside, text_of
+
+# The name of a zone, an offset such as +05:30, or the rules themselves
+Zone = str | ZoneInfo
 
 TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
 TIME_ZONE = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
@@ -24,11 +29,16 @@ OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)", re.ASCII)
 MOST_EAST = 14 * 3600
 # In seconds; summer and winter may have offsets of their own.
 HALF_YEAR = 182 * 86400
+# In bytes: the rules of a zone are some kilobytes.
+LONGEST_RULES = 65536
 ADDRESSES = ("sos_commands/networking/ip_-o_addr", "sos_commands/networking/ip_-d_address", "ip_addr", "ip_address")
+# Addresses that every host has
+LOOPBACK = {"127.0.0.1", "::1"}
+NOT_OF_HOST = ("127.", "::1", "ff", "fe0")
 
 
-def offset_of(zone: str | ZoneInfo, at: float) -> int:
-    """Return the seconds to the east at a time. zone is a name such as Asia/Kolkata, +05:30, or the rules themselves.
+def offset_of(zone: Zone, at: float) -> int:
+    """Return the seconds to the east at a time.
 
     A zone that is not known, or an offset that no zone has, is refused.
     """
@@ -56,12 +66,29 @@ def offset_in(match: re.Match[str], zone: str) -> int:
     return int(f"{sign}1") * seconds
 
 
-def seconds_east(zone, at):
-    return int(datetime.fromtimestamp(at, zone).utcoffset().total_seconds())
+def seconds_east(zone: ZoneInfo, at: float) -> int:
+    offset = datetime.fromtimestamp(at, zone).utcoffset()
+    return int(offset.total_seconds()) if offset is not None else 0
 
 
-def zone_of(top):
-    """The name or the rules of a collected host's time zone, or None if its files do not have it."""
+def check_zones(zones: dict[str, Any]) -> None:
+    """Refuse the zones of hosts if one is not known. An empty text is as good as no zone."""
+    for name, given in zones.items():
+        if given == "":
+            continue
+        if not isinstance(given, str):
+            hint = "Put it into quotes: YAML takes +10:00 for a number."
+            message = f"{given!r}, the time zone of {name}, is not a text"
+            raise StageError("invalid", message, resource=name, hint=hint)
+        try:
+            offset_of(given, 0)
+        except StageError as exc:
+            message = f"the time zone of {name}: {exc}"
+            raise StageError("invalid", message, resource=name, hint=exc.record["hint"]) from None
+
+
+def zone_of(top: str) -> Zone | None:
+    """Return the time zone of a collected host, or None if its files do not have it."""
     name = (text_of(top, "etc/timezone") or "").strip()
     return (
         known_zone(name)
@@ -71,8 +98,8 @@ def zone_of(top):
     )
 
 
-def known_zone(name):
-    """The name, or None if it is not that of a time zone."""
+def known_zone(name: str) -> str | None:
+    """Return the name, or None if it is not that of a time zone."""
     if not re.match(r"^[\w/+-]{1,64}$", name):
         return None
     try:
@@ -82,31 +109,34 @@ def known_zone(name):
     return name
 
 
-def zone_of_link(path):
-    """The zone that the link names; it is not followed."""
+def zone_of_link(path: str) -> str | None:
+    """Return the zone that the link names; it is not followed."""
     target = os.readlink(path) if os.path.islink(path) else ""
     return known_zone(target.partition("zoneinfo/")[2])
 
 
-def zone_of_rules(top):
-    """The zone of a copied file of rules; it does not say its name."""
+def zone_of_rules(top: str) -> ZoneInfo | None:
+    """Return the zone of a copied file of rules, which does not have its name."""
     path = os.path.join(top, "etc/localtime")
     if not is_inside(top, "etc/localtime") or not os.path.isfile(path):
         return None
     try:
         with open(path, "rb") as stream:
-            rules = ZoneInfo.from_file(io.BytesIO(stream.read(65536)))
+            rules = ZoneInfo.from_file(io.BytesIO(stream.read(LONGEST_RULES)))
         return rules if has_possible_offsets(rules) else None
     except (OSError, struct.error, *MALFORMED):
         return None
 
 
 def has_possible_offsets(rules: ZoneInfo) -> bool:
-    """Whether no offset of the rules is one that no zone has. Python refuses that of a day or more when it meets it."""
+    """Return whether each offset of the rules is one that a zone can have.
+
+    Python refuses one of a day or more when it meets it.
+    """
     return all(abs(seconds_east(rules, at)) <= MOST_EAST for at in range(0, 1 << 31, HALF_YEAR))
 
 
-def zone_of_timedatectl(top):
+def zone_of_timedatectl(top: str) -> str | None:
     for part in TIMEDATECTL:
         match = TIME_ZONE.search(text_of(top, part) or "")
         if match:
@@ -114,28 +144,30 @@ def zone_of_timedatectl(top):
     return None
 
 
-def addresses_of(top):
-    """The addresses of the host's own interfaces."""
+def addresses_of(top: str) -> list[str]:
+    """Return the addresses of the host's own interfaces."""
     text = "\n".join(text_of(top, part) or "" for part in ADDRESSES)
-    return sorted(set(re.findall(r"\binet6? ([0-9a-f.:]+)(?:/\d+)", text)) - {"127.0.0.1", "::1"})
+    return sorted(set(re.findall(r"\binet6? ([0-9a-f.:]+)(?:/\d+)", text)) - LOOPBACK)
 
 
-def named_addresses(tops, names):
-    """Host to the addresses that any host's etc/hosts has for it."""
-    addresses = {name: set() for name in names}
-    short = {name.partition(".")[0]: name for name in names}
+def named_addresses(tops: Iterable[str], names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the addresses that any host's etc/hosts has for each host."""
+    addresses: dict[str, set[str]] = {name: set() for name in names}
+    short = {name.partition(".")[0]: name for name in addresses}
     for top in tops:
         for line in (text_of(top, "etc/hosts") or "").splitlines():
             address, *words = line.partition("#")[0].split() or [""]
+            if address.startswith(NOT_OF_HOST):
+                continue
             for word in words:
                 name = word if word in addresses else short.get(word.partition(".")[0])
-                if name and not address.startswith(("127.", "::1", "ff", "fe0")):
+                if name:
                     addresses[name].add(address)
     return {name: sorted(texts) for name, texts in addresses.items()}
 
 
-def time_given(text):
-    """A time from the user, with a zone or in UTC, as seconds since the epoch."""
+def time_given(text: str) -> float:
+    """Return a time from the user, with a zone or in UTC, as seconds since the epoch."""
     try:
         return clock.seconds_of(text.strip())
     except ValueError:

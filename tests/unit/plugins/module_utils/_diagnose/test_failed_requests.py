@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import related, requests
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import failed_requests
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import wanted_of
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.line import line_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Owner
 
 FIRST, SECOND, THIRD = (f"req-{number * 8}-5e77-4a4c-ac81-ad543be792ff" for number in "123")
 SERVER, VOLUME = "593bff83-ecde-4bff-b038-2774dcc49b76", "1f49c276-3851-46fe-83a0-b2cb778ef860"
@@ -18,7 +21,7 @@ NEUTRON = '10.0.0.1 "GET /v2.0/networks HTTP/1.1" status: {}  len: 4 time: 0.5'
 
 def line(seconds, message, service="nova-api", request=FIRST, level="INFO", user=USER):
     text = f"2026-11-21 14:43:{seconds:06.3f} 7 {level} some.logger [{request} {user}] {message}"
-    return related.line_of(log_formats.parse(text, 0, 0), text, "a", service)
+    return line_of(log_formats.parse(text, 0, 0), text, "a", service)
 
 
 def attach(status=200, **about):
@@ -26,15 +29,15 @@ def attach(status=200, **about):
 
 
 def test_a_request_says_what_was_asked_of_whom_and_what_was_answered():
-    (request,) = requests.requests_in([attach(500), line(4, "a word")])
-    assert (request["id"], request["ids"], request["service"], request["host"]) == (FIRST, [FIRST], "nova-api", "a")
+    (request,) = failed_requests.requests_in([attach(500), line(4, "a word")])
+    assert (request.id, request.ids, request.service, request.host) == (FIRST, (FIRST,), "nova-api", "a")
     # The query may hold a secret.
     path = f"/v2.1/servers/{SERVER}/os-volume_attachments"
-    assert (request["method"], request["path"], request["status"]) == ("POST", path, 500)
-    assert request["owner"] == ("alice", "94b64eb11bf148c5b5b96b2e972f44df")
-    assert request["resources"] == {"server": [SERVER]}
+    assert (request.method, request.path, request.status) == ("POST", path, 500)
+    assert request.owner == Owner("alice", "94b64eb11bf148c5b5b96b2e972f44df")
+    assert request.resources == {"server": (SERVER,)}
     # It began when it came, and was logged when it was answered.
-    assert request["until"] - request["at"] == pytest.approx(1.5)
+    assert request.until - request.at == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +62,9 @@ def test_a_request_says_what_was_asked_of_whom_and_what_was_answered():
     ],
 )
 def test_a_request_fails_by_an_answer_of_500_or_by_an_error_and_is_refused_by_one_of_400(lines, failed, refused):
-    (request,) = requests.requests_in(lines)
-    assert (requests.has_failed(request), requests.is_refused(request)) == (failed, refused)
-    assert any(map(requests.is_sign, lines)) is (failed or refused)
+    (request,) = failed_requests.requests_in(lines)
+    assert (request.has_failed, request.is_refused) == (failed, refused)
+    assert any(map(failed_requests.is_sign, lines)) is (failed or refused)
 
 
 @pytest.mark.parametrize("service", ["cinder-api", "neutron-server"])
@@ -78,32 +81,32 @@ def test_a_request_fails_by_an_answer_of_500_or_by_an_error_and_is_refused_by_on
     ],
 )
 def test_a_request_that_another_one_has_made_is_a_part_of_it(handed_on, service):
-    (request,) = requests.requests_in([*handed_on(service), attach(202)])
-    assert (request["id"], request["ids"]) == (FIRST, sorted([FIRST, SECOND]))
-    assert (request["service"], request["status"]) == ("nova-api", 202)
-    assert {answer["service"]: answer["status"] for answer in request["answers"]} == {"nova-api": 202, service: 500}
-    assert requests.has_failed(request)
+    (request,) = failed_requests.requests_in([*handed_on(service), attach(202)])
+    assert (request.id, request.ids) == (FIRST, tuple(sorted([FIRST, SECOND])))
+    assert (request.service, request.status) == ("nova-api", 202)
+    assert {answer.service: answer.status for answer in request.answers} == {"nova-api": 202, service: 500}
+    assert request.has_failed
 
 
 def test_an_id_that_a_client_gives_to_all_its_requests_makes_them_no_one_request():
-    found = requests.requests_in([attach(200, request=f"{THIRD} {name}") for name in (FIRST, SECOND)])
-    assert [request["id"] for request in found] == [FIRST, SECOND]
+    found = failed_requests.requests_in([attach(200, request=f"{THIRD} {name}") for name in (FIRST, SECOND)])
+    assert [request.id for request in found] == [FIRST, SECOND]
 
 
 def test_requests_that_name_each_other_are_one_and_end_the_search():
     lines = [line(4, f"a {SECOND}", level="ERROR"), line(5, f"a {FIRST}", request=SECOND, level="ERROR")]
-    assert sum(len(request["ids"]) for request in requests.requests_in(lines)) == 2
+    assert sum(len(request.ids) for request in failed_requests.requests_in(lines)) == 2
 
 
 def test_a_word_on_another_request_that_is_no_error_does_not_join_them():
     lines = [line(4, f"a {SECOND}"), line(5, NEUTRON.format(200), request=SECOND)]
-    assert len(requests.requests_in(lines)) == 2
+    assert len(failed_requests.requests_in(lines)) == 2
 
 
 @pytest.mark.parametrize("nobody", ["- - - - -", "None None"])
 def test_what_a_service_does_by_itself_nobody_has_asked_for(nobody):
-    asked, by_itself = requests.requests_in([line(4, "no", level="ERROR", user=nobody), attach(request=SECOND)])
-    assert (by_itself["asked"], asked["asked"]) == (False, True)
+    asked, by_itself = failed_requests.requests_in([line(4, "no", level="ERROR", user=nobody), attach(request=SECOND)])
+    assert (by_itself.asked, asked.asked) == (False, True)
 
 
 @pytest.mark.parametrize("nobody", ["- - - - -", "None None"])
@@ -111,24 +114,26 @@ def test_what_a_service_asks_another_for_by_itself_nobody_has_asked_for(nobody):
     """As nova-compute, which reports its inventory to placement, by a user of its own."""
     put = '10.0.0.1 "PUT /resource_providers/a/inventories HTTP/1.1" status: 409 len: 4 microversion: 1.26'
     own = line(5, f'Failed: {{"request_id": "{SECOND}"}}', "nova-compute", level="ERROR", user=nobody)
-    (request,) = requests.requests_in([line(4, put, "placement", request=SECOND, user="nova service"), own])
-    assert (request["id"], request["status"], request["asked"], request["owner"]) == (FIRST, 409, False, None)
+    (request,) = failed_requests.requests_in([line(4, put, "placement", request=SECOND, user="nova service"), own])
+    assert (request.id, request.status, request.asked, request.owner) == (FIRST, 409, False, None)
 
 
 def test_lines_without_a_request_are_of_none():
-    assert requests.requests_in([line(4, "no", request="-", user="", level="ERROR")]) == []
+    assert failed_requests.requests_in([line(4, "no", request="-", user="", level="ERROR")]) == []
 
 
 def test_requests_are_alike_if_only_their_ids_differ():
     def like(path, **about):
-        return requests.is_like(requests.requests_in([line(5, f'1 "POST {path} HTTP/1.1" status: 500', **about)])[0])
+        return failed_requests.likeness(
+            failed_requests.requests_in([line(5, f'1 "POST {path} HTTP/1.1" status: 500', **about)])[0]
+        )
 
     assert like(f"/v2.1/servers/{SERVER}/action") == like(f"/v2.1/servers/{VOLUME}/action", request=SECOND)
     assert like(f"/v2.1/servers/{SERVER}/action") != like("/v2.1/servers")
 
 
 def test_the_logs_are_read_for_the_time_of_all_requests_and_for_their_ids():
-    found = requests.requests_in([attach(), attach(request=SECOND), line(9, "no", request=THIRD)])
-    wanted = requests.wanted(found)
-    assert wanted["keys"] == {"request": [FIRST, SECOND, THIRD]}
-    assert wanted["until"] - wanted["since"] == pytest.approx(5.5 + 2 * requests.NEAR)
+    found = failed_requests.requests_in([attach(), attach(request=SECOND), line(9, "no", request=THIRD)])
+    wanted = wanted_of(found)
+    assert wanted["keys"] == {"request": (FIRST, SECOND, THIRD)}
+    assert wanted["until"] - wanted["since"] == pytest.approx(5.5 + 2 * failed_requests.NEAR)

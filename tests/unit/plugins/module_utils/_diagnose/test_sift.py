@@ -15,7 +15,8 @@ import time
 import zlib
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import bundle_lines, bundle_read
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import log_directory
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import sift as sift_module
 
 WANTED = re.compile(b"req-1").search
 PACKERS = {
@@ -32,7 +33,7 @@ def sift(tmp_path):
     def act(data, name="nova-compute.log"):
         path = tmp_path / name
         path.write_bytes(PACKERS.get(path.suffix, bytes)(data))
-        return bundle_lines.sift(str(path), WANTED)
+        return sift_module.sift(str(path), WANTED)
 
     return act
 
@@ -45,17 +46,17 @@ def told(sifted):
 def expected(data):
     """The same by Python's own lines."""
     lines = data.decode().removesuffix("\n").split("\n") if data else []
-    lines = [line[: bundle_lines.LONGEST].rstrip("\r") for line in lines]
+    lines = [line[: sift_module.LONGEST].rstrip("\r") for line in lines]
     wanted = [line for line in lines if "req-1" in line]
-    return wanted, lines[: bundle_lines.EDGE], lines[: -bundle_lines.EDGE - 1 : -1], None
+    return wanted, lines[: sift_module.EDGE], lines[: -sift_module.EDGE - 1 : -1], None
 
 
 @pytest.mark.parametrize("name", ["nova-compute.log", *(f"nova-compute.log.1{ending}" for ending in PACKERS)])
 @pytest.mark.parametrize("block", [7, 100, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_lines_are_those_of_the_file_whatever_the_size_of_a_block(sift, monkeypatch, name, block, seed):
-    monkeypatch.setattr(bundle_lines, "BLOCK", block)
-    monkeypatch.setattr(bundle_lines, "LONGEST", 60)
+    monkeypatch.setattr(sift_module, "BLOCK", block)
+    monkeypatch.setattr(sift_module, "LONGEST", 60)
     chance = random.Random(seed)
     words = ["", "x", "req-1 it", "a longer line " * 3, "y" * 100, "y" * 58 + "req-1", "y" * 300]
     lines = [chance.choice(words) + chance.choice(["", "\r"]) for _line in range(chance.choice([3, 150, 700]))]
@@ -90,7 +91,7 @@ GIB_AND_A_HALF = 37
 def test_a_file_that_takes_more_memory_than_it_may_is_not_read(tmp_path):
     path = tmp_path / "nova-compute.log.1.xz"
     path.write_bytes(with_dictionary(lzma.compress(b"req-1\n"), GIB_AND_A_HALF))
-    sifted = bundle_lines.sift(str(path), WANTED)
+    sifted = sift_module.sift(str(path), WANTED)
     assert (sifted.lines, sifted.why) == ([], "it takes more than 128 MiB of memory to unpack")
 
 
@@ -98,14 +99,14 @@ def test_the_rest_of_a_bundle_is_read_beside_a_file_that_takes_too_much_memory(b
     directory = bundle.write()
     packed = bundle.top / "controller1/var/log/nova/nova-api.log.1.xz"
     packed.write_bytes(with_dictionary(lzma.compress(b"req-1\n"), GIB_AND_A_HALF))
-    read = bundle_read.Bundle(directory, bundle_options(directory)["services"], zones={"compute2": "+05:30"})
+    read = log_directory.LogDirectory(directory, bundle_options(directory)["services"], zones={"compute2": "+05:30"})
     assert len(read.lines_with([bundle.boot.request], None)) > 10
     name = "controller1/var/log/nova/nova-api.log.1.xz"
     assert read.unread == [f"{name}: it takes more than 128 MiB of memory to unpack"]
 
 
 def test_memory_that_this_machine_does_not_have_is_the_reason_of_one_file(sift, monkeypatch):
-    monkeypatch.setattr(bundle_lines, "take", exhausted)
+    monkeypatch.setattr(sift_module, "take", exhausted)
     assert sift(b"req-1").why == "this machine has not enough memory to read it"
 
 
@@ -120,7 +121,7 @@ def test_of_a_packed_file_that_is_cut_off_the_beginning_is_read(tmp_path, name):
     lines = [f"req-1 {noise.random()}" for _line in range(150000)]
     packed = PACKERS[path.suffix]("\n".join(lines).encode())
     path.write_bytes(packed[: len(packed) // 2])
-    sifted = bundle_lines.sift(str(path), WANTED)
+    sifted = sift_module.sift(str(path), WANTED)
     assert sifted.lines[:1000] == lines[:1000]
     assert sifted.why
 
@@ -129,14 +130,14 @@ def test_all_streams_of_an_xz_file_are_read_with_padding_between_them(tmp_path):
     path = tmp_path / "nova-compute.log.1.xz"
     streams = [lzma.compress(f"req-1 {number}\n".encode()) for number in range(3)]
     path.write_bytes((b"\0" * 8).join(streams) + b"\0" * 4)
-    sifted = bundle_lines.sift(str(path), WANTED)
+    sifted = sift_module.sift(str(path), WANTED)
     assert (sifted.lines, sifted.why) == (["req-1 0", "req-1 1", "req-1 2"], None)
 
 
 def test_what_stands_behind_the_last_stream_of_an_xz_file_is_left_out(tmp_path):
     path = tmp_path / "nova-compute.log.1.xz"
     path.write_bytes(lzma.compress(b"req-1\n") + b"something else")
-    sifted = bundle_lines.sift(str(path), WANTED)
+    sifted = sift_module.sift(str(path), WANTED)
     assert (sifted.lines, sifted.why) == (["req-1"], None)
 
 
@@ -146,7 +147,7 @@ def test_an_xz_file_that_is_none_is_not_read(sift, monkeypatch):
 
 
 def test_of_very_long_lines_only_so_many_are_kept_as_memory_allows(sift, monkeypatch):
-    monkeypatch.setattr(bundle_lines, "LARGEST_FOUND", 1 << 20)
+    monkeypatch.setattr(sift_module, "LARGEST_FOUND", 1 << 20)
     sifted = sift((b"req-1" + b"y" * 60000 + b"\n") * 100, "nova-compute.log.1.gz")
     assert sifted.why == "more than 1 MiB of lines were found in it"
     assert 1 << 20 <= sum(map(len, sifted.lines)) < 3 << 20
@@ -155,7 +156,7 @@ def test_of_very_long_lines_only_so_many_are_kept_as_memory_allows(sift, monkeyp
 @pytest.mark.parametrize("before", ["", "req-1 half", "x\n" * 5000 + "req-1 half", "x\n" * 2043 + "req-1 half"])
 @pytest.mark.parametrize("block", [7, 4096, 1 << 20])
 def test_a_hole_in_a_file_is_passed_over(tmp_path, monkeypatch, before, block):
-    monkeypatch.setattr(bundle_lines, "BLOCK", block)
+    monkeypatch.setattr(sift_module, "BLOCK", block)
     path = tmp_path / "nova-compute.log"
     with path.open("wb") as stream:
         stream.write(before.encode())
@@ -163,7 +164,7 @@ def test_a_hole_in_a_file_is_passed_over(tmp_path, monkeypatch, before, block):
         stream.write(b"req-1 two\nreq-1 three\n")
         stream.truncate(1 << 40)
     began = time.process_time()
-    sifted = bundle_lines.sift(str(path), WANTED)
+    sifted = sift_module.sift(str(path), WANTED)
     assert time.process_time() - began < 5
     assert sifted.lines == ["req-1 half", "req-1 two", "req-1 three"][not before :]
     assert sifted.why is None
@@ -173,7 +174,7 @@ def test_a_file_that_is_all_hole_is_read_as_empty(tmp_path):
     path = tmp_path / "nova-compute.log"
     path.touch()
     os.truncate(path, 1 << 40)
-    sifted = bundle_lines.sift(str(path), WANTED)
+    sifted = sift_module.sift(str(path), WANTED)
     assert (sifted.lines, sifted.why) == ([], None)
 
 

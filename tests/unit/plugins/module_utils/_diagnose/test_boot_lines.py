@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import related
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import boot_lines
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.boot_lines import BootIds
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.line import line_of
 
 SERVER, OTHER = "593bff83-ecde-4bff-b038-2774dcc49b76", "13651ae0-e8ee-44e2-803f-dadb47945905"
 REQUEST, CLIENT = "req-cde46fff-5e77-4a4c-ac81-ad543be792ff", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
@@ -18,7 +20,7 @@ OLD, PLAIN, WITH = f"{REQUEST} u p - - -", f"None {REQUEST} u p", f"{CLIENT} {RE
 
 def line(seconds, message, service="nova-compute", context=OLD, level="INFO"):
     text = f"2026-11-21 14:43:{seconds:06.3f} 7 {level} nova [{context}] {message}"
-    return related.line_of(log_formats.parse(text, 0, 0), text, "a", service)
+    return line_of(log_formats.parse(text, 0, 0), text, "a", service)
 
 
 ASKED = line(3, '10.0.0.1 "POST /v2.1/servers" status: 202 len: 4 microversion: 2.1 time: 1.5', "nova-api")
@@ -36,9 +38,9 @@ CLAIM = line(5, f"[instance: {SERVER}] Claim successful on node a")
     ],
 )
 def test_a_line_of_a_worker_names_the_request_and_the_server_of_a_boot(message, service, context):
-    (boot,) = related.boots_in([line(5, message, service, context)])
-    assert (boot["request"], boot["server"]) == (REQUEST, SERVER)
-    assert boot["client"] == (CLIENT if context == WITH else None)
+    (boot,) = boot_lines.boots_in([line(5, message, service, context)])
+    assert (boot.request, boot.server) == (REQUEST, SERVER)
+    assert boot.client == (CLIENT if context == WITH else None)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +53,12 @@ def test_a_line_of_a_worker_names_the_request_and_the_server_of_a_boot(message, 
     ],
 )
 def test_how_a_boot_ended_is_what_nova_says(message, outcome):
-    boots = related.boots_in([CLAIM, line(9, message)])
-    assert [boot["outcome"] for boot in boots] == [outcome]
+    boots = boot_lines.boots_in([CLAIM, line(9, message)])
+    assert [boot.outcome for boot in boots] == [outcome]
 
 
 def test_a_boot_begins_when_its_request_came():
-    assert related.boots_in([ASKED, CLAIM])[0]["at"] == pytest.approx(CLAIM["at"] - 3.5)
+    assert boot_lines.boots_in([ASKED, CLAIM])[0].at == pytest.approx(CLAIM.at - 3.5)
 
 
 @pytest.mark.parametrize(
@@ -68,16 +70,16 @@ def test_a_boot_begins_when_its_request_came():
     ],
 )
 def test_another_request_for_a_server_is_no_boot(message):
-    assert related.boots_in([line(5, message)]) == []
+    assert boot_lines.boots_in([line(5, message)]) == []
 
 
 def test_a_request_for_several_servers_is_a_boot_of_each():
-    boots = related.boots_in([CLAIM, line(5, f"[instance: {OTHER}] Claim successful on node a")])
-    assert [(boot["server"], boot["siblings"]) for boot in boots] == [(OTHER, 1), (SERVER, 1)]
+    boots = boot_lines.boots_in([CLAIM, line(5, f"[instance: {OTHER}] Claim successful on node a")])
+    assert [(boot.server, boot.siblings) for boot in boots] == [(OTHER, 1), (SERVER, 1)]
 
 
 def grown(*lines):
-    return related.grown({"request": {REQUEST}, "server": {SERVER}}, lines)
+    return boot_lines.grown(BootIds(request=frozenset({REQUEST}), server=frozenset({SERVER})), lines)
 
 
 @pytest.mark.parametrize(
@@ -91,22 +93,22 @@ def grown(*lines):
     ],
 )
 def test_what_a_line_of_the_boot_names_is_of_the_boot(message, kind, text):
-    keys = grown(line(5, message))
-    assert text in keys[kind]
-    assert keys["tap"] == ({"tapaf65584b-27"} if kind == "port" else set())
+    ids = grown(line(5, message))
+    assert text in getattr(ids, kind)
+    assert ids.tap == ({"tapaf65584b-27"} if kind == "port" else set())
 
 
 @pytest.mark.parametrize(
     "message", [f"[instance: {OTHER}] Booting with volume {VOLUME} at /dev/vdb", f"port /ports/{PORT} of {OTHER}"]
 )
 def test_what_a_line_of_others_names_is_not(message):
-    keys = grown(line(5, message, context=f"{SECOND} u p"), line(5, f"[instance: {OTHER}] /volumes/{VOLUME}"))
-    assert keys["port"] | keys["volume"] == set()
+    ids = grown(line(5, message, context=f"{SECOND} u p"), line(5, f"[instance: {OTHER}] /volumes/{VOLUME}"))
+    assert ids.port | ids.volume == set()
 
 
 def test_a_boot_goes_from_its_request_to_its_last_line_whatever_happens_to_the_server_later():
     late = line(50, f"[instance: {SERVER}] Terminating instance", context=f"{SECOND} u p")
-    keys = {"request": {REQUEST}, "server": {SERVER}}
-    first, last = related.interval([late, CLAIM, ASKED], keys, 10)
-    assert (first, last) == (pytest.approx(CLAIM["at"] - 3.5), CLAIM["at"] + 10)
-    assert related.interval([late], {**keys, "request": set()}, 10) == (late["at"], late["at"] + 10)
+    ids = BootIds(request=frozenset({REQUEST}), server=frozenset({SERVER}))
+    first, last = boot_lines.interval([late, CLAIM, ASKED], ids, 10)
+    assert (first, last) == (pytest.approx(CLAIM.at - 3.5), CLAIM.at + 10)
+    assert boot_lines.interval([late], BootIds(server=ids.server), 10) == (late.at, late.at + 10)

@@ -1,0 +1,106 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the events of a boot show of the hosts: which one runs the instance, their addresses, and when they fell silent.
+
+The events are those that log_info returns, as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from . import host_files
+from .boot_lines import FAR
+from .log_directory import LogDirectory
+
+Json = Mapping[str, Any]
+# Host to what log_info returns there
+Hosts = Mapping[str, dict[str, Any]]
+
+
+def events_in(hosts: Hosts) -> Iterator[Json]:
+    for read in hosts.values():
+        yield from read["events"]
+
+
+def silence(logs: LogDirectory, hosts: Hosts) -> float:
+    """Return for how many seconds the logs go on after the last event of the boot. To ask for its state is none."""
+    signs = [event["at"] for event in events_in(hosts) if is_sign(event)]
+    if not signs:
+        return 0.0
+    last_sign: float = max(signs)
+    last = last_sign
+    for end in sorted(logs.ends):
+        # A file that ends more than a day after all others has a line of a wrong clock, and proves nothing.
+        if end - last <= FAR:
+            last = max(last, end)
+    return last - last_sign
+
+
+def is_sign(event: Json) -> bool:
+    """Return whether an event shows that the boot goes on."""
+    return event.get("method") != "GET" and not {"request", "server"}.isdisjoint(event["keys"])
+
+
+def add_addresses(logs: LogDirectory, hosts: Hosts, ports: Collection[str]) -> None:
+    """Give each host the addresses by which the others know it."""
+    whole_hosts = [place for place in logs.places if place.whole_host]
+    addresses = host_files.named_addresses([place.top for place in whole_hosts], hosts)
+    for place in whole_hosts:
+        if place.name in hosts:
+            addresses[place.name] = sorted({*addresses[place.name], *host_files.addresses_of(place.top)})
+    worker = compute_host(hosts)
+    if worker in addresses:
+        for client in binding_clients(hosts, ports):
+            if not any(client in texts for texts in addresses.values()):
+                addresses[worker] = [*addresses[worker], client]
+    for host, read in hosts.items():
+        read["addresses"] = addresses[host]
+
+
+def binding_clients(hosts: Hosts, ports: Collection[str]) -> list[str]:
+    """Return the addresses from which the server's port was changed: only the host of the instance does so."""
+    return [event["client"] for event in events_in(hosts) if is_binding(event, ports)]
+
+
+def is_binding(event: Json, ports: Collection[str]) -> bool:
+    if event["kind"] != "http" or not event.get("client") or event.get("method") != "PUT":
+        return False
+    return any(f"/ports/{port}" in event["path"] for port in ports)
+
+
+def compute_host(hosts: Hosts) -> str | None:
+    """Return the host whose nova-compute worked on the server last, or else the one that was last asked to build it."""
+    worked: dict[str, float] = {}
+    asked: dict[str, float] = {}
+    for host, read in hosts.items():
+        for event in read["events"]:
+            if is_work(event):
+                worked[host] = max(event["at"], worked.get(host, 0))
+            name = host_asked(event, hosts)
+            if name:
+                asked[name] = event["at"]
+    times = worked or asked
+    return max(times, key=lambda host: times[host], default=None)
+
+
+def is_work(event: Json) -> bool:
+    return event["service"] == "nova-compute" and not {"server", "request"}.isdisjoint(event["keys"])
+
+
+def host_asked(event: Json, hosts: Collection[str]) -> str | None:
+    """Return the host that a message asks to build the server, by the name that it has here."""
+    if event.get("method") != "build_and_run_instance":
+        return None
+    service, _dot, name = (event.get("topic") or "").partition(".")
+    if service != "compute" or not name:
+        return None
+    short = short_name(name)
+    return next((host for host in hosts if short_name(host) == short), name)
+
+
+def short_name(host: str) -> str:
+    return host.partition(".")[0]
