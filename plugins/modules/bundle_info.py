@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Finds the hosts in a directory of logs, and in their logs what is asked about, with all its ids. That is the boot
     of a server, any other request, the requests that name a resource, or all that failed in a time.
-  - Of a server it finds the boot, and what else its project asked for in vain until the server was removed.
+  - Of a server it finds the boot, and which other requests of its project failed until the server was removed.
   - Returns for each host what M(stackproof.provision.log_info) returns for one. No line is returned as it is.
   - It asks no cloud and no host. It reads compressed and rotated files, and does not follow links.
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
@@ -94,7 +94,8 @@ bundle:
       C(host), the times from which (C(began)) to which (C(until)) its logs were read, the C(zones) of the hosts, and
       the C(doubts).
     - C(requests) are the other requests that failed, or that are asked about.
-    - C(hosts) has by host what M(stackproof.provision.log_info) returns, and C(others) has it for the other requests.
+    - C(hosts) has by host what M(stackproof.provision.log_info) returns, with C(events) as JSON text, and C(others) has
+      it for the other requests.
   returned: success
   type: dict
 """

@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Follows a boot that was found in logs through the flows, and says which step and which service failed.
   - Any other request is judged by itself, by who answered it, at whom it failed, and who logged an error for it. Those
-    that have one cause are told together.
+    that have one cause are reported together.
   - Makes a directory with C(run.json) and C(events.jsonl), like that of a run. The record has a part C(diagnosis).
   - M(stackproof.provision.report) makes the files for readers out of it.
 extends_documentation_fragment: [stackproof.provision._attributes.writes]
@@ -98,14 +98,21 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose imp
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
+
+
+def bundle_in(data: dict[str, Any]) -> Bundle:
+    try:
+        return codec.from_json(Bundle, data, "bundle")
+    except codec.MalformedError as exc:
+        hint = "Give what stackproof.provision.bundle_info returned as bundle."
+        raise StageError("invalid", str(exc), hint=hint) from None
 
 
 def file(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     flows = [flow.load(path) for path in params["flows"]]
-    bundle = codec.from_json(Bundle, params["bundle"], "bundle")
-    record, events = diagnosis.record_of(bundle, flows, new_run_id(), params["quotes"])
+    record, events = diagnosis.record_of(bundle_in(params["bundle"]), flows, new_run_id(), params["quotes"])
     directory = None
     if not check_mode:
         run, _new = begin(params["diagnoses"], record["run_id"], record["cloud"])

@@ -57,7 +57,7 @@ def with_request(logs: LogDirectory, request: str, near: float | None) -> WholeB
 def lines_naming(logs: LogDirectory, text: str, near: float | None) -> list[Line]:
     lines = logs.lines_with([text], near)
     if not lines:
-        raise nothing_found(logs, f"no line has {text}")
+        raise nothing_found(logs, f"no log line contains {text}")
     return lines
 
 
@@ -67,7 +67,8 @@ def is_of_boot(lines: Sequence[Line], request: str) -> bool:
     Then Nova worked on a server for it.
     """
     own = [line for line in lines if line.own_request == request]
-    return not any(line.exchange for line in own) and any(line.servers for line in own)
+    has_answer = any(line.exchange for line in own)
+    return not has_answer and any(line.servers for line in own)
 
 
 def whole(logs: LogDirectory, boot: FoundBoot, near: float | None = None) -> WholeBoot:
@@ -78,7 +79,7 @@ def whole(logs: LogDirectory, boot: FoundBoot, near: float | None = None) -> Who
         ids = replace(ids, request=frozenset({boot.request}))
         lines = lines_of(logs, boot, ids, near)
     if not lines:
-        raise nothing_found(logs, "no line has the boot any more")
+        raise nothing_found(logs, "no log line mentions this boot")
     return WholeBoot(boot, grown(ids, lines), lines)
 
 
@@ -143,13 +144,13 @@ def chosen(boots: Sequence[FoundBoot], request: str | None = None) -> FoundBoot:
 
 def counted(boots: Collection[FoundBoot], failed: Collection[FoundBoot], request: str | None) -> str:
     """Return how many boots there are to choose from."""
-    count = (
-        f"{len(failed)} boots failed" if failed else f"{len(boots)} boots are there, of which none says that it failed"
-    )
-    return f"{count} of {request}" if request else count
+    of_request = f" of {request}" if request else ""
+    if failed:
+        return f"{len(failed)} boots{of_request} failed"
+    return f"found {len(boots)} boots{of_request}; none is marked as failed"
 
 
 def ambiguous(boots: Sequence[FoundBoot], count: str) -> StageError:
-    named = [f"{moment(boot.at)} server {boot.server or 'not known'}, request {boot.request}" for boot in boots]
-    hint = "Name the one that is meant: -e stackproof_server_id=... or -e stackproof_request_id=..."
+    named = [f"{moment(boot.at)} server {boot.server or 'unknown'}, request {boot.request}" for boot in boots]
+    hint = "Choose one of them: -e stackproof_server_id=... or -e stackproof_request_id=..."
     return StageError("ambiguous", f"{count}: {listed(named, MOST_NAMED, '; ')}", hint=hint)

@@ -30,7 +30,7 @@ from .._record.run import STAGES, new_record
 from .boot_scope import is_over, scope_of, took
 from .request_causes import RequestCause, causes_of, failure_of, host_of, nothing_failed
 
-WHY = "a diagnosis reads logs, and judges what they tell of alone"
+WHY = "a diagnosis judges only what the logs show"
 
 Record = dict[str, Any]
 
@@ -96,7 +96,7 @@ def stage_of(name: str, record: Record, about: Diagnosis, followed: Sequence[Fol
         return skipped(name, WHY)
     is_built = about.took_s is not None and boot.outcome is not Outcome.FAILED
     if not (is_built or has_failed(boot, record["errors"], followed)):
-        return skipped(name, "the logs do not tell how it ended")
+        return skipped(name, "the logs do not show how it ended")
     server = {"kind": "server", "id": boot.server, "name": None, "made": False}
     return shapes.stage(
         name,
@@ -143,19 +143,19 @@ def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Record | sha
 
 def passed(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
     where = f" on {about.host}" if about.host else ""
-    reason = f"By the logs, Nova built {subject_of(boot)}{where} in {about.took_s:.1f} s."
+    reason = f"The logs show that Nova built {subject_of(boot)}{where} in {about.took_s:.1f} s."
     return shapes.verdict("pass", None, reason)
 
 
 def unknown_end(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
     """Return the verdict on a boot whose logs do not show how it ended, with what to collect."""
-    hint = "Look whether the logs of all services and hosts are there."
+    hint = "Check whether the logs of all services and hosts were collected."
     if not about.over:
         after = f"{about.silent_s:.0f} s after its last line"
-        hint = f"They end {after}, when it may have been under way: collect them anew."
+        hint = f"They end {after}, when it may still have been running: collect them again."
     elif not boot.request:
-        hint = "Its request is not known: if you know it, give stackproof_request_id instead."
-    reason = f"The logs do not tell how the boot of {subject_of(boot)} ended. {hint}"
+        hint = "Its request is unknown: if you know it, give stackproof_request_id instead."
+    reason = f"The logs do not show how the boot of {subject_of(boot)} ended. {hint}"
     return shapes.verdict("incomplete", "boot", reason)
 
 
@@ -177,5 +177,5 @@ def add_cause(record: Record, cause: RequestCause) -> None:
     """Make the likeliest cause of the requests that failed the verdict, if no boot failed."""
     stage, before = cause.stage, record["verdict"]["reason"]
     record["stages"] = [stage if stage["stage"] == other["stage"] else other for other in record["stages"]]
-    lead = f"{before} Another request failed at that time. " if record["diagnosis"]["boot"] else ""
+    lead = f"{before} Another request failed in that time. " if record["diagnosis"]["boot"] else ""
     record["verdict"] = {**cause.verdict, "reason": lead + cause.verdict["reason"]}

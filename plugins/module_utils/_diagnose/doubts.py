@@ -27,13 +27,13 @@ def doubts(boot: WholeBoot) -> list[str]:
 
 
 def doubt_on_request(boot: FoundBoot) -> str:
-    why = f"no other boot was asked for in the {SHORTLY} seconds before it is named"
-    return f"no line has the request of the server {boot.server}: {boot.request} is taken, as {why}"
+    why = f"no other boot was requested in the {SHORTLY} seconds before the server is first mentioned"
+    return f"no log line has the request of the server {boot.server}: {boot.request} is assumed, because {why}"
 
 
 def doubt_on_clock(line: Line) -> str:
-    time = f"a line of {line.service} on {line.host} on this boot is of {moment(line.at)}"
-    return f"{time}, more than a day from the others, and is left out: look at the clock of {line.host}"
+    time = f"a log line of {line.service} on {line.host} about this boot is dated {moment(line.at)}"
+    return f"{time}, more than a day from the others, and is ignored: check the clock of {line.host}"
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Ahead:
 def doubt_on_zone(ahead: Ahead) -> str:
     direction = "later" if ahead.hours > 0 else "earlier"
     difference = f"{abs(ahead.hours):g} hours {direction} than those of {ahead.other}"
-    hint = "if its zone is another, say it in stackproof_time_zones"
-    return f"the lines of {ahead.host} on this boot are {difference}: {hint}"
+    hint = "if its time zone differs, set it in stackproof_time_zones"
+    return f"the log lines of {ahead.host} about this boot are {difference}: {hint}"
 
 
 def hosts_apart(lines: list[Line], ids: BootIds) -> list[Ahead]:

@@ -77,11 +77,12 @@ def request_of(root: str, names: Sequence[str], by_id: LinesById) -> LoggedReque
     first = first_answer(own_answers or answers)
     by = first or lines[0]
     owner = owner_in(by_id[root])
+    began = min(line.began for line in lines)
     return LoggedRequest(
         id=root,
         ids=tuple(names),
-        at=min(line.began for line in lines),
-        until=max(line.at for line in lines),
+        at=began,
+        until=lines[-1].at,
         service=by.service,
         host=by.host,
         method=first.method if first else None,
@@ -90,7 +91,7 @@ def request_of(root: str, names: Sequence[str], by_id: LinesById) -> LoggedReque
         owner=owner,
         asked=bool(owner or own_answers),
         answers=tuple(answers),
-        errors=sum(line.failed for line in lines),
+        errors=[line.failed for line in lines].count(True),
         resources=resources_in(lines),
     )
 

@@ -172,4 +172,4 @@ def time_given(text: str) -> float:
         return clock.seconds_of(text.strip())
     except ValueError:
         hint = "Give it as 2026-11-21T14:43:00Z or 2026-11-21 15:43+01:00; without a zone it is in UTC."
-        raise StageError("invalid", f"{text!r} is not a time that is understood", hint=hint) from None
+        raise StageError("invalid", f"{text!r} is not a time in a known format", hint=hint) from None

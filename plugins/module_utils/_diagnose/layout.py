@@ -53,7 +53,7 @@ class Place:
 def check(directory: str) -> None:
     """Refuse a path that cannot be read as a directory of logs, with a hint."""
     if not os.path.lexists(directory):
-        raise StageError("not_found", f"there is no {directory}", hint="Give the directory that has the logs.")
+        raise StageError("not_found", f"{directory} does not exist", hint="Give the directory that has the logs.")
     if os.path.isfile(directory):
         raise refused_file(directory)
     if not os.path.isdir(directory):
@@ -67,10 +67,10 @@ def refused_file(path: str) -> StageError:
     elif zipfile.is_zipfile(path):
         unpack = f"mkdir bundle && unzip {path} -d bundle"
     else:
-        hint = "Give the directory that it lies in."
-        return StageError("invalid", f"{path} is a file, and not a directory of logs", hint=hint)
+        hint = "Give the directory that contains it."
+        return StageError("invalid", f"{path} is a file, not a directory of logs", hint=hint)
     hint = f"Unpack it first, and give the directory: {unpack}"
-    return StageError("invalid", f"{path} is an archive, and not a directory of logs", hint=hint)
+    return StageError("invalid", f"{path} is an archive, not a directory of logs", hint=hint)
 
 
 def places_in(directory: str) -> list[Place]:
@@ -175,7 +175,7 @@ def left_out(directory: str) -> LeftOut:
             if leads_out(path, directory):
                 links.append(os.path.relpath(path, directory))
     closed = [f"the folder {os.path.relpath(exc.filename, directory)} cannot be read: {exc.strerror}" for exc in errors]
-    followed = [f"{path} leads out of the directory: it is a link, and is not followed" for path in sorted(links)]
+    followed = [f"{path} is a link out of the directory and is not followed" for path in sorted(links)]
     return LeftOut(followed, sorted(closed))
 
 

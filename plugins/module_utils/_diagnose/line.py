@@ -62,6 +62,7 @@ MARKS = {
     ),
     Mark.DELETED: ("Terminating instance",),
 }  # fmt: skip
+MARK_PATTERNS = tuple((mark, re.compile("|".join(map(re.escape, texts)))) for mark, texts in MARKS.items())
 # Nova's own line of a request, and eventlet's
 ASKED = ('/servers" status: 202', '/servers HTTP/1.1" status: 202')
 TEXTS = sorted({*ASKED, *(text for texts in MARKS.values() for text in texts)})
@@ -147,7 +148,7 @@ def ids_in(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def marks_in(message: str) -> frozenset[Mark]:
-    return frozenset(mark for mark, texts in MARKS.items() if any(text in message for text in texts))
+    return frozenset(mark for mark, pattern in MARK_PATTERNS if pattern.search(message))
 
 
 def marks_of_request(http: Mapping[str, Any], requests: tuple[str, ...]) -> frozenset[Mark]:

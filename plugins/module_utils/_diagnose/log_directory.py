@@ -99,10 +99,10 @@ class LogDirectory:
         return {place.name: self.zone_of(place, place.name, at) for place in self.places}
 
     def doubts_on_zones(self) -> list[str]:
-        """Return the hosts of the option of which nothing was read, as sentences: a name may be misspelt."""
+        """Return the hosts of the option that have no logs, as sentences: a name may be misspelt."""
         there = listed(sorted(self.met), MOST_NAMED)
         names = sorted(set(self.zones) - self.met)
-        return [f"stackproof_time_zones names {name}, of which nothing was read: there is {there}" for name in names]
+        return [f"stackproof_time_zones names {name}, which has no logs here; found: {there}" for name in names]
 
     def sifted(self, is_wanted: IsWanted) -> Iterator[tuple[Place, str, Sifted]]:
         """Return of each file its place, its path below the top of that, and its wanted lines."""
@@ -252,11 +252,11 @@ def extent(logs: LogDirectory) -> str:
     files = sum(len(place.files) for place in logs.places)
     hosts = listed([place.name for place in logs.places], MOST_NAMED)
     if logs.first is None or logs.last is None:
-        return f"There are {files} files of {hosts}, and no line in them has a time that is understood"
-    return f"The {files} files of {hosts} go from {moment(logs.first)} to {moment(logs.last)}"
+        return f"No line in the {files} files of {hosts} has a time in a known format"
+    return f"The {files} files of {hosts} cover {moment(logs.first)} to {moment(logs.last)}"
 
 
 def unread_hint(logs: LogDirectory) -> str:
     if not logs.unread:
-        return "Look whether the logs of that time are there, rotated ones too."
+        return "Check whether the logs of that time were collected, including rotated ones."
     return f"Not read: {listed(logs.unread, MOST_UNREAD, '; ')}."

@@ -72,7 +72,7 @@ def subject_of(question: Question) -> Subject:
     since = time_given(question.since) if question.since else None
     until = time_given(question.until) if question.until else None
     if since and until and since > until:
-        hint = "Exchange stackproof_since and stackproof_until."
+        hint = "Swap stackproof_since and stackproof_until."
         raise StageError("invalid", f"the time ends at {question.until}, before it begins", hint=hint)
     request, server = request_given(question.request_id), server_given(question.server_id)
     resource = stripped(question.resource_id)
@@ -114,8 +114,8 @@ def request_in(error: str) -> str:
     """Return the request that the text names which a client has printed."""
     names: list[str] = REQUEST.findall(error)
     if not names:
-        hint = "Give the time in which it happened instead: -e stackproof_since=... -e stackproof_until=..."
-        raise StageError("invalid", "the error names no request: there is no req-... in it", hint=hint)
+        hint = "Give the time of the failure instead: -e stackproof_since=... -e stackproof_until=..."
+        raise StageError("invalid", "the error contains no request id (req-...)", hint=hint)
     return names[-1]
 
 
@@ -163,8 +163,8 @@ def of_resource(logs: LogDirectory, resource: str, near: float | None) -> Found:
     names = unique(line.own_request for line in lines)
     if not names:
         services = ", ".join(sorted({line.service for line in lines}))
-        message = f"no line that names {resource} has the id of a request; {services} name it"
-        raise StageError("not_found", message, hint="Give the time in which it happened instead.")
+        message = f"no log line that mentions {resource} has a request id; {services} mention it"
+        raise StageError("not_found", message, hint="Give the time of the failure instead.")
     return without_boot(logs, read_whole(logs, names, near))
 
 
@@ -173,7 +173,7 @@ def of_time(logs: LogDirectory, since: float, until: float, near: float | None) 
     failed = failed_in(logs, since, until, near)
     there = [boot for boot in boots_in(logs.lines_with(TEXTS, near)) if since <= boot.at <= until]
     if not (there or failed):
-        raise nothing_found(logs, "no request failed in that time, and no server was booted")
+        raise nothing_found(logs, "no request failed and no server was booted in that time")
     boot = boot_to_follow(there, has_failures=bool(failed))
     if not boot:
         return without_boot(logs, failed)
@@ -250,7 +250,7 @@ def failed_in(logs: LogDirectory, since: float, until: float, near: float | None
 def read_whole(logs: LogDirectory, names: Sequence[str], near: float | None) -> list[LoggedRequest]:
     """Return the requests of these ids, with all their lines, and those that their errors name as the cause."""
     if len(names) > MOST:
-        logs.doubt(f"{MOST} of {len(names)} requests were read: ask for a shorter time")
+        logs.doubt(f"{MOST} of {len(names)} requests were read: narrow the time")
     lines = logs.lines_with(names[:MOST], near)
     made = made_by(lines, names)
     if made:
@@ -273,5 +273,5 @@ def unique(names: Iterable[str | None]) -> list[str]:
 
 def without_boot(logs: LogDirectory, found: list[LoggedRequest]) -> Found:
     if not found:
-        raise nothing_found(logs, "no line has it as its own request")
+        raise nothing_found(logs, "no log line has it as its own request")
     return Found(None, found)

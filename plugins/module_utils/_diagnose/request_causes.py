@@ -95,7 +95,7 @@ def with_first_line(judged: Json, errors: Iterable[Json]) -> Json:
     if judged["component"] or not first:
         return judged
     component, host = writer_of(first["service"]), first["host"]
-    reason = f"{judged['reason']} {component} on {host} says: {first['quote']}"
+    reason = f"{judged['reason']} {component} on {host} logged: {first['quote']}"
     quoted = {"component": component, "host": host, "at": first["at"]}
     return {**judged, "reason": reason, "quote": first["quote"], "quoted": quoted}
 
@@ -198,17 +198,17 @@ def in_words(request: LoggedRequest) -> str:
     asked = f"{request.method} {request.path}" if request.path else f"a request to {request.service}"
     answered = f"was answered {request.status}" if request.status else "was not answered"
     if request.status and request.status < 400 and request.has_failed:
-        answered += ", and failed afterwards"
+        answered += " and failed afterwards"
     return f"{asked} ({request.id}) {answered}"
 
 
 def nothing_failed(found: Sequence[LoggedRequest], by_time: bool) -> shapes.Verdict:
     """Return the verdict on requests of which none failed."""
     if by_time:
-        return shapes.verdict("pass", None, "By the logs, no request of a user failed in that time.")
+        return shapes.verdict("pass", None, "The logs show no failed user request in that time.")
     answered = [request for request in found if request.status]
     if not answered:
         names = ", ".join(request.id for request in found[:MOST_REQUESTS])
-        return shapes.verdict("incomplete", None, f"The logs do not tell what became of {names}.")
-    count = f"Of the {len(found)} requests none failed" if len(found) > 1 else "The request did not fail"
-    return shapes.verdict("pass", None, f"{count}, by the logs: {in_words(answered[-1])}.")
+        return shapes.verdict("incomplete", None, f"The logs do not show the outcome of {names}.")
+    count = f"none of the {len(found)} requests failed" if len(found) > 1 else "the request did not fail"
+    return shapes.verdict("pass", None, f"The logs show that {count}: {in_words(answered[-1])}.")

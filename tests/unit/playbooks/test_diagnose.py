@@ -43,7 +43,9 @@ def test_an_id_that_is_nowhere_ends_the_playbook_with_words(diagnose, bundle, tm
     bundle.write()
     status, output = diagnose(stackproof_request_id="req-00000000-6468-4371-a2d5-864347bcb436")
     assert status == 2
-    assert "no line has req-00000000-6468-4371-a2d5-864347bcb436. The 27 files of compute1" in " ".join(output.split())
+    assert "no log line contains req-00000000-6468-4371-a2d5-864347bcb436. The 27 files of compute1" in " ".join(
+        output.split()
+    )
     assert not (tmp_path / "diagnoses").exists()
 
 

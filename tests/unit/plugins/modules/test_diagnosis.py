@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.diagnosis import Diagnosis
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis, report
 from tree import RECORDED, ROLES
 
@@ -29,13 +31,14 @@ def test_a_boot_that_was_built_passes(diagnose, bundle):
     record = diagnose()
     assert record["verdict"]["result"] == "pass"
     assert (
-        record["verdict"]["reason"] == f"By the logs, Nova built the server {bundle.boot.server} on compute2 in 18.6 s."
+        record["verdict"]["reason"]
+        == f"The logs show that Nova built the server {bundle.boot.server} on compute2 in 18.6 s."
     )
     assert (record["diagnosis"]["took_s"], record["errors"]) == (18.64, [])
     assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
     stages = {stage["stage"]: stage for stage in record["stages"]}
     assert {name for name, stage in stages.items() if stage["status"] == "skipped"} == set(stages) - {"boot"}
-    assert stages["auth"]["details"]["reason"] == "a diagnosis reads logs, and judges what they tell of alone"
+    assert stages["auth"]["details"]["reason"] == "a diagnosis judges only what the logs show"
     assert (stages["boot"]["status"], stages["boot"]["started"]) == ("ok", record["started"])
     assert record["started"] == "2026-11-21T14:43:22.610215+00:00"
 
@@ -85,7 +88,7 @@ def test_logs_that_end_while_the_boot_is_under_way_accuse_nobody(diagnose, bundl
     record = diagnose()
     verdict = record["verdict"]
     assert (verdict["result"], verdict["component"], verdict["alternatives"]) == ("incomplete", None, [])
-    assert "s after its last line, when it may have been under way" in verdict["reason"]
+    assert "s after its last line, when it may still have been running" in verdict["reason"]
     assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
 
 
@@ -147,8 +150,10 @@ def test_logs_that_do_not_tell_how_it_ended_are_not_judged(diagnose, bundle):
     bundle.stop("14:43:27.040")
     record = diagnose()
     assert record["verdict"]["result"] == "incomplete"
-    assert record["verdict"]["reason"].endswith(" ended. Look whether the logs of all services and hosts are there.")
-    assert record["stages"][4]["details"]["reason"] == "the logs do not tell how it ended"
+    assert record["verdict"]["reason"].endswith(
+        " ended. Check whether the logs of all services and hosts were collected."
+    )
+    assert record["stages"][4]["details"]["reason"] == "the logs do not show how it ended"
 
 
 def test_a_log_that_begins_too_late_proves_nothing(diagnose, bundle):
@@ -231,9 +236,7 @@ def test_a_server_whose_request_is_not_known_is_not_judged(diagnose, bundle):
     bundle.add(*key, "2026-11-21 15:13:00.000 7 INFO nova [-] a")
     record = diagnose()
     assert record["verdict"]["result"] == "incomplete"
-    assert (
-        "Its request is not known: if you know it, give stackproof_request_id instead." in record["verdict"]["reason"]
-    )
+    assert "Its request is unknown: if you know it, give stackproof_request_id instead." in record["verdict"]["reason"]
 
 
 def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, call, bundle):
@@ -242,6 +245,9 @@ def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, cal
     directory = Path(diagnose.result["directory"])
     assert diagnose.result["changed"] is True
     assert diagnose.result["verdict"] == record["verdict"]
+    about = codec.from_json(Diagnosis, record["diagnosis"])
+    assert (about.host, about.boot.server, about.over) == ("compute2", bundle.boot.server, True)
+    assert codec.to_json(about) == record["diagnosis"]
     assert directory.stat().st_mode & 0o077 == 0
     lines = (directory / "events.jsonl").read_text().splitlines()
     assert len(lines) > 100
@@ -292,6 +298,16 @@ def test_a_missing_library_is_said(call, tmp_path, monkeypatch):
     monkeypatch.setattr(flow_module, "HAS_LIBRARIES", False)
     result = call(diagnosis, bundle={}, flows=[], diagnoses=str(tmp_path))
     assert "jmespath" in result["msg"]
+
+
+def test_a_bundle_of_another_shape_is_refused_with_the_place(call, bundle, bundle_options, tmp_path):
+    options = bundle_options(bundle.write(), server_id=bundle.boot.server)
+    read = call(bundle_info, **options)["bundle"]
+    about = {"flows": options["flows"], "diagnoses": str(tmp_path / "diagnoses")}
+    outcome = call(diagnosis, bundle={**read, "boot": {**read["boot"], "outcome": "gone"}}, **about)
+    assert "bundle.boot.outcome: must be one of built, failed, not 'gone'" in outcome["msg"]
+    assert "bundle: must be an object with name" in call(diagnosis, bundle={}, **about)["msg"]
+    assert not (tmp_path / "diagnoses").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_said(call, bundle, bundle_options, tmp_path):

@@ -65,7 +65,7 @@ def test_a_volume_that_fails_is_judged_by_whatever_it_is_asked_for(diagnose, bun
     assert "No space left on device" in verdict["quote"]
     (failure,) = record["diagnosis"]["failures"]
     assert (failure["component"], failure["count"], failure["requests"][0]["id"]) == ("cinder-volume", 1, MAKE)
-    assert f"POST /v3/{PROJECT}/volumes ({MAKE}) was answered 202, and failed afterwards" in verdict["reason"]
+    assert f"POST /v3/{PROJECT}/volumes ({MAKE}) was answered 202 and failed afterwards" in verdict["reason"]
     assert (record["diagnosis"]["boot"], record["flows"]) == (None, [])
     statuses = {stage["stage"]: stage["status"] for stage in record["stages"]}
     assert {name for name, status in statuses.items() if status == "failed"} == {"volume"}
@@ -74,7 +74,7 @@ def test_a_volume_that_fails_is_judged_by_whatever_it_is_asked_for(diagnose, bun
 
 def test_an_error_without_a_request_says_what_else_to_give(call, bundle, bundle_options):
     result = call(bundle_info, **bundle_options(bundle.write(), error="Internal Server Error"))
-    assert result["msg"].startswith("the error names no request: there is no req-... in it")
+    assert result["msg"].startswith("the error contains no request id (req-...)")
     assert "stackproof_since" in result["msg"]
 
 
@@ -103,7 +103,7 @@ def test_a_server_that_was_built_is_told_with_what_its_project_asked_for_in_vain
     verdict = record["verdict"]
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", "cinder-volume")
     assert verdict["reason"].startswith(
-        f"By the logs, Nova built the server {bundle.boot.server} on compute2 in 18.6 s. "
+        f"The logs show that Nova built the server {bundle.boot.server} on compute2 in 18.6 s. "
     )
     assert record["diagnosis"]["boot"]["outcome"] == "built"
     assert {stage["stage"]: stage["status"] for stage in record["stages"]}["boot"] == "ok"
@@ -196,8 +196,8 @@ def test_a_boot_that_the_logs_leave_in_the_air_leads_to_what_its_project_asked_f
     volume_that_fails(bundle)
     verdict = diagnose()["verdict"]
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", "cinder-volume")
-    assert verdict["reason"].startswith(f"The logs do not tell how the boot of the server {bundle.boot.server} ended.")
-    assert "Another request failed at that time. volume: cinder-volume on storage1" in verdict["reason"]
+    assert verdict["reason"].startswith(f"The logs do not show how the boot of the server {bundle.boot.server} ended.")
+    assert "Another request failed in that time. volume: cinder-volume on storage1" in verdict["reason"]
 
 
 def test_a_boot_that_the_logs_leave_in_the_air_does_not_lead_to_what_another_project_asked_for(diagnose, bundle):
@@ -225,7 +225,7 @@ def test_a_boot_that_failed_is_judged_by_its_flow_and_the_others_are_told(diagno
 def test_a_request_that_did_not_fail_passes_with_its_answer(diagnose, bundle):
     bundle.add(*NEUTRON, answer(1, "POST", "/v2.0/networks", 201, MAKE))
     verdict = diagnose(request_id=MAKE)["verdict"]
-    told = f"The request did not fail, by the logs: POST /v2.0/networks ({MAKE}) was answered 201."
+    told = f"The logs show that the request did not fail: POST /v2.0/networks ({MAKE}) was answered 201."
     assert (verdict["result"], verdict["stage"], verdict["reason"]) == ("pass", None, told)
 
 
@@ -233,7 +233,7 @@ def test_a_request_whose_answer_nobody_logged_is_not_judged(diagnose, bundle):
     bundle.add(*NEUTRON, said(1, "a word", MAKE, "neutron.a"))
     verdict = diagnose(request_id=MAKE)["verdict"]
     assert (verdict["result"], verdict["component"]) == ("incomplete", None)
-    assert verdict["reason"] == f"The logs do not tell what became of {MAKE}."
+    assert verdict["reason"] == f"The logs do not show the outcome of {MAKE}."
 
 
 def test_a_refusal_fails_and_names_nobody(diagnose, bundle):
@@ -263,7 +263,9 @@ def test_what_nobody_broke_is_told_by_the_line_that_says_what_was_lacking(diagno
     record = diagnose(request_id=MAKE, quotes=quotes)
     verdict = record["verdict"]
     assert (verdict["result"], verdict["component"]) == ("fail", None)
-    assert ("cinder-scheduler on controller1 says: Failed to run task: No valid backend" in verdict["reason"]) is quotes
+    assert (
+        "cinder-scheduler on controller1 logged: Failed to run task: No valid backend" in verdict["reason"]
+    ) is quotes
     assert ((verdict["quote"] or "").startswith("Failed to run task: No valid backend was found.")) is quotes
     assert "hunter2" not in json.dumps(record)
     # All files for readers can be written, though there is no headline.
