@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from .._collect.sources.log import account
-from .._judge import culprit, verdict
 from .._match.events import of_run
 from .._match.follow import follow
 from .._match.logged_errors import errors_of
@@ -28,6 +27,7 @@ from .._record.clock import iso_of, now, seconds_between, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
 from .boot_scope import is_over, scope_of, took
+from .judging import failure, keep_quote
 from .request_causes import RequestCause, causes_of, failure_of, host_of, nothing_failed
 
 WHY = "a diagnosis judges only what the logs show"
@@ -42,7 +42,7 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     about = about_diagnosis(bundle, events)
     record.update(flows=to_json(followed), errors=errors_of(events), diagnosis=to_json(about))
     if not quotes:
-        culprit.keep_only(None, record["errors"])
+        keep_quote(record, None)
     record["stages"] = [stage_of(name, record, about, followed) for name in STAGES]
     record["verdict"] = verdict_on(record, bundle, about)
     causes = causes_in(bundle, record, events, quotes)
@@ -51,7 +51,7 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     asked_for = bundle.boot is None and not bundle.is_by_time
     if record["verdict"]["result"] != "fail" and causes and causes[0].is_failure(asked_for):
         add_cause(record, causes[0])
-    culprit.keep_only(record["verdict"]["quote"], record["errors"])
+    keep_quote(record, record["verdict"]["quote"])
     return record, events
 
 
@@ -134,8 +134,7 @@ def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Record | sha
     stage = next(stage for stage in record["stages"] if stage["stage"] == "boot")
     if stage["status"] == "failed":
         # A boot that failed is judged as a run whose stage boot failed.
-        judged: Record = verdict.failure(record, stage)
-        return judged
+        return failure(record)
     if stage["status"] == "ok":
         return passed(about, about.boot)
     return unknown_end(about, about.boot)

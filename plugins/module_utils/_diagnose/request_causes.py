@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
-from .._judge import culprit, verdict
 from .._match.logged_errors import errors_of
 from .._model.bundle import Answer, LoggedRequest
 from .._model.diagnosis import AffectedRequest, RequestFailure
@@ -22,6 +21,7 @@ from .._record.clock import iso_of
 from .._record.errors import StageError
 from .._record.run import new_record
 from .failed_requests import NEAR, likeness
+from .judging import failure, keep_quote
 
 ATTACHMENT = "os-volume_attachments"
 # This many requests of each cause are kept.
@@ -84,9 +84,8 @@ def causes_of(
 def judge(record: Json, quotes: bool) -> Json:
     """Return the verdict on the only stage of a record."""
     if not quotes:
-        culprit.keep_only(None, record["errors"])
-    (stage,) = record["stages"]
-    return with_first_line(verdict.failure(record, stage), record["errors"])
+        keep_quote(record, None)
+    return with_first_line(failure(record), record["errors"])
 
 
 def with_first_line(judged: Json, errors: Iterable[Json]) -> Json:
