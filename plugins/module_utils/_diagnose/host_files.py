@@ -19,9 +19,6 @@ from .._record import clock
 from .._record.errors import MALFORMED, StageError
 from .layout import is_inside, text_of
 
-# The name of a zone, an offset such as +05:30, or the rules themselves
-Zone = str | ZoneInfo
-
 TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
 TIME_ZONE = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
 OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)", re.ASCII)
@@ -37,8 +34,8 @@ LOOPBACK = {"127.0.0.1", "::1"}
 NOT_OF_HOST = ("127.", "::1", "ff", "fe0")
 
 
-def offset_of(zone: Zone, at: float) -> int:
-    """Return the seconds to the east at a time.
+def offset_of(zone: str | ZoneInfo, at: float) -> int:
+    """Return the seconds to the east at a time. zone: a name such as Asia/Kolkata, +05:30, or the rules themselves.
 
     A zone that is not known, or an offset that no zone has, is refused.
     """
@@ -87,7 +84,7 @@ def check_zones(zones: dict[str, Any]) -> None:
             raise StageError("invalid", message, resource=name, hint=exc.record["hint"]) from None
 
 
-def zone_of(top: str) -> Zone | None:
+def zone_of(top: str) -> str | ZoneInfo | None:
     """Return the time zone of a collected host, or None if its files do not have it."""
     name = (text_of(top, "etc/timezone") or "").strip()
     return (

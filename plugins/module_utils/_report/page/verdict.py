@@ -86,18 +86,17 @@ def card(record: Record, plain: dict[str, Any]) -> Card:
         evidence=verdict.evidence,
         unexplained=verdict.unexplained,
         alternatives=alternatives(plain["verdict"]),
-        doubts=diagnosed(record, "doubts"),
-        failures=[failed_requests(failure) for failure in diagnosed(record, "failures")],
+        doubts=list(record.diagnosis.doubts) if record.diagnosis else [],
+        failures=[failed_requests(failure) for failure in failures_in(plain)],
         limits=limits,
         account=account(record),
         left=left,
     )
 
 
-def diagnosed(record: Record, name: str) -> list[Any]:
-    """Return what a diagnosis of logs found; a run has none."""
-    found = record.diagnosis.get(name) if record.diagnosis else None
-    return list(found or ())
+def failures_in(plain: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the causes of failed requests that a diagnosis of logs found; a run has none."""
+    return (plain.get("diagnosis") or {}).get("failures") or []
 
 
 def place(verdict: Verdict) -> Pairs:
