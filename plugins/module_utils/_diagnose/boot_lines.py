@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 
 from .._model.bundle import LoggedBoot, Outcome
 from .line import Line, Mark
@@ -101,7 +102,7 @@ def by_server(lines: Iterable[Line]) -> dict[str, list[Line]]:
 def boot_of(
     request: str, of_request: Sequence[Line], server: str | None, of_server: Iterable[Line], siblings: int
 ) -> FoundBoot:
-    clients = {client for line in of_request for client in line.requests[:-1]}
+    clients = set(chain.from_iterable(line.requests[:-1] for line in of_request))
     near, _far = near_and_far(of_request)
     return FoundBoot(
         request=request,
@@ -146,9 +147,10 @@ def named(lines: Sequence[Line], ids: BootIds) -> dict[str, str]:
     """Return of each kind the shared id that the lines of the boot name most often."""
     names = {}
     for kind in SHARED:
-        texts = [text for line in lines for text in line.ids.get(kind, ()) if text in ids.shared]
-        if texts:
-            names[kind] = most_frequent(texts)
+        texts = chain.from_iterable(line.ids.get(kind, ()) for line in lines)
+        shared = [text for text in texts if text in ids.shared]
+        if shared:
+            names[kind] = most_frequent(shared)
     return names
 
 

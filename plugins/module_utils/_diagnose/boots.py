@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from .._model.bundle import Outcome
 from .._record.errors import StageError
@@ -126,7 +127,7 @@ def by_time(logs: LogDirectory, lines: Sequence[Line], server: str) -> FoundBoot
 
 def by_ids(lines: Sequence[Line], request: str | None, server: str | None) -> FoundBoot:
     """Return a boot by the ids alone, where its own lines are missing."""
-    servers = [text for line in lines for text in line.servers]
+    servers = list(chain.from_iterable(line.servers for line in lines))
     if not server and servers:
         server = most_frequent(servers)
     return FoundBoot(request, None, server, at=min(line.at for line in lines))

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from .._collect.api.instance import SETTLING
@@ -117,7 +118,7 @@ def wanted_of(found: Collection[LoggedRequest]) -> dict[str, Any]:
     """Return what is looked for in logs for requests: their ids, in the time of all of them."""
     began = min(request.at for request in found) - NEAR
     until = max(request.until for request in found) + NEAR
-    ids = {name for request in found for name in request.ids}
+    ids = set(chain.from_iterable(request.ids for request in found))
     return wanted_in_logs({"request": tuple(sorted(ids))}, NO_TEXTS, began, until)
 
 

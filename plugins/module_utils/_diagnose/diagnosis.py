@@ -124,7 +124,11 @@ def has_failed(boot: LoggedBoot, errors: Sequence[Record], followed: Sequence[Fo
     """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
     if boot.outcome is Outcome.FAILED or any(error["keyed"] for error in errors):
         return True
-    return any(step.status is StepStatus.MISSING for flow in followed for step in flow.steps)
+    return any(map(lacks_step, followed))
+
+
+def lacks_step(flow: FollowedFlow) -> bool:
+    return any(step.status is StepStatus.MISSING for step in flow.steps)
 
 
 def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Record | shapes.Verdict:

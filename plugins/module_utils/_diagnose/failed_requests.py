@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from .._model.bundle import LOOKING, Answer, LoggedRequest, Owner, is_rejection
 from .line import Line
@@ -69,8 +70,8 @@ def root_of(name: str, makers: Mapping[str, str]) -> str:
 
 def request_of(root: str, names: Sequence[str], by_id: LinesById) -> LoggedRequest:
     """Return a request with all that was logged for it and for those that it has made."""
-    lines = [line for name in names for line in by_id[name]]
-    lines.sort(key=lambda line: line.at)
+    all_lines = chain.from_iterable(by_id[name] for name in names)
+    lines = sorted(all_lines, key=lambda line: line.at)
     answers = answers_in(lines)
     own_answers = [answer for answer in answers if answer.id == root]
     # Of several answers that of the API which the client itself has asked shows what was asked for.

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import chain
 
 from .._collect.logs import line_formats
 from .._collect.logs.line_messages import HttpRequest
@@ -65,7 +66,7 @@ MARKS = {
 MARK_PATTERNS = tuple((mark, re.compile("|".join(map(re.escape, texts)))) for mark, texts in MARKS.items())
 # Nova's own line of a request, and eventlet's
 ASKED = ('/servers" status: 202', '/servers HTTP/1.1" status: 202')
-TEXTS = sorted({*ASKED, *(text for texts in MARKS.values() for text in texts)})
+TEXTS = sorted({*ASKED, *chain.from_iterable(MARKS.values())})
 # The calls of other services have requests of their own.
 WORKERS = working_on_boots()
 

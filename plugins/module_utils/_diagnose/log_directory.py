@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import chain
 from typing import Any
 
 from .._collect.logs import grep, line_formats, scan
@@ -192,7 +193,7 @@ class Reading:
         """Return a function that finds whether a line is wanted, as grep does on a host."""
         since, until = self.wanted.since, self.wanted.until
         keys, texts = any_of(self.wanted.kinds), any_of(Scan(self.wanted, 0).window_texts())
-        moments = any_of({text for zone in zones for text in grep.moments(since, until, zone)})
+        moments = any_of(set(chain.from_iterable(grep.moments(since, until, zone) for zone in zones)))
 
         def is_wanted(line: bytes) -> bool:
             return bool(keys.search(line) or (texts.search(line) and moments.search(line)))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from .._collect.logs.line_formats import REQUEST
 from .._model.bundle import LoggedRequest, Outcome
@@ -225,7 +226,7 @@ def may_concern(request: LoggedRequest, ids: BootIds, projects: set[str]) -> boo
     servers = request.resources.get("server", ())
     if servers:
         return not ids.server.isdisjoint(servers)
-    about = {text for texts in request.resources.values() for text in texts}
+    about = set(chain.from_iterable(request.resources.values()))
     if about & (ids.port | ids.volume | ids.shared) or not projects:
         return True
     return request.owner is not None and request.owner.project in projects
@@ -242,7 +243,7 @@ def failed_in(logs: LogDirectory, since: float, until: float, near: float | None
     signs = [line for line in lines if failed_requests.is_sign(line) and since <= line.at <= until]
     # If there are more than are read, those that failed come before those that were refused.
     signs.sort(key=lambda line: (not failed_requests.is_failure(line), line.at))
-    names = unique(name for line in signs for name in line.requests)
+    names = unique(chain.from_iterable(line.requests for line in signs))
     found = read_whole(logs, names, near) if names else []
     return [request for request in found if request.has_failed or request.is_refused]
 
@@ -262,7 +263,7 @@ def read_whole(logs: LogDirectory, names: Sequence[str], near: float | None) -> 
 def made_by(lines: Iterable[Line], names: Sequence[str]) -> list[str]:
     """Return the requests that errors name besides those that are read already."""
     known = set(names)
-    mentioned = unique(name for line in lines if line.failed for name in line.names)
+    mentioned = unique(chain.from_iterable(line.names for line in lines if line.failed))
     return [name for name in mentioned if name not in known]
 
 
