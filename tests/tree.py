@@ -18,9 +18,9 @@ LAB = ROOT / "lab"
 COLLECTIONS = {"provision": ROOT, "lab": LAB}
 
 
-def import_collections_by_name():
+def import_collections_by_name() -> None:
     """Packages without files, whatever else of the name ansible_collections may be installed."""
-    places = {"ansible_collections": [], "ansible_collections.stackproof": []}
+    places: dict[str, list[str]] = {"ansible_collections": [], "ansible_collections.stackproof": []}
     for collection, top in COLLECTIONS.items():
         places[f"ansible_collections.stackproof.{collection}"] = [str(top)]
     for name, locations in places.items():

@@ -76,19 +76,19 @@ verdict:
     component: nova-compute
     host: compute1
     reason: >-
-      boot, step 13: nova-compute on compute1 owed what is lacking: step 13 (Subscribe new instance request) did not
-      happen. Last seen: step 12 (rpc.cast to launch instance), 3.5 s after the start. The stage said: the logs do not
+      boot: nova-compute (compute1): responsible for the missing step 13. Step 13 (Subscribe new instance request) did
+      not happen. Last seen: step 12 (rpc.cast to launch instance), 3.5 s after the start. Stage error: the logs do not
       show that Nova built the server 08892fb7-48fe-4dfb-bb03-85a445d2b1cb.
     last_seen:
       id: '12'
       message: rpc.cast to launch instance
       at: '2026-11-21T17:10:06.105000+00:00'
       host: controller1
-    evidence: [owed what is lacking]
+    evidence: ['nova-compute (compute1): responsible for the missing step 13']
     next: null
     alternatives:
-      - {component: rabbitmq, host: null, weight: 1.0, why: [was to take what is lacking]}
-      - {component: nova-api, host: controller1, weight: 1.0, why: [owed what is lacking]}
+      - {component: rabbitmq, host: null, weight: 1.0, why: ['nova-compute: responsible for the missing step 13']}
+      - {component: nova-api, host: controller1, weight: 1.0, why: ['nova-api: responsible for the missing step 11']}
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib

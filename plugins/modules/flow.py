@@ -59,7 +59,8 @@ import os
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, history
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
@@ -67,17 +68,19 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
     of_removal,
     write_whole,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import headline
 
 # The errors of so many earlier runs are compared with those of this one.
 EARLIER = 20
 
 
 def finding_with_its_quote(record, errors, quotes):
-    """The finding about a record. Of its errors only the line that the finding quotes is kept, or none."""
+    """Return the finding about a record. Of its errors only the line that the finding quotes is kept, or none."""
     if not quotes:
         culprit.keep_only(None, errors)
-    finding = culprit.finding(record)
-    culprit.keep_only(finding and finding["quote"], errors)
+    finding = culprit.finding(from_json(Record, record))
+    quoted = finding.quoted if finding else None
+    culprit.keep_only(quoted.quote if quoted else None, errors)
     return finding
 
 
@@ -121,8 +124,9 @@ def follow_run(run, flows, module):
             run.record.update(follow.accounts(reads))
             # The verdict comes after everything is removed; the operator need not wait for it.
             finding = finding_with_its_quote(run.record, errors, module.params["quotes"])
-            if finding and finding["headline"]:
-                run.say(failed_stage(run.record["stages"])["stage"], finding["headline"])
+            line = headline(finding) if finding else None
+            if line:
+                run.say(failed_stage(run.record["stages"])["stage"], line)
             run.save()
             lines = follow.lines(follow.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))

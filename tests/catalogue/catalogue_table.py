@@ -15,8 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import carriers_of, depends_on
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
 
 # A cause is looked for among so many suspects where nobody is named.
 FIRST = 3
@@ -30,7 +30,7 @@ def rows_of(folders):
 def row_of(filed):
     """A fault, what the verdict says of it, and how right that is."""
     record, truth = filed["record"], filed["truth"]
-    failed, verdict = failed_stage(record["stages"]), verdict_module.judge(record)
+    failed, verdict = failed_stage(record["stages"]), of_record(record)
     row = {"fault": filed["fault"], "truth": truth, "verdict": verdict, "step": None}
     if failed is None:
         right = verdict["result"] == "pass" and verdict["component"] is None

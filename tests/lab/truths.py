@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
 from tree import FLOWS
 
 # The same component by its unit, by its log, and in the flows.
@@ -118,7 +118,7 @@ def with_less(record, tier):
                 port["host"] = None
     flows = [flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
     record["flows"] = to_json(follow.follow(record, flows, {})[0])
-    return verdict_module.judge(record)
+    return of_record(record)
 
 
 def compare_less(fault, record):

@@ -325,7 +325,7 @@ MISTAKES = (
     Mistake(
         "user_without_sudo",
         log_in_without_sudo,
-        ("could not be made", "sudo refuses", "sudo: a password is required", "docs/security.md"),
+        ("could not run", "sudo refuses", "sudo: a password is required", "docs/security.md"),
         passes=True,
     ),
     Mistake(

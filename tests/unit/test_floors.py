@@ -16,10 +16,12 @@ NAME = "ansible_collections.stackproof.provision.plugins.module_utils"
 FLOORS = [
     {"_model", "_components"},
     {"_record"},
-    {"_cloud", "_report"},
-    {"_act", "_collect", "_sweep", "_history"},
+    {"_cloud"},
+    {"_act", "_collect"},
     {"_match"},
     {"_judge"},
+    {"_report"},
+    {"_sweep", "_history"},
     {"_end", "_diagnose", "_load"},
     {"_canary"},
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from .._components.catalogue import COMPONENTS
+from .._model.how import How
 from .examination.reach import peers_of
 
 
@@ -23,42 +24,42 @@ def status(codes):
 
 # How something failed, the first that fits: what says more stands before what says less.
 HOW = {
-    "full": [
+    How.FULL: [
         "no space left", r"(?:\b(?:is|are|disk|device|osds?|pools?|queue|table)[ _]|\(s\) )full\b", r"\bblocked\b",
         "pool limit", "too many (?:open files|connections)", "cannot allocate memory", "out of memory",
         "max_user_connections", "quota exceeded", r"\bE(?:NOSPC|MFILE|NFILE|NOMEM|DQUOT)\b",
     ],
-    "read-only": ["read[- ]only", r"\bEROFS\b"],
-    "denied": [
+    How.READ_ONLY: ["read[- ]only", r"\bEROFS\b"],
+    How.DENIED: [
         "(?:permission|access|command) denied", "not permitted", r"\b(?:EACCES|EPERM)\b", "ACCESS_REFUSED",
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected",
     ],
-    "refused": ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
-    "unreachable": [
+    How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
+    How.UNREACHABLE: [
         "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "name or service not known",
         "name resolution", "nodename nor servname", "can't contact",
         "unable to establish connection(?!.*(?:aborted|reset|closed|timed out))",
     ],
-    "silent": [
+    How.SILENT: [
         "timed[ -]?out", "time ?out", "deadline", "did not respond", "no (?:reply|answer|response)", "ETIMEDOUT",
         status("504"), "not responding",
     ],
-    "broken off": [
+    How.BROKEN_OFF: [
         "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
         "ECONNRESET", r"\bEPIPE\b", "end of file", "unexpected EOF", "remote end closed",
     ],
-    "missing": [
+    How.MISSING: [
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
         status("404"), "unknown (?:database|column)",
     ],
-    "malformed": [
+    How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
         "unsupported configuration",
     ],
-    "error": [
+    How.ERROR: [
         "internal server error", status("50[0-3]"), "service unavailable", "bad gateway", "(?:input/output|I/O) error",
     ],
 }  # fmt: skip
@@ -75,8 +76,8 @@ MENTIONS = compiled({component.name: component.mentioned_as for component in COM
 SENDERS = compiled({component.name: component.sends_back for component in COMPONENTS if component.sends_back})
 
 
-def how_of(text):
-    """How something failed by a line, or None."""
+def how_of(text: str) -> How | None:
+    """Return how something failed by a line, or None."""
     return next((how for how, pattern in HOWS if pattern.search(text)), None)
 
 

@@ -398,10 +398,11 @@ class Scan:
         """The exception of an error and the module that raised it, how it failed, at whom, and the line to quote."""
         message = parsed.get("message", parsed["text"])[:LONGEST_FAILURE]
         peer, address = failures.peer_in(message)
+        how = failures.how_of(message)
         return {
             "exception": log_formats.exception_in(parsed["text"]),
             "raised_in": log_formats.module_in(line),
-            "how": failures.how_of(message),
+            "how": None if how is None else how.value,
             "peer": peer,
             "peer_address": address,
             "mentions": failures.mentioned_in(message),

@@ -22,6 +22,7 @@ from .._record import shapes
 from .._record.clock import iso_of, now, seconds_between
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
+from .._report.messages.verdict import of_record
 from . import failures
 
 # Nova waits for nothing longer than this (vif_plugging_timeout): a boot that is silent for longer does not go on.
@@ -183,7 +184,7 @@ def judge(record):
     about = record["diagnosis"]
     boot = next(stage for stage in record["stages"] if stage["stage"] == "boot")
     if boot["status"] == "failed":
-        return verdict.failure(record, boot)
+        return of_record(record)
     if boot["status"] == "ok":
         where = f" on {about['host']}" if about["host"] else ""
         reason = f"By the logs, Nova built {thing(about['boot'])}{where} in {about['took_s']:.1f} s."

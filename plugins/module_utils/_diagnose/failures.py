@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
-from .._judge import culprit, verdict
+from .._judge import culprit
 from .._match.logged_errors import errors_of
 from .._record import shapes
 from .._record.clock import iso_of
 from .._record.errors import StageError
 from .._record.run import new_record
+from .._report.messages.verdict import of_record
+from .._report.messages.words import at_place
 from . import requests
 
 ATTACHMENT = "os-volume_attachments"
@@ -33,19 +35,19 @@ def causes_of(found, hosts, events, quotes=True):
         if not quotes:
             culprit.keep_only(None, record["errors"])
         (stage,) = record["stages"]
-        judged = with_words(verdict.failure(record, stage), record["errors"])
+        judged = with_line(of_record(record), record["errors"])
         about = (judged["component"], judged["host"]) if judged["component"] else requests.is_like(request)
         causes.setdefault(about, {"verdict": judged, "stage": stage, "requests": []})["requests"].append(request)
     return sorted(causes.values(), key=lambda cause: rank(cause["requests"]))
 
 
-def with_words(judged, errors):
-    """The verdict, and where nobody is named the first line that the request left: it may say what was lacking."""
+def with_line(judged, errors):
+    """Return the verdict; one without a component with the first line that the request left, which may say more."""
     first = next((error for error in errors if error["keyed"] and error["quote"]), None)
     if judged["component"] or not first:
         return judged
     component, host = writer_of(first["service"]), first["host"]
-    reason = f"{judged['reason']} {component} on {host} says: {first['quote']}"
+    reason = f"{judged['reason']} {at_place(component, host, first['quote'])}"
     quoted = {"component": component, "host": host, "at": first["at"]}
     return {**judged, "reason": reason, "quote": first["quote"], "quoted": quoted}
 

@@ -15,6 +15,7 @@ from .._model.codec import from_json
 from .._model.record import Record
 from .._record.masking import bounded
 from .._record.run import write_whole
+from .._report.messages.verdict import of_record
 from .._report.metrics import FILE as METRICS
 from .._report.metrics import metrics
 from .._report.page import render as page
@@ -24,7 +25,7 @@ from . import accounts
 
 
 def finish(run, thresholds=(), history=20, broke_off=None):
-    """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""
+    """End the record. broke_off: why not all was done after the stages; with it no run passes."""
     record = run.record
     record["leftovers"] = [*record["leftovers"], *unaccounted(run)]
     record["stages"] = verdict.with_skipped(record["stages"])
@@ -32,7 +33,7 @@ def finish(run, thresholds=(), history=20, broke_off=None):
     record["history"] = summarize(earlier)
     run.finish(None)  # limits may be about the whole duration
     record["thresholds"] = apply_limits(thresholds, record)
-    record["verdict"] = verdict.judge(record, broke_off)
+    record["verdict"] = of_record(record, broke_off)
     run.save()
 
 

@@ -6,30 +6,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from .._record import shapes
+from .._record.run import Run
 
 # In characters, as a line of a report
 LONGEST_REASON = 300
 
 
-def unreadable(check, reason):
-    """A check that could not be made, and is not about a single host: to leave it out would look like success."""
+def unreadable(check: str, reason: str) -> dict[str, Any]:
+    """Return a check that could not run, and is not about a single host: to leave it out would look like success."""
     return {"host": None, **shapes.check(check, "unreadable", reason)}
 
 
 def why_silent(exc: Exception) -> str:
     """Return in one line why a host did not answer.
 
-    testinfra raises the whole result of a command that ssh could not send; what ssh said last is the reason.
+    testinfra raises the whole result of a command that ssh could not send; the last line of ssh is the reason.
     """
     result = exc.args[0] if exc.args else None
-    said = [line for line in (getattr(result, "stderr", None) or "").splitlines() if line.strip()]
-    if not said and hasattr(result, "rc"):
-        return f"ssh ended with the status {result.rc}"
-    return " ".join((said[-1] if said else str(exc) or type(exc).__name__).split())[-LONGEST_REASON:]
+    lines = [line for line in (getattr(result, "stderr", None) or "").splitlines() if line.strip()]
+    status = getattr(result, "rc", None)
+    if not lines and status is not None:
+        return f"ssh ended with the status {status}"
+    return " ".join((lines[-1] if lines else str(exc) or type(exc).__name__).split())[-LONGEST_REASON:]
 
 
-def file_checks(run, checks):
+def file_checks(run: Run, checks: Iterable[Mapping[str, Any]]) -> None:
     """Put each check to its host; a check that is not about a single host goes to the control node."""
     hosts = {host["host"]: host for host in run.record["hosts"]}
     for check in checks:

@@ -10,6 +10,8 @@ import os
 import re
 import statistics
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .._record.errors import StageError
 from .._record.ledger import regular
@@ -19,12 +21,15 @@ from .._record.run import STAGES, read_record, run_directories
 # A record says among its first characters when the run began.
 HEAD = 2000
 WORD = (str, type(None))
+Record = Mapping[str, Any]
+# Service, logger and exception
+ErrorKind = tuple[str, str, str | None]
 STARTED = re.compile(r'"started": "([^"]+)"')
 
 
-def earlier_records(runs, record, most):
-    """The records of the last runs of the same cloud, as far as they can be read."""
-    records = []
+def earlier_records(runs: str, record: Record, most: int) -> list[Record]:
+    """Return the records of the last runs of the same cloud, as far as they can be read."""
+    records: list[Record] = []
     # Sorted by their time and not by their names, which may be anything.
     for directory in sorted(run_directories(runs), key=began, reverse=True):
         if len(records) >= most:
@@ -38,8 +43,8 @@ def earlier_records(runs, record, most):
     return records
 
 
-def began(directory):
-    """The start of a run by the first lines of its record: there may be thousands of runs, and only the last count."""
+def began(directory: str) -> str:
+    """Return when a run started by the first lines of its record: there may be thousands, and only the last count."""
     try:
         path = os.path.join(directory, "run.json")
         with open(path, encoding="utf-8", errors="replace", opener=regular) as stream:
@@ -49,8 +54,8 @@ def began(directory):
     return match[1] if match else ""
 
 
-def usual_errors(records):
-    """(service, logger, exception) of errors to the share of the runs that passed which logged such a one as well.
+def usual_errors(records: Iterable[Record]) -> dict[ErrorKind, float]:
+    """Return the share of the runs that passed which logged each kind of error.
 
     Only runs count whose logs were read.
     """
@@ -60,20 +65,25 @@ def usual_errors(records):
     return {kind: round(count / len(passed), 3) for kind, count in counts.items()}
 
 
-def kinds_of(errors):
-    """Another version may have written them, or anybody else."""
+def kinds_of(errors: Iterable[Any]) -> set[ErrorKind]:
+    """Return the kinds of errors, which another version may have written, or anybody else."""
     listed = [error for error in errors if isinstance(error, dict)]
-    kinds = [tuple(error.get(name) for name in ("service", "logger", "exception")) for error in listed]
-    return {kind for kind in kinds if all(isinstance(word, str) for word in kind[:2]) and isinstance(kind[2], WORD)}
+    kinds = set()
+    for error in listed:
+        service, logger, exception = (error.get(name) for name in ("service", "logger", "exception"))
+        if isinstance(service, str) and isinstance(logger, str) and isinstance(exception, WORD):
+            kinds.add((service, logger, exception))
+    return kinds
 
 
-def summarize(records):
-    """Of each stage: in how many runs it worked, and how long it took."""
+def summarize(records: Iterable[Record]) -> dict[str, dict[str, Any]]:
+    """Return in how many runs each stage worked, and how long it took."""
+    listed = list(records)
     summary = {}
     for name in STAGES:
         seconds = [
             stage["duration_s"]
-            for record in records
+            for record in listed
             for stage in record["stages"]
             if stage["stage"] == name and stage["status"] == "ok" and stage.get("duration_s") is not None
         ]

@@ -6,119 +6,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .._components.tables import depends_on, is_beside_instance
-from .weights import (
-    ANSWERED,
-    BEHIND_DEBTOR,
-    BEHIND_ERROR,
-    CARRIER,
-    ENDS,
-    FOR_WANT,
-    LEANT_ON,
-    MAY_COME_FROM_OTHERS,
-    PARTS,
-    REACHED_BY_NOBODY,
-    SHADES,
-    STRENGTH,
-    TARGET,
-    UNKEYED,
-    UNSURE,
-    VICTIM,
-)
-from .world import RESTART, Node, beside, is_cut
+from .._model.finding import Suspect
+from .._model.how import How
+from .._model.symptom import Kind, Symptom
+from .weights import Weights
+from .world import Node, World, host_of_peer, is_cut
+
+# Kinds that a component shows, and that may come from another one which it depends on. A service that was stopped or
+# frozen was so by somebody, and one that has failed may have done so for want of another.
+MAY_COME_FROM_OTHERS = (Kind.STEP, Kind.NOT_REPORTING, Kind.DISABLED, Kind.ERROR, Kind.ANSWER)
+FOR_WANT = (How.FAILED, How.STARTING)
+# Ways of failing that an answer has as well: who reports that something is missing was reached, and did not find it
+ANSWERED = (How.MISSING, How.MALFORMED, None)
+LOGGED = (Kind.ERROR, Kind.FAILED_AT)
 
 
-def strength(symptom):
-    shade = SHADES.get((symptom["kind"], symptom["how"]), 1.0)
-    if symptom["kind"] in ("error", "failed at") and not symptom["keyed"]:
-        shade *= UNKEYED
-    if symptom.get("sure") is False:
-        shade *= UNSURE
-    return STRENGTH[symptom["kind"]] * shade * symptom.get("share", 1.0)
+def strength(symptom: Symptom, weights: Weights) -> float:
+    """Return how strongly a symptom speaks for its cause, as a logarithm of odds."""
+    number = weights.strength[symptom.kind] * symptom.share
+    if symptom.how is not None:
+        number *= weights.faint.get((symptom.kind, symptom.how), 1.0)
+    if symptom.kind in LOGGED and not symptom.own:
+        number *= weights.foreign
+    if not symptom.certain:
+        number *= weights.uncertain
+    return number
 
 
-class Shares(dict):
-    """Node: which part of a symptom it explains."""
+class Shares(dict[Node, float]):
+    """Which part of a symptom each node explains."""
 
-    def __init__(self, world):
+    def __init__(self, world: World) -> None:
         super().__init__()
         self.world = world
 
-    def give(self, component, host, share):
-        for node in self.world.nodes_of(component, host) if component else ():
-            self.give_node(node, share)
+    def give(self, component: str | None, host: str | None, share: float) -> None:
+        if component:
+            for node in self.world.nodes_of(component, host):
+                self.give_node(node, share)
 
-    def give_node(self, node, share):
+    def give_node(self, node: Node, share: float) -> None:
         self[node] = max(self.get(node, 0.0), share)
 
-    def give_those_behind(self, component, host, share):
-        """The components that one on this host needs: of those that each host has of its own, the one on this host."""
+    def give_dependencies(self, component: str | None, host: str | None, share: float) -> None:
+        """Give what a component depends on a share: of those that each host has of its own, the one on this host."""
         for other in depends_on(component):
-            is_here = host in self.world.places.get(other, ()) and is_beside_instance(other)
-            self.give(other, host if is_here else None, share)
+            is_local = is_beside_instance(other) and host in self.world.places.get(other, ())
+            self.give(other, host if is_local else None, share)
 
-    def give_owner(self, component, host, share=1.0):
-        """A component that failed at another one may only wait for that, or pass on what it got."""
+    def give_owner(self, component: str | None, host: str | None, share: float = 1.0) -> None:
+        """Give a component its share; one that failed at another one may only wait for that, or relay what it got."""
         behind = self.world.behind_all(component, host) if component else {}
         for node, part in behind.items():
             self.give_node(node, share * part)
-        self.give(component, host, share * (VICTIM if behind else 1.0))
+        self.give(component, host, share * (self.world.weights.victim if behind else 1.0))
 
 
-def shares(symptom, world):
-    """How much of a symptom each node explains."""
+def shares(symptom: Symptom, world: World) -> Shares:
+    """Return how much of a symptom each node explains."""
     given = Shares(world)
-    PARTING.get(symptom["kind"], share_own)(symptom, world, given)
+    share = BY_KIND.get(symptom.kind, share_own)
+    share(symptom, world, given)
     return given
 
 
-def share_own(symptom, _world, given):
-    """A symptom that a component shows itself lies at it, and may come from another one that it needs."""
-    kind, own, host = symptom["kind"], symptom["component"], symptom["host"]
-    if kind in MAY_COME_FROM_OTHERS or symptom["how"] in FOR_WANT:
-        given.give_owner(own, host)
-        given.give_those_behind(own, host, BEHIND_ERROR if kind == "error" else LEANT_ON)
-    else:
-        given.give(own, host, 1.0)
+def share_own(symptom: Symptom, world: World, given: Shares) -> None:
+    """Share what a component shows itself: it lies there, and may come from another one that it depends on."""
+    if symptom.kind not in MAY_COME_FROM_OTHERS and symptom.how not in FOR_WANT:
+        given.give(symptom.component, symptom.host, 1.0)
+        return
+    weights = world.weights
+    behind = weights.behind_error if symptom.kind == Kind.ERROR else weights.dependency
+    given.give_owner(symptom.component, symptom.host)
+    given.give_dependencies(symptom.component, symptom.host, behind)
 
 
-def share_owed(symptom, _world, given):
-    given.give_owner(symptom["component"], None)
-    given.give_those_behind(symptom["component"], None, BEHIND_DEBTOR)
-    given.give(symptom["peer"], None, TARGET)
-    for carrier in symptom.get("carriers", ()):
-        given.give(carrier, None, CARRIER)
+def share_step(symptom: Symptom, world: World, given: Shares) -> None:
+    weights = world.weights
+    given.give_owner(symptom.component, None)
+    given.give_dependencies(symptom.component, None, weights.behind_step)
+    given.give(symptom.peer, None, weights.step_target)
+    for carrier in symptom.carriers:
+        given.give(carrier, None, weights.step_carrier)
 
 
-def share_reach(symptom, world, given):
-    """If others reach the peer, the way is cut, or the host that asks is wrong."""
-    own_part, peers_part = ENDS if symptom["only_from_here"] else REACHED_BY_NOBODY
-    given.give(symptom["component"], symptom["host"], own_part)
-    given.give(symptom["peer"], symptom["peer_host"], peers_part)
-    if is_cut(symptom) and world.way_of(symptom) in world.ways:
-        given.give_node(world.way_of(symptom), 1.0)
+def share_reach(symptom: Symptom, world: World, given: Shares) -> None:
+    """Share that a peer was not reached. If others reach it, the connection is cut, or the host that asks is wrong."""
+    parts = world.weights.ends if symptom.only_from_here else world.weights.unreached
+    given.give(symptom.component, symptom.host, parts.own)
+    given.give(symptom.peer, symptom.peer_host, parts.peer)
+    connection = world.connection_of(symptom)
+    if is_cut(symptom) and connection in world.connections:
+        given.give_node(connection, 1.0)
 
 
-def share_failure(symptom, world, given):
-    """A failure at a peer: of the peer, of the component that failed there, of the way, or of an earlier restart."""
-    peer, how = symptom["peer"], symptom["how"]
+def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
+    """Share a failure at a peer: among the peer, the component that failed, the connection, and an earlier restart."""
     # What the library of a peer raises is an answer of the peer, unless it says more.
-    peers_part, own_part = PARTS["error" if symptom.get("answered") and how in ANSWERED else how]
+    how = How.ERROR if symptom.answered and symptom.how in ANSWERED else symptom.how
+    parts = world.weights.parts[how]
     for asker in world.askers_of(symptom):
-        given.give_node(asker, own_part)
+        given.give_node(asker, parts.own)
     restart = world.restart_behind(symptom)
     if restart:
         given.give_node(restart, 1.0)
         return
-    given.give_owner(peer, beside(peer, symptom), peers_part)
-    given.give_those_behind(peer, beside(peer, symptom), LEANT_ON * peers_part)
-    if world.way_of(symptom) in world.ways and how != "error":
-        given.give_node(world.way_of(symptom), 1.0)
+    peer_host = host_of_peer(symptom)
+    given.give_owner(symptom.peer, peer_host, parts.peer)
+    given.give_dependencies(symptom.peer, peer_host, world.weights.dependency * parts.peer)
+    connection = world.connection_of(symptom)
+    if connection in world.connections and symptom.how != How.ERROR:
+        given.give_node(connection, 1.0)
 
 
-def share_restart(symptom, _world, given):
-    """It weighs nothing, and is told with the failures that it explains."""
-    given.give_node(Node(symptom["component"], symptom["host"], RESTART), 1.0)
+def share_restart(symptom: Symptom, _world: World, given: Shares) -> None:
+    """Give a restart itself: it weighs nothing, and is reported with the failures that it explains."""
+    given.give_node(Node(symptom.component, symptom.host, Suspect.RESTART), 1.0)
 
 
-PARTING = {"owed": share_owed, "reach": share_reach, "failed at": share_failure, "restart": share_restart}
+BY_KIND: dict[Kind, Callable[[Symptom, World, Shares], None]] = {
+    Kind.STEP: share_step,
+    Kind.REACH: share_reach,
+    Kind.FAILED_AT: share_failure,
+    Kind.RESTART: share_restart,
+}

@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from .._record.errors import StageError
 from .._record.run import is_finite
 
@@ -17,6 +20,8 @@ try:
 except ImportError:
     HAS_JMESPATH = False
 
+
+Limit = Mapping[str, Any]
 
 OPTIONS = {
     "thresholds": {
@@ -33,7 +38,7 @@ OPTIONS = {
 }
 
 
-def check_expressions(limits):
+def check_expressions(limits: Iterable[Limit]) -> None:
     """Find a mistake in a limit before a run, not after it."""
     for limit in limits:
         hint = "See the examples of limits in docs/run.md."
@@ -51,25 +56,23 @@ def check_expressions(limits):
                 raise StageError("invalid", message, resource=limit["name"], hint=hint)
 
 
-def apply_limits(limits, record):
+def apply_limits(limits: Iterable[Limit], record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [apply_limit(limit, record) for limit in limits]
 
 
-def apply_limit(limit, record):
+def apply_limit(limit: Limit, record: Mapping[str, Any]) -> dict[str, Any]:
     least, most = limit.get("min"), limit.get("max")
     try:
         value = jmespath.search(limit["query"], record)
     except JMESPathError as exc:
-        value, problem = None, " ".join(str(exc).split())
+        value = None
+        problem: str | None = " ".join(str(exc).split())
     else:
         # A value that cannot be measured is not within its limits.
         is_number = is_finite(value)
         problem = None if is_number else f"the query finds no number, but {value!r:.80}"
         value = value if is_number else None
-    if problem is None and most is not None and value > most:
-        problem = f"{value:g} is more than {most:g}"
-    elif problem is None and least is not None and value < least:
-        problem = f"{value:g} is less than {least:g}"
+    problem = problem or beyond(value, least, most)
     return {
         "name": limit["name"],
         "query": limit["query"],
@@ -79,3 +82,12 @@ def apply_limit(limit, record):
         "ok": problem is None,
         "said": f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
     }
+
+
+def beyond(value: float, least: float | None, most: float | None) -> str | None:
+    """Return how a value is not within its limits, or None."""
+    if most is not None and value > most:
+        return f"{value:g} is more than {most:g}"
+    if least is not None and value < least:
+        return f"{value:g} is less than {least:g}"
+    return None

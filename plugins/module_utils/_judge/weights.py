@@ -2,60 +2,180 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The numbers of the model: how strongly symptoms speak, and for whom. None of them belongs to a component."""
+"""The numbers of the judge, all of them. None belongs to a component.
+
+They were chosen by hand, with the reasons beside them; tools/verdict_sensitivity.py shows how much depends on each.
+"""
 
 from __future__ import annotations
 
-# How strongly a symptom of each kind speaks for its cause, as a logarithm of odds
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
+
+from .._model.how import How
+from .._model.symptom import Kind
+
+Name = TypeVar("Name")
+# Digits of a confidence and of a score: what a reader can tell apart
+DIGITS = 3
+SCORE_DIGITS = 2
+
+
+class Parts(NamedTuple):
+    """How much of a symptom at a peer the peer explains, and how much the component that failed there."""
+
+    peer: float
+    own: float
+
+
+def table(values: Mapping[Name, float]) -> Mapping[Name, float]:
+    return field(default_factory=lambda: MappingProxyType(values))
+
+
+# How strongly a symptom of each kind speaks for its cause, as a logarithm of odds: chosen by hand. What a host shows
+# of itself counts most; what is only unlike others least. A restart is nothing wrong.
 STRENGTH = {
-    "state": 7.0, "words": 5.0, "ground": 4.5, "reach": 5.0, "answer": 4.0, "unheard": 3.5, "failed at": 4.0,
-    "error": 4.0, "change": 3.0, "difference": 1.5, "disabled": 1.5, "owed": 5.0,
-    "restart": 0.0,
-}  # fmt: skip
-# What differs from that, by how
-SHADES = {
-    ("state", "activating"): 0.6,
-    ("state", "deactivating"): 0.6,
-    ("state", "restarted"): 0.5,
-    ("words", "warning"): 0.4,
-    ("words", "error"): 0.5,
-    # A component that waited in vain has broken nothing.
-    ("error", "silent"): 0.2,
-    ("owed", "unseen"): 0.4,
-    ("owed", "part"): 0.1,
+    Kind.STATE: 7.0,
+    Kind.REPORT: 5.0,
+    Kind.REACH: 5.0,
+    Kind.STEP: 5.0,
+    Kind.RESOURCE: 4.5,
+    Kind.ANSWER: 4.0,
+    Kind.FAILED_AT: 4.0,
+    Kind.ERROR: 4.0,
+    Kind.NOT_REPORTING: 3.5,
+    Kind.CHANGE: 3.0,
+    Kind.DIFFERENCE: 1.5,
+    Kind.DISABLED: 1.5,
+    Kind.RESTART: 0.0,
 }
-# A symptom without an id of the run may be of anybody.
-UNKEYED = 0.4
-# A line that names several components points at each of them a little.
-UNSURE = 0.5
-# How much of a failure at a peer is the peer's, and how much that of the component that failed there
-PARTS = {
-    "refused": (0.9, 0.15), "silent": (0.8, 0.1), "error": (0.9, 0.15), "denied": (0.6, 0.4), "full": (0.9, 0.3),
-    "broken off": (0.7, 0.2), "missing": (0.5, 0.4), "read-only": (0.9, 0.2), "unreachable": (0.8, 0.4),
-    "malformed": (0.4, 0.7), None: (0.6, 0.4),
-}  # fmt: skip
-# Ways of failing that an answer has as well: who says that something is missing was reached, and did not find it
-ANSWERED = ("missing", "malformed", None)
-# A component explains what is wrong with those that need it, less surely than what is wrong with itself.
-LEANT_ON = 0.4
-# An error that says nothing of another component seldom comes from one.
-BEHIND_ERROR = 0.15
-# The parts in a step that is lacking of those whom its debtor needs, of its receiver, and of its carrier
-BEHIND_DEBTOR, TARGET, CARRIER = 0.2, 0.25, 0.25
-# The part of a component in what is wrong with it if it has failed at another one, and the part of that one
-VICTIM, PASSED_ON = 0.5, 0.6
-# The parts of the two ends of a way, if the peer is reached by other hosts, and if it is not
-ENDS, REACHED_BY_NOBODY = (0.4, 0.2), (0.15, 0.9)
-# Each further symptom of a kind counts so much of the one before it.
-REPEATED = 0.3
-# Kinds that lie at a component, and may come from another one that it needs; a service that was stopped or frozen was
-# so by somebody, and one that has failed maybe for want of another.
-MAY_COME_FROM_OTHERS = ("owed", "unheard", "disabled", "error", "answer")
-FOR_WANT = ("failed", "activating")
-# How a connection fails that a restart of the peer has ended
-ENDED = ("broken off",)
-# A component that has no part in what failed needs more evidence, and so does one behind those that the run only met.
-FAR, BEHIND = -2.5, -1.2
-# The score of a cause that nobody has thought of
-UNKNOWN = 3.0
-TEMPERATURE = 0.8
+
+# Which part of that counts, where how it failed says less: chosen by hand
+FAINT = {
+    (Kind.STATE, How.STARTING): 0.6,
+    (Kind.STATE, How.STOPPING): 0.6,
+    (Kind.STATE, How.RESTARTED): 0.5,
+    (Kind.REPORT, How.WARNING): 0.4,
+    (Kind.REPORT, How.ERROR): 0.5,
+    # A component that waited for an answer has broken nothing.
+    (Kind.ERROR, How.SILENT): 0.2,
+    (Kind.STEP, How.UNSEEN): 0.4,
+}
+
+# Of a failure at a peer: chosen by hand. Who refuses, is silent or is full is mostly the one to blame; who denies
+# access or misses something may have been asked wrongly.
+PARTS: dict[How | None, Parts] = {
+    How.FULL: Parts(0.9, 0.3),
+    How.READ_ONLY: Parts(0.9, 0.2),
+    How.DENIED: Parts(0.6, 0.4),
+    How.REFUSED: Parts(0.9, 0.15),
+    How.UNREACHABLE: Parts(0.8, 0.4),
+    How.SILENT: Parts(0.8, 0.1),
+    How.BROKEN_OFF: Parts(0.7, 0.2),
+    How.MISSING: Parts(0.5, 0.4),
+    How.MALFORMED: Parts(0.4, 0.7),
+    How.ERROR: Parts(0.9, 0.15),
+    None: Parts(0.6, 0.4),
+}
+
+# Of a peer that one host alone does not reach, and of one that no host reaches: chosen by hand
+END_PARTS, UNREACHED_PARTS = Parts(0.2, 0.4), Parts(0.9, 0.15)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The numbers. Each was chosen by hand if its comment gives no other reason: see tools/verdict_sensitivity.py."""
+
+    # A cause of less probability is not named: a wrong name costs an operator more than none.
+    named: float = 0.6
+    strength: Mapping[Kind, float] = table(STRENGTH)
+    faint: Mapping[tuple[Kind, How], float] = table(FAINT)
+    parts: Mapping[How | None, Parts] = field(default_factory=lambda: MappingProxyType(PARTS))
+
+    # What a symptom counts
+    # Without an id of the run it may be of anybody.
+    foreign: float = 0.4
+    # A line that names several components points at each of them a little.
+    uncertain: float = 0.5
+    # Each further symptom of a kind counts so much of the one before it,
+    repeated: float = 0.3
+    # up to so many of them: the fifth would add less than 1 %.
+    repeats: int = 4
+    # The error that came first is nearer to the cause than the others, which may follow from it.
+    later_error: float = 0.7
+    # An error of which less than this is left after healthy runs are taken into account is no symptom.
+    least_unusual: float = 0.25
+    # An API that does not answer, or fails, may have waited for another component, which only hosts and logs show.
+    silent_api_unseen: float = 0.4
+    failing_api_unseen: float = 0.6
+    # Something may keep a service from reporting, which only its host shows.
+    not_reporting_unseen: float = 0.5
+    # A component that works for the stage that failed
+    stage_part: float = 0.1
+    # Each step between what was seen and a missing one adds so much to the divisor of its weight.
+    step_distance: float = 1.0
+
+    # What a component explains of the symptoms of others
+    # It explains what is wrong with those that depend on it, less certainly than what is wrong with itself.
+    dependency: float = 0.4
+    # An error that names no other component seldom comes from one.
+    behind_error: float = 0.15
+    # Of a missing step: the dependencies of who is responsible for it, its receiver, and its carrier
+    behind_step: float = 0.2
+    step_target: float = 0.25
+    step_carrier: float = 0.25
+    # What is left at a component that failed at another one, and what that one explains of it
+    victim: float = 0.5
+    passed_on: float = 0.6
+    # Of a peer that one host alone does not reach, and of one that no host reaches
+    ends: Parts = END_PARTS
+    unreached: Parts = UNREACHED_PARTS
+
+    # What distance from the failed stage takes off a score: no part in it, and a dependency of one that the run met
+    far: float = -2.5
+    behind: float = -1.2
+    # The score of a cause that nobody has thought of, beside which all others are measured
+    unknown: float = 3.0
+    # Flattens the probabilities: above 1 less certain, below 1 more.
+    temperature: float = 0.8
+
+    # Times, in seconds
+    # So long may pass between two steps of a boot that goes well.
+    pause_s: float = 10.0
+    # An exception is sent back to the caller, who logs it again, within this time.
+    reraised_s: float = 2.0
+    # A change of configuration this long ago counts half of one of this moment.
+    change_half_s: float = 300.0
+    # A change is mentioned beside what it did, if it counts at least this part of one of this moment.
+    fresh_change: float = 0.25
+    # Connection pools keep a connection for an hour at most by their usual settings (as connection_recycle_time of
+    # oslo.db): until then a client may have one that a restart of the peer has ended.
+    remembered_s: float = 3600.0
+
+    # Limits of what is returned
+    alternatives: int = 4
+    suspects: int = 25
+    evidence: int = 10
+    dependencies: int = 8
+    # A fact: the kernel knows a process by the first 15 characters of its name (TASK_COMM_LEN without its end).
+    process_name: int = 15
+
+
+WEIGHTS = Weights()
+
+
+def cut(probability: float) -> float:
+    """Return a probability with the digits that are recorded. Cut and not rounded, so that the sum stays below 1."""
+    scale: int = 10**DIGITS
+    return math.floor(probability * scale) / scale
+
+
+def rounded(probability: float) -> float:
+    return round(probability, DIGITS)
+
+
+def rounded_score(score: float) -> float:
+    return round(score, SCORE_DIGITS)

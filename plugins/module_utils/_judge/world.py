@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The cloud behind the symptoms of a run: where components are, who failed at whom, and which ways are cut."""
+"""The cloud behind the symptoms of a run: where components are, which failed at which, which connections are cut."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._components.tables import (
@@ -18,131 +19,154 @@ from .._components.tables import (
     stands_for,
     writer_of,
 )
-from .._match.places import back_end_of, host_of
-from .weights import ENDED, PASSED_ON
+from .._model.finding import Suspect
+from .._model.how import How
+from .._model.symptom import Kind, Symptom
+from .case import Case
 
-# The kinds of hypotheses
-COMPONENT, WAY, RESTART = "component", "way", "restart"
+# How a connection fails that a restart of the peer has ended
+ENDED = (How.BROKEN_OFF,)
 
 
 class Node(NamedTuple):
-    """A component on its host, or the end of a way from that host, or the restart of a component there."""
+    """A component on its host, or the connection from that host to a peer, or the restart of a component there."""
 
     component: str | None
     host: str | None
-    kind: str = COMPONENT
+    suspect: Suspect = Suspect.COMPONENT
     peer: str | None = None
     peer_host: str | None = None
 
 
+Peers = dict[Node, float]
+
+
 class World:
-    """Where the components are, which this cloud lacks, which failed at which, and which ways are cut."""
+    """Where components are, which of them this cloud lacks, which failed at which, and which connections are cut."""
 
-    def __init__(self, record, symptoms):
-        self.host = host_of(record)
-        self.places = places_of(record)
-        self.not_here = missing_with(back_end_of(record))
-        # Node: the seconds since it was started anew; of several units the last one counts.
-        self.running_for = {}
+    def __init__(self, case: Case, symptoms: Sequence[Symptom]) -> None:
+        self.weights = case.weights
+        self.host = case.instance_host
+        self.places = places_of(case)
+        self.not_here = missing_with(case.back_end)
+        self.running_for = running_for(symptoms)
+        self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
+        # The peers, connections and restarts at which each node failed, with how much of it they explain
+        self.failed_at: dict[Node, Peers] = {}
         for symptom in symptoms:
-            if symptom["kind"] == "restart":
-                node = Node(symptom["component"], symptom["host"])
-                self.running_for[node] = min(symptom["ago_s"], self.running_for.get(node, symptom["ago_s"]))
-        self.ways = {self.way_of(symptom) for symptom in symptoms if is_cut(symptom) and self.askers_of(symptom)}
-        # Node: {the peers, ways and restarts at which it failed: how much of what it owes itself they explain}
-        self.failed_at = {}
-        for symptom in symptoms:
-            if symptom["kind"] == "reach" or (symptom["kind"] == "failed at" and symptom["keyed"]):
-                own = self.nodes_of(symptom["component"], symptom["host"])
-                for node in dict.fromkeys([*self.askers_of(symptom), *own]):
-                    self.failed_at.setdefault(node, {}).update(self.behind(symptom))
+            if symptom.kind == Kind.REACH or (symptom.kind == Kind.FAILED_AT and symptom.own):
+                self.note_failure(symptom)
 
-    def behind(self, symptom):
-        """The peer, way or restart that may be behind a failure at a peer, with how much of it that explains."""
-        way, restart = self.way_of(symptom), self.restart_behind(symptom)
+    def note_failure(self, symptom: Symptom) -> None:
+        own = self.nodes_of(symptom.component, symptom.host)
+        for node in dict.fromkeys([*self.askers_of(symptom), *own]):
+            self.failed_at.setdefault(node, {}).update(self.behind(symptom))
+
+    def behind(self, symptom: Symptom) -> Peers:
+        """Return what may be behind a failure at a peer, with how much of that it explains."""
+        restart = self.restart_behind(symptom)
         if restart:
             return {restart: 1.0}
-        peers = dict.fromkeys(self.nodes_of(symptom["peer"], beside(symptom["peer"], symptom)), PASSED_ON)
-        return {**peers, way: 1.0} if way in self.ways else peers
+        nodes = self.nodes_of(symptom.peer, host_of_peer(symptom))
+        peers = dict.fromkeys(nodes, self.weights.passed_on)
+        connection = self.connection_of(symptom)
+        if connection in self.connections:
+            peers[connection] = 1.0
+        return peers
 
-    def behind_all(self, component, host):
-        """The same for all failures of a component; one whose host nobody knows may be on each of its hosts."""
-        found = {}
+    def behind_all(self, component: str, host: str | None) -> Peers:
+        """Return the same for all failures of a component; one whose host is unknown may be on each of its hosts."""
+        found: Peers = {}
         for node in self.nodes_of(component, host):
             for other, peers in self.failed_at.items():
                 if other.component == node.component and (node.host is None or other.host in (None, node.host)):
                     found.update(peers)
         return found
 
-    def restart_behind(self, symptom):
-        """The restart of a peer that has ended a connection, if the client is older; it is over since the run began."""
-        if symptom["how"] not in ENDED:
+    def restart_behind(self, symptom: Symptom) -> Node | None:
+        """Return the restart of a peer that ended a connection of an older client; it is over since the run began."""
+        if symptom.how not in ENDED:
             return None
         clients = self.askers_of(symptom)
-        for peer in self.nodes_of(symptom["peer"], symptom["peer_host"]):
+        for peer in self.nodes_of(symptom.peer, symptom.peer_host):
             ago = self.running_for.get(peer)
             if ago is not None and all(self.running_for.get(client, math.inf) > ago for client in clients):
-                return peer._replace(kind=RESTART)
+                return peer._replace(suspect=Suspect.RESTART)
         return None
 
-    def way_of(self, symptom):
-        """The way from the host of a symptom to the peer."""
-        peer_host = symptom["peer_host"] or self.place_of(symptom["peer"])
+    def connection_of(self, symptom: Symptom) -> Node:
+        """Return the connection from the host of a symptom to the peer."""
+        peer_host = symptom.peer_host or self.place_of(symptom.peer)
         hosts = {asker.host for asker in self.askers_of(symptom)}
-        return Node(None, hosts.pop() if len(hosts) == 1 else symptom["host"], WAY, symptom["peer"], peer_host)
+        host = hosts.pop() if len(hosts) == 1 else symptom.host
+        return Node(None, host, Suspect.CONNECTION, symptom.peer, peer_host)
 
-    def askers_of(self, symptom):
-        """The nodes that have asked a peer: a component may only pass on the failure of another one that it called."""
-        own, peer, host = symptom["component"], symptom["peer"], symptom["host"]
-        called = [] if peer in depends_on(own) else [name for name in called_by(own) if peer in depends_on(name)]
-        return self.nodes_of(called[0]) if len(called) == 1 else self.nodes_of(own, host)
+    def askers_of(self, symptom: Symptom) -> list[Node]:
+        """Return the nodes that asked a peer: a component may relay the failure of another one that it called."""
+        own, peer = symptom.component, symptom.peer
+        relayed_by = [] if peer in depends_on(own) else [name for name in called_by(own) if peer in depends_on(name)]
+        return self.nodes_of(relayed_by[0]) if len(relayed_by) == 1 else self.nodes_of(own, symptom.host)
 
-    def place_of(self, component):
-        """The host of a component, if there is only one where it can have failed this run."""
+    def place_of(self, component: str | None) -> str | None:
+        """Return the host of a component, if there is only one where it can have failed this run."""
+        if component is None:
+            return None
         if is_beside_instance(component):
             return self.host
-        places = self.places.get(component, ())
+        places = self.places.get(component, set())
         return next(iter(places)) if len(places) == 1 else None
 
-    def is_elsewhere(self, component, host):
-        """Whether a component lies beside other instances, and not beside this one."""
+    def is_elsewhere(self, component: str, host: str | None) -> bool:
+        """Return whether a component lies beside other instances, and not beside this one."""
         beside_others = host in self.places.get("nova-compute", ()) and host != self.host
         return is_beside_instance(component) and self.host is not None and beside_others
 
-    def nodes_of(self, component, host=None):
-        """The nodes of a name in a symptom: a name in a flow may stand for several components."""
+    def nodes_of(self, component: str | None, host: str | None = None) -> list[Node]:
+        """Return the nodes of a name in a symptom: a name in a flow may stand for several components."""
+        if component is None:
+            return [Node(None, host)]
         names = stands_for(component)
         return [Node(name, host or self.place_of(name)) for name in names if name not in self.not_here]
 
 
-def called_by(component):
-    """The components that one calls, over the queue or otherwise."""
+def running_for(symptoms: Sequence[Symptom]) -> Mapping[Node, float]:
+    """Return the seconds since a component was restarted; of several units the last one counts."""
+    found: dict[Node, float] = {}
+    for symptom in symptoms:
+        if symptom.kind == Kind.RESTART and symptom.ago_s is not None:
+            node = Node(symptom.component, symptom.host)
+            found[node] = min(symptom.ago_s, found.get(node, symptom.ago_s))
+    return found
+
+
+def called_by(component: str | None) -> list[str]:
+    """Return the components that one calls, over the queue or otherwise."""
     over_queue = answering_calls_of(project_of(component or ""))
     return [name for name in dict.fromkeys([*depends_on(component), *over_queue]) if depends_on(name)]
 
 
-def is_cut(symptom):
-    """Whether a symptom says that only this host does not reach a peer, or that the peer does not let it in."""
-    if symptom["kind"] == "reach":
-        return symptom["only_from_here"] and symptom["component"] is not None
-    is_sure = symptom["keyed"] and symptom.get("sure", True) and symptom["component"] != symptom["peer"]
-    return symptom["kind"] == "failed at" and symptom["how"] == "denied" and is_sure
+def is_cut(symptom: Symptom) -> bool:
+    """Return whether only this host does not reach a peer, or the peer does not let it in."""
+    if symptom.kind == Kind.REACH:
+        return symptom.only_from_here and symptom.component is not None
+    is_denied = symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED
+    return is_denied and symptom.own and symptom.certain and symptom.component != symptom.peer
 
 
-def places_of(record):
-    """Component to the hosts that have it."""
-    places = {}
-    for host in record["hosts"]:
-        for service in host["facts"].get("services") or []:
-            places.setdefault(service["component"], set()).add(host["host"])
+def places_of(case: Case) -> dict[str, set[str]]:
+    """Return the hosts that have each component."""
+    places: dict[str, set[str]] = {}
+    for host, service in case.services:
+        places.setdefault(service.component, set()).add(host.host)
     # A diagnosis knows only logs: a component is where it logs.
-    if record.get("diagnosis"):
-        for host in record["logs"]:
-            for source in host["sources"]:
-                places.setdefault(writer_of(source["service"]), set()).add(host["host"])
+    if case.record.diagnosis:
+        for logs in case.record.logs or ():
+            for source in logs.sources:
+                places.setdefault(writer_of(source.service), set()).add(logs.host)
     return places
 
 
-def beside(peer, symptom):
-    """The host of a peer that each host has of its own."""
-    return symptom["host"] if is_beside_instance(peer) else symptom["peer_host"]
+def host_of_peer(symptom: Symptom) -> str | None:
+    """Return the host of a peer: its own, for one that each host has for itself."""
+    is_local = symptom.peer is not None and is_beside_instance(symptom.peer)
+    return symptom.host if is_local else symptom.peer_host

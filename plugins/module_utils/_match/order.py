@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .._model.flow import FollowedFlow, Step
-from .._model.stage import Stage
 from .._model.words import StageName, StepStatus
 
 # Steps of these statuses did not have to happen: they are passed when the steps before them are.
 PASSED_BY = (StepStatus.CACHED, StepStatus.ABSENT, StepStatus.SKIPPED)
 # Responsible for the steps that a cache may answer, or that may be proved not to happen
 NOBODY = "nobody"
-# In seconds: no longer than this passes between two steps of a boot that goes well.
-PAUSE = 10
 
 
 def judged_steps(flows: Sequence[FollowedFlow], stage: StageName = StageName.BOOT) -> tuple[Step, ...]:
@@ -123,23 +120,6 @@ class Chain:
             if self._by_id[other].responsible == NOBODY:
                 names |= self._ancestors(other)
         return names
-
-
-def after(step: Step, steps: Sequence[Step]) -> list[Step]:
-    """Return the steps that directly follow a step."""
-    before = follows(steps)
-    return [other for other in steps if step.id in before[other.id]]
-
-
-def pause(stage: Stage, steps: Sequence[Step]) -> float | None:
-    """Return the seconds from the step that was seen last to the end of the stage, if it may only be slow."""
-    last = last_seen(steps)
-    if last is None or last.at is None or stage.finished is None:
-        return None
-    if stage.error is None or stage.error.kind != "deadline":
-        return None
-    seconds = stage.finished - last.at
-    return max(seconds, 0.0) if seconds < PAUSE else None
 
 
 def last_seen(steps: Sequence[Step]) -> Step | None:

@@ -121,35 +121,6 @@ class Stage(TypedDict):
     error: dict[str, Any] | None
 
 
-class Symptom(TypedDict, total=False):
-    """Something about a failed run that is not as it should be: of a component, or of its way to a peer.
-
-    kind: state, restart, words, ground, change, difference, disabled, unheard, error, failed at, reach, answer, owed.
-    how: stopped, refused, silent, denied and others. keyed: whether it has an id of the run. share: how much of its
-    strength it has; sure: whether it is about one peer alone; answered: whether the peer's own library raised it.
-    """
-
-    kind: str
-    component: str | None
-    host: str | None
-    peer: str | None
-    peer_host: str | None
-    how: str | None
-    text: str
-    keyed: bool
-    quote: str | None
-    at: str | None
-    share: float
-    sure: bool
-    answered: bool
-    carriers: list[str]
-    address: str
-    port: int
-    only_from_here: bool
-    ago_s: float
-    path: str
-
-
 class Verdict(TypedDict):
     """The result of a run, and the component that broke it."""
 
@@ -289,22 +260,6 @@ def stage(name, status, **fields) -> Stage:
         "waits": [],
         "details": {},
         "error": None,
-        **fields,
-    }
-
-
-def symptom(kind, component, text, **fields) -> Symptom:
-    return {
-        "kind": kind,
-        "component": component,
-        "host": None,
-        "peer": None,
-        "peer_host": None,
-        "how": None,
-        "text": text,
-        "keyed": False,
-        "quote": None,
-        "at": None,
         **fields,
     }
 

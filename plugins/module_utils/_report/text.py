@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from .._record.run import with_removal
 from . import finding
+from .messages.words import plural
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
 CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -32,10 +33,6 @@ def clean(text):
     """Text without characters that control a terminal or break XML, as a cloud's texts may have them."""
     text = str(text)
     return text if text.isprintable() else text.translate(CONTROL)
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def grouped(number):
@@ -84,7 +81,7 @@ def ending(record, directory):
     return [
         "",
         f"  {verdict['result'].upper()}: {verdict.get('headline') or verdict['reason']}",
-        *(f"    {name + ':':<12}{text}" for name, text in finding.parts(record)),
+        *(f"    {name + ':':<14}{text}" for name, text in finding.parts(record)),
         f"  files: {directory}",
         *([f"  page: {page}"] if os.path.exists(page) else []),
         "",

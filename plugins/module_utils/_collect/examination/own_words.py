@@ -29,9 +29,9 @@ def word(component, kind, text):
 def broker(host):
     """Alarms and maintenance, which keep publishers back."""
     status = json.loads(host.ask("queue", "rabbitmq-diagnostics", "status", "--formatter", "json"))
-    words = [word("rabbitmq", "alarm", f"has an alarm: {name_of(alarm)}") for alarm in status.get("alarms") or []]
+    words = [word("rabbitmq", "alarm", f"alarm: {name_of(alarm)}") for alarm in status.get("alarms") or []]
     if status.get("is_under_maintenance"):
-        words.append(word("rabbitmq", "alarm", "is under maintenance"))
+        words.append(word("rabbitmq", "alarm", "under maintenance"))
     return words
 
 
@@ -48,33 +48,33 @@ def database(host):
     except UnreadError as exc:
         if "Too many connections" not in exc.output:
             raise
-        return [word("database", "full", "has no connections left")]
+        return [word("database", "full", "no connections left")]
     values = dict(line.lower().split("\t", 1) for line in output.splitlines() if "\t" in line)
     words = []
     if values.get("read_only") in ("on", "1"):
-        words.append(word("database", "read-only", "is read-only"))
+        words.append(word("database", "read-only", "read-only"))
     left = int(values["max_connections"]) - int(values["threads_connected"])
     if left < FEW:
-        text = f"has {left} of {values['max_connections']} connections left"
+        text = f"{left} of {values['max_connections']} connections left"
         words.append(word("database", "full", text))
     if values.get("wsrep_on") == "on" and (
         values.get("wsrep_ready") != "on" or values.get("wsrep_cluster_status") != "primary"
     ):
-        words.append(word("database", "alarm", "is not part of the cluster's primary component"))
+        words.append(word("database", "alarm", "not part of the cluster's primary component"))
     return words
 
 
 def switch(host):
     """Interfaces that Open vSwitch could not make. Interfaces of guests come and go, so these are only told."""
     rows = json.loads(host.ask("ovs", *INTERFACES))["data"]
-    return [word("ovsdb", "error", f"cannot make the interface {name}") for name, _error in rows]
+    return [word("ovsdb", "error", f"cannot create interface {name}") for name, _error in rows]
 
 
 def links(host):
     """Wires of Open vSwitch without a link. Its own interfaces may have none, and those of guests that are off."""
     rows = json.loads(host.ask("ovs", *LINKS))["data"]
     wires = [name for name, kind, (_map, ids) in rows if kind == "" and "iface-id" not in dict(ids)]
-    return [word("data network", "link", f"is broken: the interface {name} has no link") for name in wires]
+    return [word("data network", "link", f"interface {name} has no link") for name in wires]
 
 
 READERS = (("rabbitmq", broker), ("database", database), ("ovsdb", switch), ("ovsdb", links))

@@ -4,33 +4,42 @@
 
 """The symptoms of a failed run: everything that is not as it should be, from every source, in one shape.
 
-A record goes in; symptoms come out. A new kind of evidence is a function that returns symptoms, and a line here.
+A case goes in; symptoms come out. A new kind of evidence is a function that returns symptoms, and a line here; a new
+code of _model/symptom.py has its sentence in _report/messages/symptoms.py.
 
 PRIVATE to the collection: no promise is made to other users of this package.
 """
 
 from __future__ import annotations
 
-from . import cloud, guest, hosts, logs, steps
+from collections.abc import Callable
 
-READERS = (
+from ..._model.symptom import Symptom
+from ..case import Case
+from . import cloud, configuration, guest, hosts, logs, reach, steps
+
+READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     cloud.answers,
     cloud.agents,
-    cloud.words_of_nova,
+    cloud.no_valid_host,
     hosts.states,
-    hosts.words,
+    hosts.reports,
     hosts.ceph,
-    hosts.ground,
-    hosts.reach,
-    hosts.hanging,
-    hosts.changes,
-    hosts.differences,
+    hosts.resources,
+    reach.probes,
+    reach.pending,
+    configuration.changes,
+    configuration.differences,
     logs.errors,
     guest.console,
     guest.metadata,
+    steps.missing,
 )
 
 
-def of_record(record, stage, paths):
-    """All symptoms of a run that failed in a stage. paths: the steps that are lacking, as order.paths has them."""
-    return [symptom for reader in READERS for symptom in reader(record, stage)] + steps.owed(record, stage, paths)
+def of_case(case: Case) -> list[Symptom]:
+    """Return all symptoms of a run that failed in a stage."""
+    found: list[Symptom] = []
+    for reader in READERS:
+        found += reader(case)
+    return found

@@ -2,83 +2,105 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Symptoms that the cloud itself tells: its answers, its services that are not heard, its message about the server."""
+"""Symptoms that the cloud itself reports: its answers, services that do not report, its message about the server."""
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from ..._collect.failures import how_of, mentioned_in
 from ..._components.tables import APIS, project_of
-from ..._record.ids import hosts_by_name
-from ..._record.shapes import symptom
+from ..._model.how import How
+from ..._model.stage import Call
+from ..._model.symptom import Code, Symptom
+from ..case import Case
 
-# An API that does not answer may wait for another component, and one that answers with an error may have failed at
-# another one. Without a look at its host or at logs nobody knows.
-UNSEEN_WAITING, UNSEEN_FAILURE = 0.4, 0.6
+NO_VALID_HOST = "No valid host"
+DOWN = "down"
 
 
-def answers(record, stage):
-    """The answers of the APIs to the stage's own requests. An API that answered later is well again."""
-    last = {call["service"]: call for call in stage["calls"]}
-    error = stage["error"] or {}
-    symptoms = []
-    is_blind = not (record["hosts"] or record.get("diagnosis"))
-    for call in last.values():
-        component, status = APIS.get(call["service"]), call["status"]
-        if component is None or (status is not None and status < 500):
+def answers(case: Case) -> list[Symptom]:
+    """Return failures of the APIs to answer the stage's own requests. One that answered later is healthy again."""
+    last = {call.service: call for call in case.stage.calls}
+    symptoms: list[Symptom] = []
+    for service, call in last.items():
+        component = APIS.get(service or "")
+        if component is None:
             continue
-        request = f"{call['method']} {call['path']}"
-        if status is not None:
-            text = f"answered {status} to {request}"
-            share = UNSEEN_FAILURE if is_blind else 1.0
-            symptoms.append(symptom("answer", component, text, how="error", keyed=True, share=share))
-            # The words are those of one answer.
-            if call is stage["calls"][-1]:
-                symptoms += passed_on(component, error.get("said") or "", share)
-            continue
-        how = how_of(error.get("message") or "") or "silent"
-        share = UNSEEN_WAITING if how == "silent" and is_blind else 1.0
-        text = f"did not answer {request}"
-        symptoms.append(symptom("answer", component, text, how=how, keyed=True, share=share))
+        if call.status is None:
+            symptoms.append(silent_api(case, component, call))
+        elif call.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            symptoms += failing_api(case, component, call)
     return symptoms
 
 
-def passed_on(component, said, share=1.0):
-    """The components that an API names in its own words as those at which it failed itself."""
-    peers = [peer for peer in mentioned_in(said) if project_of(peer) != project_of(component)]
-    about = {"how": how_of(said), "keyed": True, "sure": len(peers) == 1, "share": share}
-    return [symptom("failed at", component, f"says that it failed at {peer}", peer=peer, **about) for peer in peers]
+def request_of(call: Call) -> str:
+    return f"{call.method} {call.path}"
 
 
-def agents(record, _stage):
-    """Services that the cloud does not hear any more, or that somebody has disabled."""
-    names, symptoms = hosts_by_name(record), []
-    looked_at = {host["host"] for host in record["hosts"]}
-    for agent in record.get("agents") or []:
-        host = names.get(agent["host"], agent["host"])
-        if agent["state"] == "down":
-            since = f" since {agent['heard']}" if agent["heard"] else ""
-            text = f"is not heard by the cloud{since}"
-            # Without a look at its host nobody knows whether another component keeps it from being heard.
-            share = 1.0 if host in looked_at else 0.5
-            symptoms.append(symptom("unheard", agent["component"], text, host=host, share=share))
-        elif not agent["enabled"]:
-            symptoms.append(symptom("disabled", agent["component"], "is disabled", host=host))
-    return symptoms
+def silent_api(case: Case, component: str, call: Call) -> Symptom:
+    message = case.stage.error.message if case.stage.error else ""
+    how = how_of(message) or How.SILENT
+    share = case.weights.silent_api_unseen if how == How.SILENT and not case.is_seen else 1.0
+    return Symptom(Code.API_SILENT, component, how=how, own=True, share=share, request=request_of(call))
 
 
-def words_of_nova(record, stage):
-    """Nova's own message about the server: it had nobody to give it to."""
-    message = (stage["error"].get("said") or "") + stage["error"]["message"]
-    if "No valid host" not in message:
-        return []
-    names, about = hosts_by_name(record), {"how": "missing", "keyed": True}
-    away = [
-        names.get(agent["host"], agent["host"])
-        for agent in record.get("agents") or []
-        if agent["component"] == "nova-compute" and (agent["state"] == "down" or not agent["enabled"])
-    ]
-    found = "found no valid host"
+def failing_api(case: Case, component: str, call: Call) -> list[Symptom]:
+    share = 1.0 if case.is_seen else case.weights.failing_api_unseen
+    answer = Symptom(
+        Code.API_ERROR,
+        component,
+        how=How.ERROR,
+        own=True,
+        share=share,
+        request=request_of(call),
+        status=call.status,
+    )
+    # The stage keeps the text of its last answer.
+    if call is not case.stage.calls[-1] or case.stage.error is None:
+        return [answer]
+    return [answer, *peers_in(component, case.stage.error.answer or "", share)]
+
+
+def peers_in(component: str, text: str, share: float) -> list[Symptom]:
+    """Return the failures at other components that an API names in its answer."""
+    how = how_of(text)
+    peers = [peer for peer in mentioned_in(text) if project_of(peer) != project_of(component)]
+    certain = len(peers) == 1
     return [
-        symptom("failed at", "nova-scheduler", found, peer="placement-api", **about),
-        *(symptom("failed at", "nova-scheduler", found, peer="nova-compute", peer_host=host, **about) for host in away),
+        Symptom(Code.API_NAMES_PEER, component, peer=peer, how=how, own=True, certain=certain, share=share)
+        for peer in peers
     ]
+
+
+def agents(case: Case) -> list[Symptom]:
+    """Return the services that do not report to the cloud any more, or that were disabled."""
+    examined = {host.host for host in case.record.hosts}
+    symptoms: list[Symptom] = []
+    for agent in case.record.agents or ():
+        host = case.names.get(agent.host, agent.host)
+        if agent.state == DOWN:
+            share = 1.0 if host in examined else case.weights.not_reporting_unseen
+            code = Code.SERVICE_NOT_REPORTING
+            symptoms.append(Symptom(code, agent.component, host=host, share=share, last_report=agent.heard))
+        elif not agent.enabled:
+            symptoms.append(Symptom(Code.SERVICE_DISABLED, agent.component, host=host))
+    return symptoms
+
+
+def no_valid_host(case: Case) -> list[Symptom]:
+    """Return that Nova found no host for the server: of Placement, and of the compute hosts that are not available."""
+    error = case.stage.error
+    if error is None or NO_VALID_HOST not in (error.answer or "") + error.message:
+        return []
+    found = [no_host_at("placement-api", None)]
+    for agent in case.record.agents or ():
+        is_away = agent.state == DOWN or not agent.enabled
+        if agent.component == "nova-compute" and is_away:
+            found.append(no_host_at("nova-compute", case.names.get(agent.host, agent.host)))
+    return found
+
+
+def no_host_at(peer: str, peer_host: str | None) -> Symptom:
+    code = Code.NO_VALID_HOST
+    return Symptom(code, "nova-scheduler", peer=peer, peer_host=peer_host, how=How.MISSING, own=True)

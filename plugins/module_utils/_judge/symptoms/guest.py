@@ -6,80 +6,110 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
 from ..._components.tables import entry_of, project_of
-from ..._match.places import host_of
-from ..._record.shapes import symptom
+from ..._model.how import How
+from ..._model.symptom import Code, Symptom
+from ..._model.words import StageName
+from ..case import Case
 
 # A cloud has the one or the other, and what it does not have is no suspect.
 METADATA_AGENTS = entry_of("neutron-metadata-proxy").run_by
-REFUSED = "refuses the signature: its secret and that of the metadata agent differ"
-# Status of an answer to the guest: the components that it points at, how they failed, and why
-METADATA = {
-    401: (["nova-api-metadata"], "denied", REFUSED),
-    403: (["nova-api-metadata"], "denied", REFUSED),
-    404: (METADATA_AGENTS, "missing", "knows no instance with the guest's address"),
-    500: (["nova-api-metadata"], "error", "failed at the guest's request"),
-    502: (METADATA_AGENTS, "refused", "is not there for its proxy"),
-    503: ((*METADATA_AGENTS, "nova-api-metadata"), "refused", "was not there for the guest's request"),
-    504: (["nova-api-metadata"], "silent", "let the guest's request wait in vain"),
+METADATA_API = ("nova-api-metadata",)
+# Status of an answer to the guest: the components that it points at, and how they failed
+METADATA: dict[int, tuple[tuple[str, ...], How]] = {
+    HTTPStatus.UNAUTHORIZED: (METADATA_API, How.DENIED),
+    HTTPStatus.FORBIDDEN: (METADATA_API, How.DENIED),
+    HTTPStatus.NOT_FOUND: (METADATA_AGENTS, How.MISSING),
+    HTTPStatus.INTERNAL_SERVER_ERROR: (METADATA_API, How.ERROR),
+    HTTPStatus.BAD_GATEWAY: (METADATA_AGENTS, How.REFUSED),
+    HTTPStatus.SERVICE_UNAVAILABLE: ((*METADATA_AGENTS, *METADATA_API), How.REFUSED),
+    HTTPStatus.GATEWAY_TIMEOUT: (METADATA_API, How.SILENT),
 }
+# Where a request for a lease may be lost, if nothing else is known
+LEASE_PEERS = ("data network", "dnsmasq", "ovn-controller")
+INSTANCE = "vm-instance"
 
 
-def console(record, stage):
-    """The lines that the guest wrote on its console, and those that it did not write."""
-    details = (stage.get("details") or {}).get("guest")
-    if stage["stage"] != "metadata" or details is None:
-        return []  # nobody could read the console
-    here = host_of(record)
-    if not details.get("lines"):
-        text = "wrote nothing on its console: it may have no kernel"
-        return [symptom("words", "vm-instance", text, host=here, how="silent")]
-    if not asked_for_lease(stage):
+def guest_of(case: Case) -> Mapping[str, Any] | None:
+    """Return what the guest showed; None where its console was not read or is not judged."""
+    if case.stage.stage != StageName.METADATA:
+        return None
+    return case.stage.details.get("guest")
+
+
+def steps_of(case: Case) -> list[Mapping[str, Any]]:
+    return (guest_of(case) or {}).get("steps") or []
+
+
+def console(case: Case) -> list[Symptom]:
+    """Return what the console shows, and what is missing there."""
+    guest = guest_of(case)
+    if guest is None:
         return []
-    if waits_unheard(record):
-        text = "sent DHCP requests that the data network did not carry: dnsmasq runs, knows it and heard nothing of it"
-        about = {"host": here, "peer": "data network", "peer_host": here, "how": "silent", "keyed": True}
-        return [symptom("failed at", "vm-instance", text, **about)]
-    text = "got no answer to its DHCP requests"
-    peers = ("data network", "dnsmasq", "ovn-controller")
+    here = case.instance_host
+    if not guest.get("lines"):
+        return [Symptom(Code.CONSOLE_EMPTY, INSTANCE, host=here, how=How.SILENT)]
+    if not asked_for_lease(case):
+        return []
+    if dnsmasq_received_nothing(case):
+        code, peer = Code.DHCP_NOT_CARRIED, "data network"
+        return [Symptom(code, INSTANCE, host=here, peer=peer, peer_host=here, how=How.SILENT, own=True)]
     return [
-        symptom("failed at", "vm-instance", text, host=here, peer=peer, how="silent", keyed=True, sure=False)
-        for peer in peers
+        Symptom(Code.DHCP_UNANSWERED, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True, certain=False)
+        for peer in LEASE_PEERS
     ]
 
 
-def metadata(record, stage):
-    """The answers to the guest when it asked for its metadata."""
-    if stage["stage"] != "metadata":
+def metadata(case: Case) -> list[Symptom]:
+    """Return the failures to answer the guest when it asked for its metadata."""
+    if case.stage.stage != StageName.METADATA:
         return []
-    steps = ((stage["details"] or {}).get("guest") or {}).get("steps") or []
-    statuses = [step.get("http_status") for step in steps if step["step"] == "no_metadata"]
-    for host in record["hosts"]:
-        for proxies in (host["facts"].get("metadata") or {}).values():
-            statuses += [request["status"] for proxy in proxies for request in proxy["requests"] or []]
-    symptoms = []
-    for status in dict.fromkeys(statuses):
-        components, how, why = METADATA.get(status, ((), None, None))
-        about = {"how": how, "keyed": True, "sure": len({project_of(component) for component in components}) == 1}
-        symptoms += [symptom("answer", component, f"{why} ({status})", **about) for component in components]
+    symptoms: list[Symptom] = []
+    for status in dict.fromkeys([*statuses_on_console(case), *statuses_of_proxies(case)]):
+        if status not in METADATA:
+            continue
+        components, how = METADATA[status]
+        certain = len({project_of(component) for component in components}) == 1
+        symptoms += [
+            Symptom(Code.METADATA_ANSWER, component, how=how, own=True, certain=certain, status=status)
+            for component in components
+        ]
     return symptoms
 
 
-def did_their_part(record, stage):
-    """The components that are shown to have done what the first lacking step asks of them."""
-    if not asked_for_lease(stage):
+def statuses_on_console(case: Case) -> list[int]:
+    return [step["http_status"] for step in steps_of(case) if step["step"] == "no_metadata" and step.get("http_status")]
+
+
+def statuses_of_proxies(case: Case) -> list[int]:
+    statuses: list[int] = []
+    for host in case.record.hosts:
+        for proxies in (host.facts.get("metadata") or {}).values():
+            for proxy in proxies:
+                statuses += [request["status"] for request in proxy["requests"] or []]
+    return statuses
+
+
+def did_their_part(case: Case) -> set[str]:
+    """Return the components that are shown to have done what the first missing step asks of them."""
+    if not asked_for_lease(case):
         return set()
-    return {"vm-instance", "dnsmasq"} if waits_unheard(record) else {"vm-instance"}
+    return {INSTANCE, "dnsmasq"} if dnsmasq_received_nothing(case) else {INSTANCE}
 
 
-def asked_for_lease(stage):
-    """Whether the guest has written that it asks for a lease, and never that it got one."""
-    details = (stage.get("details") or {}).get("guest") or {}
-    steps = {step["step"] for step in details.get("steps") or []}
-    return stage["stage"] == "metadata" and "dhcp_start" in steps and "lease" not in steps
+def asked_for_lease(case: Case) -> bool:
+    """Return whether the guest has written that it asks for a lease, and never that it got one."""
+    written = {step["step"] for step in steps_of(case)}
+    return "dhcp_start" in written and "lease" not in written
 
 
-def waits_unheard(record):
-    """Whether there is a dnsmasq that would have answered, and its log shows nothing of the guest."""
-    ports = [port for host in record["hosts"] for port in (host["facts"].get("dhcp") or {}).values()]
+def dnsmasq_received_nothing(case: Case) -> bool:
+    """Return whether there is a dnsmasq that would have answered, and whose log shows nothing of the guest."""
+    ports: list[Mapping[str, Any]] = []
+    for host in case.record.hosts:
+        ports += (host.facts.get("dhcp") or {}).values()
     return any(port["processes"] and port["hosts"] and port["log"] == [] for port in ports)

@@ -2,11 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Symptoms in the logs: errors, each with the component that failed, and that at which it failed."""
+"""Symptoms in the logs: errors, each with the component that failed, and the one at which it failed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..._collect.failures import mentioned_in
 from ..._collect.log_formats import QUEUE_UNREACHABLE
@@ -19,105 +21,132 @@ from ..._components.tables import (
     share_of_healthy_runs,
     writer_of,
 )
-from ..._record.clock import seconds_between
-from ..._record.ids import addresses_of
-from ..._record.shapes import symptom
-from ..weights import STRENGTH
+from ..._model.how import How
+from ..._model.record import LoggedError
+from ..._model.symptom import Code, Kind, Symptom
+from ..case import Case
+from ..weights import Weights
 
-# A call over the queue had no answer: of the service behind it, or of the queue.
-WAITED = "MessagingTimeout"
+# A call over the queue had no answer: from the service behind it, or from the queue.
+TIMED_OUT = "MessagingTimeout"
 # These say only that something else had failed before.
 AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException", "NoValid")
-# The error that came first is nearer to the cause than the others, which may follow from it.
-LATER = 0.7
-# An exception is sent back and logged once more within so many seconds.
-SENT_WITHIN = 2.0
-# An error of which less than this is left by its being usual says nothing.
-TELLING = 0.25
 
 
-def errors(record, _stage):
-    """Errors in the logs: of this run, or of anybody while it ran."""
-    told = [error for error in record.get("errors") or [] if says_something(error)]
-    told = [{**error, "peer": error.get("peer") or teller_of(error, told)} for error in told]
-    dated = [error for error in told if error.get("at")]
-    times = sorted(error["at"] for error in [error for error in dated if error["keyed"]] or dated)
-    places = addresses_of(record)
-    return [symptom for error in told for symptom in symptoms_of(error, times[0] if times else None, places)]
+def errors(case: Case) -> list[Symptom]:
+    """Return the errors in the logs: of this run, or of anybody while it ran."""
+    informative = [error for error in case.record.errors or () if is_informative(error, case.weights)]
+    traced = [with_peer(error, informative, case.weights) for error in informative]
+    first = first_time(traced)
+    symptoms: list[Symptom] = []
+    for error in traced:
+        symptoms += symptoms_of(error, error.at == first, case)
+    return symptoms
 
 
-def says_something(error):
-    return not any(word in kind_of(error) for word in AFTERWARDS) and unusual(error) >= TELLING
-
-
-def teller_of(error, errors):
-    """The component that has sent an exception back to the one which called it, and which logs it once more."""
-    component = writer_of(error["service"])
-    called = {*depends_on(component), *answering_calls_of(project_of(component))} - {component}
-    tellers = [writer_of(other["service"]) for other in errors if is_same(other, error)]
-    return next((teller for teller in tellers if teller in called), None)
-
-
-def is_same(other, error):
-    """Whether two errors of the run are of one exception, of which the other was logged right before."""
-    if not (kind_of(error) and other["keyed"] and error["keyed"] and other.get("at") and error.get("at")):
+def is_informative(error: LoggedError, weights: Weights) -> bool:
+    if any(word in (error.exception or "") for word in AFTERWARDS):
         return False
-    names = {kind_of(told).rpartition(".")[2] for told in (other, error)}
-    return len(names) == 1 and 0 <= seconds_between(other["at"], error["at"]) <= SENT_WITHIN
+    return unusual(error, weights) >= weights.least_unusual
 
 
-def kind_of(error):
-    return error["exception"] or ""
+def first_time(errors: Sequence[LoggedError]) -> float | None:
+    """Return when the first error was logged: of this run, or of anybody if the run has none."""
+    own = [error.at for error in errors if error.own]
+    return min(own or [error.at for error in errors], default=None)
 
 
-def symptoms_of(error, first, places):
-    """The symptoms in an error: one for each component at which it may have failed, or one of its own."""
-    component = writer_of(error["service"])
+def with_peer(error: LoggedError, errors: Sequence[LoggedError], weights: Weights) -> LoggedError:
+    """Return an error with the peer that had raised it before, if it names none itself."""
+    if error.peer:
+        return error
+    return replace(error, peer=raised_by(error, errors, weights))
+
+
+def raised_by(error: LoggedError, errors: Sequence[LoggedError], weights: Weights) -> str | None:
+    """Return the component that has sent an exception back to its caller, which logs it once more."""
+    component = writer_of(error.service)
+    called = {*depends_on(component), *answering_calls_of(project_of(component))} - {component}
+    senders = [writer_of(other.service) for other in errors if is_same(other, error, weights)]
+    return next((sender for sender in senders if sender in called), None)
+
+
+def is_same(other: LoggedError, error: LoggedError, weights: Weights) -> bool:
+    """Return whether two errors of the run are of one exception, which the other one logged right before."""
+    if not (error.exception and other.exception and other.own and error.own):
+        return False
+    if class_of(other.exception) != class_of(error.exception):
+        return False
+    return 0 <= error.at - other.at <= weights.reraised_s
+
+
+def class_of(exception: str) -> str:
+    return exception.rpartition(".")[-1]
+
+
+def symptoms_of(error: LoggedError, is_first: bool, case: Case) -> list[Symptom]:
+    """Return the symptoms in an error: one for each component at which it may have failed, or one of its own."""
+    component = writer_of(error.service)
     peers = peers_of(error, component)
-    named = f": {kind_of(error)}" if kind_of(error) else ""
-    about = {name: error.get(name) for name in ("host", "how", "keyed", "quote", "at")}
-    about["share"] = (1.0 if error.get("at") == first else LATER) * unusual(error)
-    about["peer_host"] = places.get(error.get("peer_address"))
-    about["answered"] = library_of(error) in peers
+    base = Symptom(
+        Code.LOGGED_FAILURE if peers else Code.LOGGED_ERROR,
+        component,
+        host=error.host,
+        how=How.of(error.how),
+        peer_host=case.addresses.get(error.peer_address or ""),
+        own=error.own,
+        certain=len(peers) <= 1,
+        share=(1.0 if is_first else case.weights.later_error) * unusual(error, case.weights),
+        quote=error.quote,
+        at=error.at,
+        answered=library_of(error) in peers,
+        exception=error.exception,
+    )
     if not peers:
-        return [symptom("error", component, f"logged an error of {error['logger']}{named}", **about)]
-    sure = len(peers) == 1
-    return [
-        symptom("failed at", component, f"failed at {peer}{named}", peer=peer, sure=sure, **about) for peer in peers
-    ]
+        return [replace(base, logger=error.logger)]
+    return [replace(base, peer=peer) for peer in peers]
 
 
-def unusual(error):
-    """How much an error says that a share of the healthy runs logs too: no more than the odds of that allow."""
-    on_labs = share_of_healthy_runs(writer_of(error["service"]), error["logger"], error["exception"])
-    rate = max(on_labs, error.get("usual") or 0)
-    return min(1.0, -math.log(rate) / STRENGTH["error"]) if rate else 1.0
+def unusual(error: LoggedError, weights: Weights) -> float:
+    """Return how much an error says that a share of the healthy runs logs too: no more than the odds of that allow."""
+    known = share_of_healthy_runs(writer_of(error.service), error.logger, error.exception)
+    rate = max(known, error.usual or 0.0)
+    return min(1.0, -math.log(rate) / weights.strength[Kind.ERROR]) if rate else 1.0
 
 
-def library_of(error):
-    """The component to which the library speaks that raised an error, or whose class it has."""
-    modules = [(error.get(name) or "").partition(".")[0] for name in ("raised_in", "exception")]
+def library_of(error: LoggedError) -> str | None:
+    """Return the component to which the library speaks that raised an error, or that has its class."""
+    modules = [(name or "").partition(".")[0] for name in (error.raised_in, error.exception)]
     return next((LIBRARIES[module] for module in modules if module in LIBRARIES), None)
 
 
-def peers_of(error, component):
-    """The components at which another one failed: by an address, a library, an exception's name, or a word."""
-    kind, module = error["exception"] or "", error.get("raised_in") or ""
-    if kind == QUEUE_UNREACHABLE:
+def peers_of(error: LoggedError, component: str) -> list[str]:
+    """Return the components at which another one failed: by an address, a library, an exception's name, or a word."""
+    exception = error.exception or ""
+    if exception == QUEUE_UNREACHABLE:
         return ["rabbitmq"]
-    if error.get("peer"):
-        return [error["peer"]] if error["peer"] != component else []
-    if WAITED in kind:
-        return [peer for peer in [*answering_calls_of(project_of(component)), "rabbitmq"] if peer != component]
+    if error.peer:
+        return [error.peer] if error.peer != component else []
+    if TIMED_OUT in exception:
+        return answering(component)
     library = library_of(error)
     if library and library != component:
         return [library]
-    about = [peer for peer in meant_by_exception(kind) if peer != component]
-    if about:
-        return about
-    mine = project_of(component)
+    meant = [peer for peer in meant_by_exception(exception) if peer != component]
+    return meant or peers_by_words(error, component)
+
+
+def answering(caller: str) -> list[str]:
+    """Return the components that answer the calls of one over the queue, and the queue."""
+    return [peer for peer in (*answering_calls_of(project_of(caller)), "rabbitmq") if peer != caller]
+
+
+def peers_by_words(error: LoggedError, component: str) -> list[str]:
+    """Return the components that a line names, or its logger. A project speaks of itself all the time."""
+    own_project = project_of(component)
+    module = (error.raised_in or "").partition(".")[0]
     # Its own code went wrong, whatever the line speaks of.
-    if module.partition(".")[0] == mine and error.get("how") is None:
+    if module == own_project and error.how is None:
         return []
-    named = dict.fromkeys([*(error.get("mentions") or []), *mentioned_in(error["logger"])])
-    return [peer for peer in named if project_of(peer) != mine]
+    named = dict.fromkeys([*error.mentions, *mentioned_in(error.logger)])
+    return [peer for peer in named if project_of(peer) != own_project]

@@ -2,64 +2,89 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Symptoms in the flow: steps that are owed, and proved to be missing or not seen."""
+"""Symptoms in the flow: steps that did not happen, or that no evidence shows."""
 
 from __future__ import annotations
 
 from ..._components.tables import carriers_of, workers_of
-from ..._record.clock import seconds_between
-from ..._record.shapes import symptom
-from .. import dict_order as order
+from ..._model.flow import Step
+from ..._model.how import How
+from ..._model.symptom import Code, Symptom
+from ..._model.words import StepStatus
+from ..case import Case
 from .guest import did_their_part
-
-
-def owed(record, stage, paths):
-    """The steps that are lacking, the nearest first, each with who owed it and who was to take it."""
-    done, proof = did_their_part(record, stage), is_proof(record, stage)
-    symptoms = []
-    for place, path in enumerate(paths):
-        for number, step in enumerate(path):
-            symptoms.append(
-                symptom(
-                    "owed",
-                    debtor_of(step, done),
-                    "owed what is lacking",
-                    peer=None if step["target"] in done else step["target"],
-                    how="missing" if proof and step["status"] == "missing" else "unseen",
-                    carriers=carriers_of(step["kind"]),
-                    share=1 / (1 + place + number),
-                )
-            )
-    text = f"has a part in the stage {stage['stage']}"
-    return symptoms + [symptom("owed", name, text, how="part") for name in workers_of(stage["stage"])]
-
-
-def debtor_of(step, done):
-    """The component that owed a step, if it did not do its part. Old records do not say it: it was the source."""
-    names = (step.get("owed_by") or step["source"], step["target"])
-    return names[0] if names[0] not in done else next((name for name in names if name not in done), None)
-
-
-def is_proof(record, stage):
-    """Whether a step that is missing says anything: without a look at the hosts it may have begun unseen.
-
-    If Nova gave up while steps were still under way, nobody owes these; if it gave up because it had waited, they are.
-    """
-    steps = order.judged_steps(record, stage["stage"])
-    looked_at = record["hosts"] or record.get("diagnosis")
-    return bool(looked_at) and not gave_up_early(record, stage, steps) and order.pause(stage, steps) is None
-
 
 # Errors that end a stage before its time: Nova has given up the server, or an API has failed
 ENDING = ("build_failed", "service", "unreachable")
+FAILED_BOOT = "failed"
 
 
-def gave_up_early(record, stage, steps):
-    """Whether the stage has ended so soon after the last step that nobody had waited for the next."""
-    outcome = ((record.get("diagnosis") or {}).get("boot") or {}).get("outcome")
-    if (stage.get("error") or {}).get("kind") not in ENDING and outcome != "failed":
+def missing(case: Case) -> list[Symptom]:
+    """Return the missing steps, the nearest first, each with who is responsible for it and who was to take it."""
+    done = did_their_part(case)
+    proves = is_proof(case)
+    symptoms: list[Symptom] = []
+    for place, path in enumerate(case.paths):
+        for number, step in enumerate(path):
+            distance = case.weights.step_distance * (place + number)
+            symptoms.append(
+                Symptom(
+                    Code.STEP_MISSING,
+                    responsible_for(step, done),
+                    peer=None if step.target in done else step.target,
+                    how=How.MISSING if proves and step.status == StepStatus.MISSING else How.UNSEEN,
+                    carriers=tuple(carriers_of(step.kind)),
+                    share=1 / (1 + distance),
+                    step=step.id,
+                )
+            )
+    return symptoms + workers(case)
+
+
+def workers(case: Case) -> list[Symptom]:
+    """Return the components that work for the stage, whether a flow follows it or not."""
+    names = workers_of(case.stage.stage)
+    return [Symptom(Code.STAGE_PART, name, share=case.weights.stage_part) for name in names]
+
+
+def responsible_for(step: Step, done: set[str]) -> str | None:
+    """Return the component that is responsible for a step; its receiver, if that component did its part."""
+    responsible = step.responsible or step.source
+    if responsible not in done:
+        return responsible
+    return None if step.target in done else step.target
+
+
+def is_proof(case: Case) -> bool:
+    """Return whether a step that is missing says anything: without a look at the hosts it may have begun unseen.
+
+    If Nova gave up while steps were still under way, no component failed to make them; if it gave up because it had
+    waited for them, one did.
+    """
+    return case.is_seen and not gave_up_early(case) and case.pause_s is None
+
+
+def gave_up_early(case: Case) -> bool:
+    """Return whether the stage has ended so soon after the last step that nothing waited for the next."""
+    if not ended_before_its_time(case):
         return False
-    last = order.last_seen(steps)
-    times = sorted(error["at"] for error in record.get("errors") or [] if error["keyed"] and error.get("at"))
-    given_up = times[0] if times else stage.get("finished")
-    return not (last and given_up) or seconds_between(last["at"], given_up) < order.PAUSE
+    last = case.last_seen
+    given_up = first_own_error(case)
+    if given_up is None:
+        given_up = case.stage.finished
+    if last is None or last.at is None or given_up is None:
+        return True
+    return given_up - last.at < case.weights.pause_s
+
+
+def ended_before_its_time(case: Case) -> bool:
+    error = case.stage.error
+    if error is not None and error.kind in ENDING:
+        return True
+    boot = (case.record.diagnosis or {}).get("boot") or {}
+    return boot.get("outcome") == FAILED_BOOT
+
+
+def first_own_error(case: Case) -> float | None:
+    times = [error.at for error in case.record.errors or () if error.own]
+    return min(times, default=None)

@@ -14,7 +14,8 @@ from ..._model.flow import FollowedFlow, Step
 from ..._model.record import EarlierRuns, Record
 from ..._model.stage import Stage, Wait
 from ..._model.words import Place, StageName, StageStatus, StepStatus
-from ..text import MINUS, plural
+from ..messages.words import plural
+from ..text import MINUS
 from ..units import doubt, duration, first_time, share, ticks
 from .steps import StepRow, step_row
 

@@ -20,14 +20,14 @@ from ..._model.words import StageStatus
 from ..._record.run import failed_stage, with_removal
 from .. import finding, leaning
 from ..frame import scrubbed
+from ..messages.words import plural
 from ..statuses import RESULTS
-from ..text import plural
 from ..units import duration, utc, words
 
 # Pairs of a name and a text
 Pairs = list[tuple[str, str]]
 # The parts of a finding that the card has as a list of its own
-LISTED = frozenset({"because", "evidence"})
+LISTED = frozenset({"evidence"})
 # The number of other suspects that the finding names with their confidence. Only a longer list is repeated in full.
 SUSPECTS_IN_FINDING = 3
 

@@ -14,6 +14,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match.matche
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
 from ansible_collections.stackproof.provision.plugins.modules import flow as module
 from ansible_collections.stackproof.provision.plugins.modules import flow_info as asking
+from cases_by_hand import error as a_failure
 from tree import RECORDED, ROLES
 
 FILES = [str(ROLES / "flow/files/flows" / f"{name}.yml") for name in ("ops_guide", "http_trace")]
@@ -133,7 +134,7 @@ def errors_after(call, directory, followed):
                  "window": [], **told, **COMPLAINT}  # fmt: skip
         followed.logs["compute1"]["events"].append(event)
         if has_failed:
-            error = {"kind": "deadline", "message": "m", "hint": "", "said": None}
+            error = a_failure("deadline", "m")
             followed.record["stages"][-2].update(status="failed", error=error)
             (directory / "run.json").write_text(json.dumps(followed.record))
         for number, about in enumerate(earlier):
@@ -179,9 +180,9 @@ def test_an_error_that_is_compared_is_as_the_schema_says(errors_after):
 
 def test_a_run_is_judged_by_how_usual_its_errors_are(errors_after, monkeypatch):
     judged = []
-    monkeypatch.setattr(module.culprit, "finding", lambda record: judged.extend(record["errors"]))
+    monkeypatch.setattr(module.culprit, "finding", lambda record: judged.extend(record.errors))
     errors_after({})
-    assert [error["usual"] for error in judged] == [1.0]
+    assert [error.usual for error in judged] == [1.0]
 
 
 def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER
 
 HTTP = "HTTPConnectionPool(host='10.71.16.12', port={port}): "
 # (message, how, the component at the address that it names, that address, the components that it calls by name)
@@ -190,3 +191,7 @@ def test_a_line_that_is_made_to_be_slow_takes_no_time(unit):
     for read in (failures.how_of, failures.peer_in, failures.mentioned_in):
         read(text)
     assert time.process_time() - began < 1
+
+
+def test_each_way_of_failing_at_a_peer_has_patterns_in_the_order_of_the_enum():
+    assert tuple(failures.HOW) == AT_PEER

@@ -6,43 +6,63 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, world
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
+from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Advice, Reason, Suspect
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
-from causes_by_hand import cause, cut, seen
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
+from cases_by_hand import case_of, cause, cut, error, flow, seen
+from cases_by_hand import stage as a_stage
 
 
 def with_units(name, *units):
     """A host with a service of the component x for each unit."""
-    return shapes.host(name, facts={"services": [{"component": "x", "unit": unit} for unit in units]})
+    return shapes.host(
+        name, facts={"services": [{"component": "x", "unit": unit, "state": "running"} for unit in units]}
+    )
 
 
-NEEDY = {"hosts": [], "flows": []}
-HOST = {"host": "a", "status": "read", "facts": {}}
+HOST = shapes.host("a")
 SUSPECTS = [cause("ceph-osd", None), cause("vm-instance", None)]
 
 
+def waiting(pause, hosts=()):
+    """Return a case whose last step was seen so long before the end of the stage; no step was if that is None."""
+    at = None if pause is None else f"2026-11-21T12:01:{40 - pause:09.6f}+00:00"
+    steps = [
+        shapes.step("1", "a", "b", "m", "DB", status="seen", at=at),
+        shapes.step("2", "a", "b", "m", "DB", status="seen", at=at, follows=["1"]),
+    ]
+    return case_of(hosts, a_stage(error=error("deadline")), flows=[flow(steps)] if pause is not None else [])
+
+
+MON, OSD = (f"ceph {command}; ceph health detail" for command in ("status", "osd tree"))
+SUSPECT_MON = cause("ceph-mon", None)
+RESTARTED = cause("ceph-mon", "h", suspect=Suspect.RESTART)
+
+
 @pytest.mark.parametrize(
-    ("cause", "pause", "said"),
+    ("cause", "restart", "pause", "given"),
     [
-        (cause("ceph-mon", None), None, "ceph status; ceph health detail"),
-        (cause("ceph-mon", None), 2.0, "ceph status; ceph health detail"),
-        (cause("ceph-mon", "h", kind=world.WAY), None, "ceph status; ceph health detail"),
-        (cause("ceph-mon", "h", kind=world.RESTART), None, advice.AGAIN),
-        (cause("ceph-mon", "h", kind=world.RESTART), 2.0, advice.AGAIN),
-        (None, 2.0, advice.PATIENCE),
-        (None, None, advice.access(NEEDY)),
+        (SUSPECT_MON, None, None, Advice(Reason.SHOW_STATE, MON)),
+        (SUSPECT_MON, None, 2.0, Advice(Reason.SHOW_STATE, MON)),
+        (cause("ceph-mon", "h", suspect=Suspect.CONNECTION), None, None, Advice(Reason.SHOW_STATE, MON)),
+        (None, RESTARTED, None, Advice(Reason.RUN_AGAIN)),
+        (None, RESTARTED, 2.0, Advice(Reason.RUN_AGAIN)),
+        (None, None, 2.0, Advice(Reason.ALLOW_MORE_TIME)),
+        (None, None, None, Advice(Reason.GIVE_INVENTORY)),
     ],
 )
-def test_the_next_thing_to_do_is_by_the_cause_and_the_time_that_passed(cause, pause, said):
-    assert advice.next_of(cause, SUSPECTS, NEEDY, pause) == said
+def test_next_thing_to_do_depends_on_the_cause_and_the_time_that_passed(cause, restart, pause, given):
+    assert advice.advice_for(cause, restart, SUSPECTS, waiting(pause)) == given
 
 
-@pytest.mark.parametrize(("suspects", "said"), [([], None), (SUSPECTS, "ceph osd tree; ceph health detail")])
-def test_where_no_more_access_would_help_the_likeliest_suspect_is_looked_at(suspects, said):
-    record = {"hosts": [HOST], "flows": []}
-    assert advice.access(record) is None
-    assert advice.next_of(None, suspects, record, None) == said
-    assert advice.next_of(None, suspects, record, 2.0) == advice.PATIENCE
+@pytest.mark.parametrize(("suspects", "given"), [([], None), (SUSPECTS, Advice(Reason.SHOW_STATE, OSD))])
+def test_likeliest_suspect_is_checked_where_no_more_access_would_help(suspects, given):
+    assert advice.access(case_of([HOST])) is None
+    assert advice.advice_for(None, None, suspects, case_of([HOST])) == given
+    assert advice.advice_for(None, None, suspects, waiting(2.0, [HOST])) == Advice(Reason.ALLOW_MORE_TIME)
 
 
 # Commands
@@ -59,14 +79,14 @@ def test_where_no_more_access_would_help_the_likeliest_suspect_is_looked_at(susp
     ],
 )
 def test_where_to_look_next_for_who_is_no_unit_that_was_read(component, words):
-    command = advice.command_for(cause(component, None, seen("error", component)), {"hosts": []})
+    command = in_words(advice.command_for(cause(component, None, seen(Kind.ERROR, component)), case_of()))
     assert command is None if words is None else words in command
 
 
 @pytest.mark.parametrize(("host", "looked_at"), [("a", "a"), ("b", "b"), (None, "a")])
 def test_a_unit_is_looked_at_on_the_host_of_the_cause(host, looked_at):
-    record = {"hosts": [with_units("a", "x.service"), with_units("b", "x.service")]}
-    command = advice.command_for(cause("x", host), record)
+    case = case_of([with_units("a", "x.service"), with_units("b", "x.service")])
+    command = in_words(advice.command_for(cause("x", host), case))
     assert command == f"on {looked_at}: systemctl status x.service; journalctl --unit x.service --since -15min"
 
 
@@ -81,27 +101,31 @@ def test_a_unit_is_looked_at_on_the_host_of_the_cause(host, looked_at):
 )
 def test_a_way_is_tried_from_the_host_where_it_is_cut(symptom_host, only_from_here, command):
     way = cut("x", symptom_host, only_from_here=only_from_here)
-    assert advice.command_for(cause("x", "a", way), {"hosts": [with_units("a", "x.service")]}) == command
+    assert in_words(advice.command_for(cause("x", "a", way), case_of([with_units("a", "x.service")]))) == command
 
 
 def on_a(component, symptom):
-    return advice.command_for(cause(component, "a", symptom), {"hosts": [with_units("a", "x.service")]})
+    return in_words(advice.command_for(cause(component, "a", symptom), case_of([with_units("a", "x.service")])))
 
 
 @pytest.mark.parametrize(
     ("component", "symptom", "command"),
     [
-        ("rabbitmq", seen("words", "rabbitmq", "a", how="alarm"), "on a: rabbitmq-diagnostics alarms"),
-        ("ceph-osd", seen("words", "ceph-osd", None, how="alarm"), "ceph health detail"),
-        ("x", seen("ground", "x", "a", how="full", path="/var/lib/x"), "on a: df -h /var/lib/x; df -i /var/lib/x"),
-        ("x", seen("ground", "x", "a", how="killed", path="qemu"), "on a: systemctl status x.service"),
-        ("x", seen("change", "x", "a", share=1.0, path="/etc/x/x.conf"), "on a: ls -l /etc/x/x.conf"),
+        ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.ALARM), "on a: rabbitmq-diagnostics alarms"),
+        ("ceph-osd", seen(Kind.REPORT, "ceph-osd", None, how=How.ALARM), "ceph health detail"),
         (
             "x",
-            seen("change", "x", "a", share=1.0, path="/run/systemd/system/x.service.d/zz.conf"),
+            seen(Kind.RESOURCE, "x", "a", how=How.FULL, path="/var/lib/x"),
+            "on a: df -h /var/lib/x; df -i /var/lib/x",
+        ),
+        ("x", seen(Kind.RESOURCE, "x", "a", how=How.KILLED, path="qemu"), "on a: systemctl status x.service"),
+        ("x", seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf"), "on a: ls -l /etc/x/x.conf"),
+        (
+            "x",
+            seen(Kind.CHANGE, "x", "a", share=1.0, path="/run/systemd/system/x.service.d/zz.conf"),
             "on a: systemctl cat x.service",
         ),
-        ("x", seen("state", "x", "a", how="stopped"), "on a: systemctl status x.service"),
+        ("x", seen(Kind.STATE, "x", "a", how=How.STOPPED), "on a: systemctl status x.service"),
     ],
 )
 def test_the_next_command_is_by_the_symptom_that_the_headline_tells(component, symptom, command):
@@ -109,7 +133,7 @@ def test_the_next_command_is_by_the_symptom_that_the_headline_tells(component, s
 
 
 def denied_by(peer, **more):
-    return seen("failed at", "x", "a", peer=peer, how="denied", keyed=True, **more)
+    return seen(Kind.FAILED_AT, "x", "a", peer=peer, how=How.DENIED, own=True, **more)
 
 
 @pytest.mark.parametrize(
@@ -129,18 +153,16 @@ def test_of_a_peer_that_denies_access_its_rights_are_looked_at(symptom, command)
     assert on_a("x", symptom) == command
 
 
-DATABASE_RIGHTS = "mysql --execute 'SELECT user, host FROM mysql.user'"
+def test_rights_are_checked_on_the_only_host_of_the_peer():
+    symptom = seen(Kind.FAILED_AT, "y", "b", peer="database", how=How.DENIED, own=True)
+    command = "mysql --execute 'SELECT user, host FROM mysql.user'"
+    assert in_words(advice.rights(symptom, case_of([with_units("a", "x.service")]))) == command
+    service = {"component": "database", "unit": "mariadb.service", "state": "running"}
+    hosts = [shapes.host("d", facts={"services": [service]})]
+    assert in_words(advice.rights(symptom, case_of(hosts))) == f"on d: {command}"
 
 
-def test_rights_are_looked_at_on_the_only_host_of_the_peer():
-    symptom = seen("failed at", "y", "b", peer="x", how="denied", keyed=True)
-    record = {"hosts": [with_units("a", "x.service")]}
-    assert advice.rights({**symptom, "peer": "database"}, record) == DATABASE_RIGHTS
-    hosts = [shapes.host("d", facts={"services": [{"component": "database", "unit": "mariadb.service"}]})]
-    assert advice.rights({**symptom, "peer": "database"}, {"hosts": hosts}) == f"on d: {DATABASE_RIGHTS}"
-
-
-@pytest.mark.parametrize("kind", ["ground", "change"])
+@pytest.mark.parametrize("kind", [Kind.RESOURCE, Kind.CHANGE])
 def test_a_path_is_a_word_of_the_command_whatever_its_name(kind):
     """A command that is copied runs nothing that somebody has put into the name of a file."""
     path = "/etc/x/a; touch pwned.conf"
@@ -152,8 +174,10 @@ def test_a_path_is_a_word_of_the_command_whatever_its_name(kind):
 
 
 def shown_at(*levels):
-    """A flow with evidence of these levels."""
-    return [{"steps": [{"evidence": [{"level": level}]} for level in levels]}]
+    """Return a flow with evidence of these levels."""
+    step = shapes.step("1", "a", "b", "m", "DB")
+    step["evidence"] = [shapes.evidence("log", "a", "t", 2, level=level) for level in levels]
+    return [flow([step])]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +185,7 @@ def shown_at(*levels):
     [
         ([], [], "give an inventory"),
         (
-            [HOST, {**HOST, "host": "c", "status": "unreachable"}, {**HOST, "host": "b", "status": "failed"}],
+            [HOST, shapes.host("c", status="unreachable"), shapes.host("b", status="unreadable")],
             [],
             "make b, c readable",
         ),
@@ -171,6 +195,6 @@ def shown_at(*levels):
         ([HOST], [], None),
     ],
 )
-def test_which_access_would_tell_more(hosts, flows, words):
-    access = advice.access({"hosts": hosts, "flows": flows})
+def test_which_access_would_show_more(hosts, flows, words):
+    access = in_words(advice.access(case_of(hosts, flows=flows)))
     assert access is None if words is None else words in access

@@ -11,10 +11,8 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import order
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow, Step
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
     StageName,
-    StageStatus,
     StepStatus,
 )
 from tree import FLOWS
@@ -142,12 +140,6 @@ def test_of_two_paths_that_which_is_proved_is_the_first():
     assert ids(order.paths(steps)) == [["3"], ["2"]]
 
 
-def test_what_comes_directly_after_a_step():
-    steps = [step("1"), step("2", "1"), step("3", "1"), step("4", "3")]
-    assert [other.id for other in order.after(steps[0], steps)] == ["2", "3"]
-    assert order.after(steps[3], steps) == []
-
-
 def test_the_last_step_is_the_latest_of_the_chain_polls_apart():
     steps = [
         step("1", status="seen"),
@@ -185,28 +177,3 @@ def test_steps_of_the_stage_come_first():
     steps = [step("1", status="seen"), step("2", "1"), step("3", "1", stage=StageName.METADATA)]
     assert ids(order.paths(steps, StageName.BOOT)) == [["2"], ["3"]]
     assert ids(order.paths(steps, StageName.METADATA)) == [["3"], ["2"]]
-
-
-def stage(kind, finished):
-    error = Failure(kind, "it failed", None, None, None, None, "")
-    return Stage(StageName.BOOT, StageStatus.FAILED, started=0.0, finished=finished, error=error)
-
-
-@pytest.mark.parametrize(
-    ("kind", "finished", "pause"),
-    [
-        ("deadline", 6.0, 4.0),
-        # Seen by a log after the stage's time was over
-        ("deadline", 1.0, 0),
-        ("deadline", 12.0, None),
-        ("build_failed", 6.0, None),
-        ("deadline", None, None),
-    ],
-)
-def test_step_seen_shortly_before_the_end_may_only_be_slow(kind, finished, pause):
-    steps = [step("0"), step("1", "0", status="seen", at=2.0), step("2", "1")]
-    assert order.pause(stage(kind, finished), steps) == pause
-
-
-def test_without_a_step_seen_nothing_is_slow():
-    assert order.pause(stage("deadline", 6.0), chain("unseen", "unseen")) is None

@@ -19,12 +19,12 @@ def suspect(component, confidence):
 def parts(said="it failed", **verdict):
     stage = {"stage": "boot", "status": "failed", "error": {"message": said}}
     record = {"stages": [stage], "started": "2026-11-21T12:00:00+00:00"}
-    about = {"headline": "x on ctl is stopped", "component": "x", "host": "ctl", "confidence": 0.9, **verdict}
+    about = {"headline": "x (ctl): stopped", "component": "x", "host": "ctl", "confidence": 0.9, **verdict}
     return finding.parts({**record, "verdict": shapes.verdict("fail", "boot", "r", **about)})
 
 
 def test_the_line_of_a_log_says_whose_it_is():
-    assert ("log", "nova-api on ctl: it broke") in parts(quote="it broke", quoted=QUOTED)
+    assert ("log", "nova-api (ctl): it broke") in parts(quote="it broke", quoted=QUOTED)
     # Records of before have no such key.
     assert ("log", "it broke") in parts(quote="it broke")
 
@@ -32,26 +32,33 @@ def test_the_line_of_a_log_says_whose_it_is():
 @pytest.mark.parametrize(
     ("others", "words"),
     [
-        ([], "x on ctl (90 %)"),
-        ([suspect("y", 0.06)], "x on ctl (90 %); or y on ctl (6 %)"),
+        ([], "90 %"),
+        ([suspect("y", 0.06)], "90 %; otherwise: y (ctl), 6 %"),
         # Nobody looks for those.
-        ([suspect("y", 0.06), suspect("z", 0.01)], "x on ctl (90 %); or y on ctl (6 %)"),
+        ([suspect("y", 0.06), suspect("z", 0.01)], "90 %; otherwise: y (ctl), 6 %"),
     ],
 )
 def test_the_verdict_says_of_whom_it_is_sure_and_who_else_it_may_be(others, words):
-    assert ("sure", words) in parts(alternatives=others)
+    assert ("confidence", words) in parts(alternatives=others)
 
 
 def test_a_verdict_that_names_nobody_says_who_is_likeliest():
     told = parts(confidence=None, component=None, host=None, alternatives=[suspect("y", 0.4)])
-    assert ("sure", "of nobody; the likeliest: y on ctl (40 %)") in told
+    assert ("confidence", "too low to name one; most likely: y (ctl), 40 %") in told
 
 
-def test_a_reason_that_the_headline_tells_is_not_told_again():
-    told = parts(evidence=["x on ctl is stopped (x.service)", "y on ctl failed at x"])
-    assert [text for name, text in told if name == "because"] == ["y on ctl failed at x"]
+def test_evidence_that_is_the_headline_is_not_repeated():
+    listed = parts(evidence=["x (ctl): stopped", "x (ctl): stopped (x.service)", "y (ctl): failed at x"])
+    assert [text for name, text in listed if name == "evidence"] == [
+        "x (ctl): stopped (x.service)",
+        "y (ctl): failed at x",
+    ]
 
 
 def test_the_words_of_the_stage_are_one_line():
-    assert ("stage said", "one two") in parts(said="one\n\n  two")
-    assert not [name for name, _text in parts(said="stopped") if name == "stage said"]
+    assert ("stage error", "one two") in parts(said="one\n\n  two")
+
+
+def test_error_of_the_stage_is_not_repeated_where_it_is_the_reason():
+    listed = parts(headline=None, alternatives=[suspect("y", 0.4)], component=None, host=None, confidence=None)
+    assert not [name for name, _text in listed if name == "stage error"]

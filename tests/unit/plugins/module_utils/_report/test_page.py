@@ -456,7 +456,7 @@ def test_who_leans_on_the_cause_is_drawn(refused):
     page = check_sound(rendered(with_leaning(refused, "compute1")))
     assert [svg["class"] for svg in page.all("svg") if svg.get("class") == "leaning"] == ["leaning"]
     assert "Dependencies and failures between them" in page.text
-    assert "nova-compute on compute1 leans on rabbitmq on controller1" in page.text
+    assert "nova-compute (compute1) depends on rabbitmq (controller1)" in page.text
 
 
 def test_without_anybody_who_leans_on_the_cause_nothing_is_drawn(refused, followed):

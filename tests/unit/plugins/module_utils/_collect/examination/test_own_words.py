@@ -50,19 +50,19 @@ def alarm(resource):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"alarms": [alarm("memory")]}, [("alarm", "has an alarm: memory")]),
+        ({"alarms": [alarm("memory")]}, [("alarm", "alarm: memory")]),
         (
             {"alarms": [alarm("disk"), alarm("file_descriptors")]},
-            [("alarm", "has an alarm: disk"), ("alarm", "has an alarm: file_descriptors")],
+            [("alarm", "alarm: disk"), ("alarm", "alarm: file_descriptors")],
         ),
         # As other versions do
-        ({"alarms": ["file_descriptor_limit"]}, [("alarm", "has an alarm: file_descriptor_limit")]),
+        ({"alarms": ["file_descriptor_limit"]}, [("alarm", "alarm: file_descriptor_limit")]),
         (
             {"alarms": [["resource_limit", "memory", "rabbit@c1"]]},
-            [("alarm", "has an alarm: resource_limit memory rabbit@c1")],
+            [("alarm", "alarm: resource_limit memory rabbit@c1")],
         ),
-        ({"alarms": [{"type": "x"}, {}]}, [("alarm", "has an alarm: x"), ("alarm", "has an alarm: resource_limit")]),
-        ({"is_under_maintenance": True}, [("alarm", "is under maintenance")]),
+        ({"alarms": [{"type": "x"}, {}]}, [("alarm", "alarm: x"), ("alarm", "alarm: resource_limit")]),
+        ({"is_under_maintenance": True}, [("alarm", "under maintenance")]),
         ({"alarms": None}, []),
     ],
 )
@@ -78,18 +78,18 @@ def values(**more):
 
 
 CLUSTER = {"wsrep_on": "ON", "wsrep_ready": "ON", "wsrep_cluster_status": "Primary"}
-ALONE = [("alarm", "is not part of the cluster's primary component")]
+ALONE = [("alarm", "not part of the cluster's primary component")]
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"read_only": "ON"}, [("read-only", "is read-only")]),
-        ({"read_only": "1"}, [("read-only", "is read-only")]),
+        ({"read_only": "ON"}, [("read-only", "read-only")]),
+        ({"read_only": "1"}, [("read-only", "read-only")]),
         ({"Threads_connected": "997"}, []),
-        ({"Threads_connected": "998"}, [("full", "has 2 of 1000 connections left")]),
+        ({"Threads_connected": "998"}, [("full", "2 of 1000 connections left")]),
         # Administrators have one more.
-        ({"Threads_connected": "1001"}, [("full", "has -1 of 1000 connections left")]),
+        ({"Threads_connected": "1001"}, [("full", "-1 of 1000 connections left")]),
         (CLUSTER, []),
         ({**CLUSTER, "wsrep_cluster_status": "non-Primary"}, ALONE),
         ({**CLUSTER, "wsrep_ready": "OFF"}, ALONE),
@@ -107,7 +107,7 @@ def test_a_database_that_is_no_cluster_says_nothing_of_it(read):
 
 def test_a_database_without_any_connection_left_says_so_by_refusing(read):
     refusal = (1, "", "ERROR 1040 (08004): Too many connections\n")
-    assert read("database", refusal) == ([("full", "has no connections left")], [])
+    assert read("database", refusal) == ([("full", "no connections left")], [])
 
 
 NONE = json.dumps({"data": []})
@@ -117,7 +117,7 @@ def test_interfaces_that_open_vswitch_cannot_make_are_told(read):
     row = ["tap79ac16b7-04", "could not open network device tap79ac16b7-04 (No such device)"]
     output = json.dumps({"data": [row, ["vxlan-1", "x"]], "headings": ["name", "error"]})
     assert read("ovsdb", NONE, {"error!=[]": output}) == (
-        [("error", "cannot make the interface tap79ac16b7-04"), ("error", "cannot make the interface vxlan-1")],
+        [("error", "cannot create interface tap79ac16b7-04"), ("error", "cannot create interface vxlan-1")],
         [],
     )
 
@@ -126,7 +126,7 @@ def test_a_wire_without_a_link_is_told_and_no_interface_of_a_guest_or_of_the_swi
     guest = ["tap79ac16b7-04", "", ["map", [["attached-mac", "fa:16:3e:2d:9a:e3"], ["iface-id", "af65584b"]]]]
     rows = [["eth1", "", ["map", []]], guest, ["br-int", "internal", ["map", []]], ["eth2", "", ["map", [["x", "y"]]]]]
     words, unread = read("ovsdb", NONE, {"link_state=down": json.dumps({"data": rows})})
-    assert words == [("link", f"is broken: the interface {name} has no link") for name in ("eth1", "eth2")]
+    assert words == [("link", f"interface {name} has no link") for name in ("eth1", "eth2")]
     assert unread == []
 
 

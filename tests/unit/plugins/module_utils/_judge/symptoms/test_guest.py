@@ -8,7 +8,11 @@ from __future__ import annotations
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import guest as guest_module
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from cases_by_hand import case_of
+from cases_by_hand import stage as a_stage
 
 HERE = shapes.host("c1", facts={"domain": {"uuid": "x"}})
 # The components that may have lost a request for a lease, if nothing else is known
@@ -17,7 +21,7 @@ LOST = ["data network", "dnsmasq", "ovn-controller"]
 
 def guest(*steps, **more):
     said = {"lines": 3, "steps": [{"step": step} for step in steps], **more}
-    return {"stage": "metadata", "details": {"guest": said}}
+    return a_stage("metadata", details={"guest": said})
 
 
 def dhcp(**more):
@@ -27,16 +31,15 @@ def dhcp(**more):
 
 
 def accused(symptoms):
-    return [symptom["peer"] or symptom["component"] for symptom in symptoms]
+    return [symptom.peer or symptom.component for symptom in symptoms]
 
 
 @pytest.mark.parametrize(
     ("stage", "components"),
     [
-        ({"stage": "boot", "details": {}}, []),
-        ({"stage": "metadata", "details": None}, []),
+        (a_stage("boot"), []),
         # The console was not read.
-        ({"stage": "metadata", "details": {}}, []),
+        (a_stage("metadata"), []),
         (guest(lines=0), ["vm-instance"]),
         # A guest that has not begun yet has written nothing by right.
         ({**guest(lines=0), "stage": "boot"}, []),
@@ -46,13 +49,13 @@ def accused(symptoms):
     ],
 )
 def test_the_console_tells_how_far_the_guest_came(stage, components):
-    assert accused(guest_module.console({"hosts": []}, stage)) == components
+    assert accused(guest_module.console(case_of([], stage))) == components
 
 
 @pytest.mark.parametrize("stage", [guest(lines=0), guest("dhcp_start")])
 def test_a_guest_is_on_the_host_of_the_instance(stage):
-    found = guest_module.console({"hosts": [shapes.host("c0"), HERE]}, stage)
-    assert {symptom["host"] for symptom in found} == {"c1"}
+    found = guest_module.console(case_of([shapes.host("c0"), HERE], stage))
+    assert {symptom.host for symptom in found} == {"c1"}
 
 
 @pytest.mark.parametrize(
@@ -69,56 +72,56 @@ def test_a_guest_is_on_the_host_of_the_instance(stage):
     ],
 )
 def test_a_guest_that_got_no_lease_points_at_the_network_if_the_server_waits(server, components):
-    record = {"hosts": [server, shapes.host("n2", facts={"dhcp": None}), HERE]}
-    assert accused(guest_module.console(record, guest("dhcp_start"))) == components
+    hosts = [server, shapes.host("n2", facts={"dhcp": None}), HERE]
+    assert accused(guest_module.console(case_of(hosts, guest("dhcp_start")))) == components
 
 
 def test_a_request_that_is_lost_anywhere_counts_less_than_one_that_is_lost_in_the_network():
-    anywhere = guest_module.console({"hosts": [HERE]}, guest("dhcp_start"))
-    in_network = guest_module.console({"hosts": [dhcp(), HERE]}, guest("dhcp_start"))
-    assert shares.strength(anywhere[0]) < shares.strength(in_network[0])
+    anywhere = guest_module.console(case_of([HERE], guest("dhcp_start")))
+    in_network = guest_module.console(case_of([dhcp(), HERE], guest("dhcp_start")))
+    assert shares.strength(anywhere[0], WEIGHTS) < shares.strength(in_network[0], WEIGHTS)
 
 
 def answered(*statuses):
     steps = [{"step": "no_metadata", "http_status": status} for status in statuses]
-    return {"stage": "metadata", "details": {"guest": {"steps": steps}}}
+    return a_stage("metadata", details={"guest": {"steps": steps}})
 
 
 @pytest.mark.parametrize("status", guest_module.METADATA)
 def test_an_answer_to_the_guest_points_at_its_sender(status):
-    components, how, _why = guest_module.METADATA[status]
-    found = guest_module.metadata({"hosts": []}, answered(200, status))
-    assert [(symptom["kind"], symptom["component"], symptom["how"]) for symptom in found] == [
-        ("answer", component, how) for component in components
+    components, how = guest_module.METADATA[status]
+    found = guest_module.metadata(case_of([], answered(200, status)))
+    assert [(symptom.kind, symptom.component, symptom.how) for symptom in found] == [
+        (Kind.ANSWER, component, how) for component in components
     ]
-    assert all(symptom["keyed"] and str(status) in symptom["text"] for symptom in found)
+    assert all(symptom.own and symptom.status == status for symptom in found)
 
 
 @pytest.mark.parametrize("status", guest_module.METADATA)
 def test_an_answer_that_several_services_give_is_surely_of_none_of_them(status):
     """Of Neutron's metadata agents a cloud has one, and who answers 503 may be that one or Nova's service behind it."""
-    found = guest_module.metadata({"hosts": []}, answered(status))
-    assert {symptom["sure"] for symptom in found} == {status != 503}
+    found = guest_module.metadata(case_of([], answered(status)))
+    assert {symptom.certain for symptom in found} == {status != 503}
 
 
 def test_a_503_points_at_the_agents_and_at_the_service_behind_them():
-    found = guest_module.metadata({"hosts": []}, answered(503))
+    found = guest_module.metadata(case_of([], answered(503)))
     assert accused(found) == [*guest_module.METADATA_AGENTS, "nova-api-metadata"]
-    (alone,) = guest_module.metadata({"hosts": []}, answered(500))
-    assert all(shares.strength(symptom) < shares.strength(alone) for symptom in found)
+    (alone,) = guest_module.metadata(case_of([], answered(500)))
+    assert all(shares.strength(symptom, WEIGHTS) < shares.strength(alone, WEIGHTS) for symptom in found)
 
 
 def test_the_proxys_answers_say_the_same_and_count_once():
     requests = [{"status": 200}, {"status": 404}, {"status": 404}, {"status": 418}]
     proxies = shapes.host("n1", facts={"metadata": {"port": [{"requests": requests}, {"requests": None}]}})
-    found = guest_module.metadata({"hosts": [proxies]}, {"stage": "metadata", "details": {}})
+    found = guest_module.metadata(case_of([proxies], a_stage("metadata")))
     assert accused(found) == list(guest_module.METADATA_AGENTS)
-    assert guest_module.metadata({"hosts": [proxies]}, answered(404)) == found
+    assert guest_module.metadata(case_of([proxies], answered(404))) == found
 
 
 @pytest.mark.parametrize("stage", [{**answered(403), "stage": "boot"}, answered(200), answered()])
 def test_other_answers_say_nothing(stage):
-    assert guest_module.metadata({"hosts": []}, stage) == []
+    assert guest_module.metadata(case_of([], stage)) == []
 
 
 @pytest.mark.parametrize(
@@ -134,4 +137,4 @@ def test_other_answers_say_nothing(stage):
     ],
 )
 def test_a_guest_that_asked_for_a_lease_has_done_its_part(hosts, stage, components):
-    assert guest_module.did_their_part({"hosts": hosts}, stage) == components
+    assert guest_module.did_their_part(case_of(hosts, stage)) == components

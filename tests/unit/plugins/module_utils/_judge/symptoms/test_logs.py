@@ -6,10 +6,15 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import failures, log_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import log_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._components.catalogue import COMPONENTS
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import logs
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
+from cases_by_hand import case_of, logged
 
 OWN = [None]
 WORDS = sorted({word for component in COMPONENTS for word in component.exceptions})
@@ -17,24 +22,23 @@ TIMEOUT = "oslo_messaging.exceptions.MessagingTimeout"
 
 
 def error(exception=None, service="nova-compute", keyed=True, logger="l.m", **more):
-    said = {"service": service, "host": "h1", "logger": logger, "exception": exception, "keyed": keyed, "count": 1}
-    return {**said, "at": "2026-11-21T12:00:05.000000+00:00", **more}
+    return logged(service, exception=exception, keyed=keyed, logger=logger, **more)
 
 
 def told(*errors):
-    return logs.errors({"hosts": [], "errors": list(errors)}, None)
+    return logs.errors(case_of(errors=list(errors)))
 
 
 def peers(*errors):
-    return [symptom["peer"] for symptom in told(*errors)]
+    return [symptom.peer for symptom in told(*errors)]
 
 
 def test_a_record_without_errors_shows_nothing():
-    assert logs.errors({"hosts": []}, None) == logs.errors({"hosts": [], "errors": None}, None) == told() == []
+    assert logs.errors(case_of()) == logs.errors(case_of(errors=None)) == told() == []
 
 
 @pytest.mark.parametrize(
-    ("logged", "expected"),
+    ("entry", "expected"),
     [
         (error(), OWN),
         (error("a.SomeError"), OWN),
@@ -66,10 +70,10 @@ def test_a_record_without_errors_shows_nothing():
         (error(logger="neutron.agent.dhcp.agent", service="neutron-dhcp-agent"), OWN),
     ],
 )  # fmt: skip
-def test_an_error_names_the_peer_at_which_it_failed(logged, expected):
-    found = told(logged)
-    assert [symptom["peer"] for symptom in found] == expected
-    assert {symptom["kind"] for symptom in found} == {"error" if expected == OWN else "failed at"}
+def test_an_error_names_the_peer_at_which_it_failed(entry, expected):
+    found = told(entry)
+    assert [symptom.peer for symptom in found] == expected
+    assert {symptom.kind for symptom in found} == {Kind.ERROR if expected == OWN else Kind.FAILED_AT}
 
 
 @pytest.mark.parametrize(
@@ -77,11 +81,11 @@ def test_an_error_names_the_peer_at_which_it_failed(logged, expected):
     [("slapd", "ldap"), ("rgw", "ceph-rgw"), ("nova-metadata", "nova-api-metadata"), ("somebody", "somebody")],
 )
 def test_an_error_is_of_the_component_that_writes_the_log(log, component):
-    assert [(symptom["component"], symptom["host"]) for symptom in told(error(service=log))] == [(component, "h1")]
+    assert [(symptom.component, symptom.host) for symptom in told(error(service=log))] == [(component, "h1")]
 
 
 @pytest.mark.parametrize(
-    "logged",
+    "entry",
     [
         error("libvirt.libvirtError", "libvirt"),
         error("oslo_db.exception.DBError", "database"),
@@ -90,8 +94,8 @@ def test_an_error_is_of_the_component_that_writes_the_log(log, component):
         error("ldap.SERVER_DOWN", "slapd"),
     ],
 )
-def test_a_component_does_not_fail_at_itself(logged):
-    assert peers(logged) == OWN
+def test_a_component_does_not_fail_at_itself(entry):
+    assert peers(entry) == OWN
 
 
 @pytest.mark.parametrize("logger", ["nova.compute.manager", "nova.virt.libvirt.driver", "nova.network.neutron"])
@@ -121,7 +125,7 @@ def test_a_call_without_an_answer_points_at_those_who_answer_calls_and_at_the_qu
 
 def test_an_error_that_may_be_of_several_counts_less_for_each():
     (sure,), unsure = told(error("rbd.ImageNotFound")), told(error("nova.exception.PortBindingFailed"))
-    assert all(shares.strength(symptom) < shares.strength(sure) for symptom in unsure)
+    assert all(shares.strength(symptom, WEIGHTS) < shares.strength(sure, WEIGHTS) for symptom in unsure)
 
 
 @pytest.mark.parametrize(
@@ -139,16 +143,16 @@ def test_an_error_that_only_says_that_something_had_failed_before_is_no_symptom(
 
 
 def test_the_first_error_counts_more_than_later_ones():
-    first, later = (error("a.SomeError", at=f"2026-11-21T12:00:0{second}+00:00") for second in (1, 2))
+    first, later = (error("a.SomeError", at=f"2026-11-21T12:00:0{second}.000000+00:00") for second in (1, 2))
     for order in ([first, later], [later, first]):
-        strengths = {symptom["at"]: shares.strength(symptom) for symptom in told(*order)}
-        assert strengths[first["at"]] > strengths[later["at"]]
+        strengths = {symptom.at: shares.strength(symptom, WEIGHTS) for symptom in told(*order)}
+        assert strengths[seconds_of(first["at"])] > strengths[seconds_of(later["at"])]
 
 
 def test_an_error_of_others_is_not_the_first():
-    theirs = error("a.SomeError", at="2026-11-21T12:00:01+00:00", keyed=False)
-    afterwards = error("nova.exception.NoValidHost", at="2026-11-21T12:00:02+00:00")
-    mine = error("a.SomeError", at="2026-11-21T12:00:03+00:00")
+    theirs = error("a.SomeError", at="2026-11-21T12:00:01.000000+00:00", keyed=False)
+    afterwards = error("nova.exception.NoValidHost", at="2026-11-21T12:00:02.000000+00:00")
+    mine = error("a.SomeError", at="2026-11-21T12:00:03.000000+00:00")
     alone = told(mine)
     assert told(theirs, afterwards, mine)[-1] == alone[0]
 
@@ -160,7 +164,7 @@ NOISE = {"service": "openvswitch", "logger": "netdev_linux"}
 
 def weight(**more):
     """How much an error says; one that says too little is no symptom."""
-    return sum(shares.strength(symptom) for symptom in told(error(**more)))
+    return sum(shares.strength(symptom, WEIGHTS) for symptom in told(error(**more)))
 
 
 def test_an_error_says_the_less_the_more_healthy_runs_log_it():
@@ -198,28 +202,23 @@ def test_what_is_usual_is_told_of_components_and_of_a_part_of_the_healthy_runs()
 
 
 def test_a_symptom_keeps_the_line_its_time_and_how_it_failed():
-    logged = error("rbd.PermissionError", how="denied", quote="rbd.PermissionError: [errno 1]")
-    (symptom,) = told(logged)
-    assert {name: symptom[name] for name in ("host", "how", "keyed", "quote", "at")} == {
-        "host": "h1",
-        "how": "denied",
-        "keyed": True,
-        "quote": logged["quote"],
-        "at": logged["at"],
-    }
-    assert "rbd.PermissionError" in symptom["text"]
+    entry = error("rbd.PermissionError", how="denied", quote="rbd.PermissionError: [errno 1]")
+    (symptom,) = told(entry)
+    assert (symptom.host, symptom.how, symptom.own, symptom.quote) == ("h1", How.DENIED, True, entry["quote"])
+    assert symptom.at == seconds_of(entry["at"])
+    assert symptom.exception == "rbd.PermissionError"
 
 
-def test_an_error_without_an_exception_is_told_by_its_logger():
-    assert "nova.compute.manager" in told(error(logger="nova.compute.manager"))[0]["text"]
+def test_an_error_without_an_exception_has_its_logger():
+    assert told(error(logger="nova.compute.manager"))[0].logger == "nova.compute.manager"
 
 
-def test_an_error_of_an_old_record_has_neither_a_line_nor_a_way_of_failing():
+def test_an_error_may_have_neither_a_line_nor_a_way_of_failing():
     (symptom,) = told(error("a.SomeError"))
-    assert (symptom["how"], symptom["quote"]) == (None, None)
+    assert (symptom.how, symptom.quote) == (None, None)
 
 
-@pytest.mark.parametrize("word", [*WORDS, *logs.AFTERWARDS, logs.WAITED])
+@pytest.mark.parametrize("word", [*WORDS, *logs.AFTERWARDS, logs.TIMED_OUT])
 def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
     """A word that is in no class would never be found."""
     classes = ["libvirt.libvirtError", "nova.exception.HypervisorUnavailable", "rados.ObjectNotFound",
@@ -231,11 +230,11 @@ def test_each_word_about_exceptions_is_in_one_that_can_be_read_from_a_log(word):
     assert any(word in (log_formats.exception_in(f"x: {name}: y") or "") for name in classes)
 
 
-@pytest.mark.parametrize("how", [*failures.HOW, None])
+@pytest.mark.parametrize("how", [*AT_PEER, None])
 def test_each_way_of_failing_can_be_judged(how):
     """The model knows it, also where a component failed at another one."""
-    for logged in (error(how=how), error("rbd.ImageNotFound", how=how)):
-        assert model.causes({"hosts": [], "logs": []}, told(logged))
+    for entry in (error(how=how and how.value), error("rbd.ImageNotFound", how=how and how.value)):
+        assert model.causes(case_of(), told(entry))
 
 
 AT = "2026-11-21T12:00:{}+00:00"
@@ -250,9 +249,9 @@ def test_an_exception_that_a_caller_logs_once_more_is_of_the_component_that_sent
     first = error("IndexError", called, at=AT.format("05.200000"))
     once_more = error(f"{suffix}IndexError", caller, at=AT.format("05.300000"))
     symptoms = told(once_more, first)
-    assert [(found["kind"], found["component"], found["peer"]) for found in symptoms] == [
-        ("failed at", caller, called),
-        ("error", called, None),
+    assert [(found.kind, found.component, found.peer) for found in symptoms] == [
+        (Kind.FAILED_AT, caller, called),
+        (Kind.ERROR, called, None),
     ]
 
 
@@ -272,4 +271,4 @@ def test_an_exception_that_a_caller_logs_once_more_is_of_the_component_that_sent
 def test_another_error_is_a_caller_s_own(other, more):
     first = error(other, **{"service": "nova-conductor", "at": AT.format("05.200000"), **more})
     own = error("IndexError", "nova-api", at=AT.format("05.300000"))
-    assert [found["kind"] for found in told(first, own) if found["component"] == "nova-api"][-1] == "error"
+    assert [found.kind for found in told(first, own) if found.component == "nova-api"][-1] == Kind.ERROR

@@ -6,20 +6,27 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import leaning
-from causes_by_hand import cause, cut, seen
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import dependencies
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from cases_by_hand import cause, cut, seen
 
 COMPUTE, AGENT, QUEUE = ("nova-compute", "c1"), ("neutron-l2-agent", "c1"), ("rabbitmq", "ctl")
 
 
-def failed_at(own, peer, how="refused", peer_host=None, text="failed"):
-    return seen("failed at", *own, text, peer=peer, peer_host=peer_host, how=how)
+def failed_at(own, peer, how=How.REFUSED, peer_host=None, **more):
+    return seen(Kind.FAILED_AT, *own, peer=peer, peer_host=peer_host, how=how, **more)
 
 
 def edges(component, host, *found):
     """The edges of the cause with these symptoms, as (from, to, how)."""
-    told = leaning.edges(cause(component, host, *found))
-    return [(*(tuple(edge[end].values()) for end in ("from", "to")), edge["how"]) for edge in told]
+    edges = dependencies.edges(cause(component, host, *found), WEIGHTS)
+    return [(place(edge.source), place(edge.target), edge.how) for edge in edges]
+
+
+def place(end):
+    return end.component, end.host
 
 
 # Direct ones
@@ -29,48 +36,48 @@ def test_a_component_that_failed_at_the_cause_leans_on_it():
     assert edges(*QUEUE, failed_at(COMPUTE, "rabbitmq")) == [(COMPUTE, QUEUE, "refused")]
 
 
-@pytest.mark.parametrize("kind", ["owed", "error", "answer", "state"])
+@pytest.mark.parametrize("kind", [Kind.STEP, Kind.ERROR, Kind.ANSWER, Kind.STATE])
 def test_a_component_that_has_something_wrong_because_of_the_cause_leans_on_it(kind):
     assert edges(*QUEUE, seen(kind, *COMPUTE)) == [(COMPUTE, QUEUE, None)]
 
 
 def test_who_is_explained_by_the_cause_leans_on_it_though_no_table_says_so():
-    assert edges("x", "h", seen("error", "y", "h2")) == [(("y", "h2"), ("x", "h"), None)]
+    assert edges("x", "h", seen(Kind.ERROR, "y", "h2")) == [(("y", "h2"), ("x", "h"), None)]
 
 
 def test_a_cause_does_not_lean_on_itself():
-    assert edges("x", "h", seen("state"), seen("error", "x", None)) == []
+    assert edges("x", "h", seen(Kind.STATE), seen(Kind.ERROR, "x", None)) == []
 
 
 # Over others
 
 
 def test_a_component_that_needs_another_one_for_it_leans_on_the_cause_over_a_hop():
-    found = edges("ldap", "ctl", seen("answer", "nova-api", "ctl"))
+    found = edges("ldap", "ctl", seen(Kind.ANSWER, "nova-api", "ctl"))
     assert found == [(("nova-api", "ctl"), ("keystone", None), None), (("keystone", None), ("ldap", "ctl"), None)]
 
 
 def test_of_several_hops_the_first_is_told():
-    found = edges("keystone", "ctl", seen("error", *COMPUTE))
+    found = edges("keystone", "ctl", seen(Kind.ERROR, *COMPUTE))
     hop = ("glance-api", None)
     assert found == [(COMPUTE, hop, None), (hop, ("keystone", "ctl"), None)]
 
 
 def test_a_component_that_failed_at_a_peer_leans_on_the_cause_over_that_peer():
     peer = ("neutron-server", "ctl")
-    found = edges("database", "db", failed_at(COMPUTE, peer[0], "error", peer[1]))
+    found = edges("database", "db", failed_at(COMPUTE, peer[0], How.ERROR, peer[1]))
     assert found == [(COMPUTE, peer, "error"), (peer, ("database", "db"), None)]
 
 
 def test_a_peer_that_does_not_need_the_cause_does_not_lean_on_it():
-    found = edges("libvirt", "c1", failed_at(("nova-api", "ctl"), "keystone", "error", "ctl"))
+    found = edges("libvirt", "c1", failed_at(("nova-api", "ctl"), "keystone", How.ERROR, "ctl"))
     assert found == [(("nova-api", "ctl"), ("keystone", "ctl"), "error")]
 
 
 # On whom the cause leans itself
 
 
-@pytest.mark.parametrize("symptom", [cut(*COMPUTE), failed_at(COMPUTE, QUEUE[0], "silent", QUEUE[1])])
+@pytest.mark.parametrize("symptom", [cut(*COMPUTE), failed_at(COMPUTE, QUEUE[0], How.SILENT, QUEUE[1])])
 def test_a_cause_that_failed_at_a_peer_leans_on_it(symptom):
     assert edges(*COMPUTE, symptom) == [(COMPUTE, QUEUE, "silent")]
 
@@ -86,12 +93,12 @@ def test_another_component_leans_on_the_peer_at_which_it_failed_like_the_cause()
     "symptom",
     [
         failed_at(("client", None), "rabbitmq"),
-        seen("owed", "client", None),
+        seen(Kind.STEP, "client", None),
         # A name in flows that stands for no component
-        seen("owed", "token-store", None),
+        seen(Kind.STEP, "token-store", None),
         # A host where nobody needs the peer, and a fault of the ground
         cut(None),
-        seen("ground", None),
+        seen(Kind.RESOURCE, None),
     ],
 )
 def test_the_client_and_who_has_no_name_lean_on_nobody(symptom):
@@ -99,13 +106,13 @@ def test_the_client_and_who_has_no_name_lean_on_nobody(symptom):
 
 
 def test_a_name_in_flows_is_the_first_component_for_which_it_stands():
-    (edge,) = edges("nova-api-metadata", "ctl", seen("owed", "neutron-metadata-proxy", None))
+    (edge,) = edges("nova-api-metadata", "ctl", seen(Kind.STEP, "neutron-metadata-proxy", None))
     assert edge[0] == ("neutron-metadata-proxy", None)
 
 
 def test_no_more_edges_are_told_than_are_of_use():
-    many = [seen("error", f"y{number}") for number in range(leaning.MOST + 2)]
-    assert [edge[0][0] for edge in edges("x", "h", *many)] == [f"y{number}" for number in range(leaning.MOST)]
+    many = [seen(Kind.ERROR, f"y{number}") for number in range(WEIGHTS.dependencies + 2)]
+    assert [edge[0][0] for edge in edges("x", "h", *many)] == [f"y{number}" for number in range(WEIGHTS.dependencies)]
 
 
 # Places
@@ -115,18 +122,18 @@ def test_no_more_edges_are_told_than_are_of_use():
     ("symptoms", "expected"),
     [
         # Who owes a step, and a hop,
-        ([seen("error", *COMPUTE), seen("owed", COMPUTE[0], None)], [(COMPUTE, QUEUE, None)]),
+        ([seen(Kind.ERROR, *COMPUTE), seen(Kind.STEP, COMPUTE[0], None)], [(COMPUTE, QUEUE, None)]),
         (
-            [seen("owed", "neutron-dhcp-agent", "net"), seen("error", "neutron-server", "ctl")],
+            [seen(Kind.STEP, "neutron-dhcp-agent", "net"), seen(Kind.ERROR, "neutron-server", "ctl")],
             [(("neutron-dhcp-agent", "net"), QUEUE, None), (("neutron-server", "ctl"), QUEUE, None)],
         ),
         # of several hosts the one that was known first,
         (
-            [seen("owed", COMPUTE[0], None), seen("error", *COMPUTE), seen("error", COMPUTE[0], "c2")],
+            [seen(Kind.STEP, COMPUTE[0], None), seen(Kind.ERROR, *COMPUTE), seen(Kind.ERROR, COMPUTE[0], "c2")],
             [(COMPUTE, QUEUE, None), ((COMPUTE[0], "c2"), QUEUE, None)],
         ),
         # or none.
-        ([seen("owed", COMPUTE[0], None)], [((COMPUTE[0], None), QUEUE, None)]),
+        ([seen(Kind.STEP, COMPUTE[0], None)], [((COMPUTE[0], None), QUEUE, None)]),
     ],
 )
 def test_a_component_whose_host_is_not_known_stands_at_its_known_host(symptoms, expected):
@@ -135,24 +142,24 @@ def test_a_component_whose_host_is_not_known_stands_at_its_known_host(symptoms, 
 
 def test_a_hop_and_a_peer_stand_at_their_known_hosts():
     keystone = ("keystone", "ctl")
-    found = edges("ldap", "ctl", seen("answer", "nova-api", "ctl"), seen("error", *keystone))
+    found = edges("ldap", "ctl", seen(Kind.ANSWER, "nova-api", "ctl"), seen(Kind.ERROR, *keystone))
     assert found == [(("nova-api", "ctl"), keystone, None), (keystone, ("ldap", "ctl"), None)]
     server = ("neutron-server", "ctl")
-    found = edges("database", "db", failed_at(COMPUTE, server[0]), seen("error", *server))
+    found = edges("database", "db", failed_at(COMPUTE, server[0]), seen(Kind.ERROR, *server))
     assert found == [(COMPUTE, server, "refused"), (server, ("database", "db"), None)]
 
 
 # How a component failed
 
 
-@pytest.mark.parametrize("hows", [["refused", "silent"], [None, "refused"], ["refused", None]])
+@pytest.mark.parametrize("hows", [[How.REFUSED, How.SILENT], [None, How.REFUSED], [How.REFUSED, None]])
 def test_an_edge_tells_the_weightiest_that_is_known_of_how_it_failed(hows):
-    symptoms = [failed_at(COMPUTE, "rabbitmq", how, text=str(number)) for number, how in enumerate(hows)]
+    symptoms = [failed_at(COMPUTE, "rabbitmq", how, exception=str(number)) for number, how in enumerate(hows)]
     assert edges(*QUEUE, *symptoms) == [(COMPUTE, QUEUE, "refused")]
 
 
 @pytest.mark.parametrize("turned", [1, -1])
 def test_an_edge_keeps_how_it_failed_if_its_component_owes_a_step_somewhere(turned):
     """Who owes a step has no host, and stands where it failed."""
-    symptoms = [failed_at(COMPUTE, "rabbitmq"), seen("owed", COMPUTE[0], None)]
+    symptoms = [failed_at(COMPUTE, "rabbitmq"), seen(Kind.STEP, COMPUTE[0], None)]
     assert edges(*QUEUE, *symptoms[::turned]) == [(COMPUTE, QUEUE, "refused")]

@@ -9,7 +9,13 @@ import copy
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import verdict as messages
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
+from cases_by_hand import error
 from tree import RECORDED
 
 RUNS = RECORDED / "runs"
@@ -36,7 +42,7 @@ def stage(record, name):
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_recorded_run_is_judged_as_it_was(name):
     record = run.read_record(RUNS / name)
-    verdict = verdict_module.judge(record)
+    verdict = of_record(record)
     assert (verdict["result"], verdict["stage"]) == EXPECTED[name]
     assert verdict["reason"].endswith(".")
     # These runs were recorded when a verdict had fewer keys.
@@ -44,7 +50,7 @@ def test_a_recorded_run_is_judged_as_it_was(name):
 
 
 def test_a_failure_names_its_reason_and_what_to_look_at():
-    verdict = verdict_module.judge(run.read_record(RUNS / "20261121-065330-a90299"))
+    verdict = of_record(run.read_record(RUNS / "20261121-065330-a90299"))
     assert verdict["reason"] == (
         "volume: the cloud has no volume type nope; it has __DEFAULT__, ceph."
         " Look at the name or id, and whether this project may see it."
@@ -53,42 +59,47 @@ def test_a_failure_names_its_reason_and_what_to_look_at():
 
 def test_the_first_failed_stage_counts(passed):
     for name in ("boot", "network"):
-        error = {"kind": "quota", "message": f"{name} broke", "hint": "Look."}
-        stage(passed, name).update(status="failed", error=error)
-    assert verdict_module.judge(passed)["stage"] == "network"
+        stage(passed, name).update(status="failed", error=error("quota", f"{name} broke"))
+    assert of_record(passed)["stage"] == "network"
 
 
 def test_a_stage_that_is_missing_makes_the_run_incomplete(passed):
     passed["stages"] = [stage for stage in passed["stages"] if stage["stage"] != "metadata"]
-    verdict = verdict_module.judge(passed)
+    verdict = of_record(passed)
     assert (verdict["result"], verdict["stage"]) == ("incomplete", "metadata")
 
 
 def test_a_stage_that_could_not_begin_says_why():
-    reason = verdict_module.judge({"stages": []}, "Stage auth: parameters are mutually exclusive: a|b")["reason"]
+    reason = of_record(
+        {**run.new_record("r", "c"), "stages": []}, "Stage auth: parameters are mutually exclusive: a|b"
+    )["reason"]
     assert reason == "The run broke off before the stage auth. Stage auth: parameters are mutually exclusive: a|b."
 
 
 def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
     stage(passed, "volume").update(status="skipped", details={"reason": "no volume is asked for"})
-    assert verdict_module.judge(passed)["result"] == "pass"
+    assert of_record(passed)["result"] == "pass"
 
 
 def test_a_guest_that_was_not_asked_is_not_said_to_have_its_metadata(passed):
     stage(passed, "metadata").update(status="skipped", details={"reason": "the guest is not to be asked"})
-    verdict = verdict_module.judge(passed)
+    verdict = of_record(passed)
     assert verdict["result"] == "pass"
-    assert verdict["reason"].endswith(" s, but its guest was not asked.")
+    assert verdict["reason"].endswith(" s; the guest was not checked.")
 
 
 def test_no_stages_at_all_is_incomplete(passed):
-    verdict = verdict_module.judge({**passed, "stages": []})
+    verdict = of_record({**passed, "stages": []})
     assert (verdict["result"], verdict["stage"]) == ("incomplete", "auth")
 
 
+def limit(ok, said):
+    return {"name": "x", "query": "x", "min": None, "max": 1.0, "value": 1.0, "ok": ok, "said": said}
+
+
 def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
-    passed["thresholds"] = [{"ok": True, "said": "a: 1"}, {"ok": False, "said": "b: 2 is more than 1"}]
-    verdict = verdict_module.judge(passed)
+    passed["thresholds"] = [limit(True, "a: 1"), limit(False, "b: 2 is more than 1")]
+    verdict = of_record(passed)
     assert (verdict["result"], verdict["stage"]) == ("fail", None)
     assert "b: 2 is more than 1" in verdict["reason"]
     assert "a: 1" not in verdict["reason"]
@@ -96,7 +107,7 @@ def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
 
 def test_what_is_left_fails_a_run_whose_stages_worked(passed):
     passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "why": "it is still there"}]
-    verdict = verdict_module.judge(passed)
+    verdict = of_record(passed)
     assert verdict["result"] == "fail"
     assert "stackproof-x-server (it is still there)" in verdict["reason"]
 
@@ -121,6 +132,18 @@ def test_stages_come_in_their_order(passed):
     assert verdict_module.with_skipped(passed["stages"][::-1]) == passed["stages"]
 
 
+def typed(record):
+    return codec.from_json(Record, record)
+
+
+def checks_with(record, status):
+    return [(host.host, check.reason) for host, check in messages.checks_with(typed(record), status)]
+
+
+def hosts_sentence(record):
+    return messages.hosts_sentence(typed(record))
+
+
 def check(status, reason=None):
     return {"check": "A check", "status": status, "reason": reason, "seconds": 0.1}
 
@@ -139,9 +162,9 @@ def checked(passed):
 def test_checks_are_found_by_how_they_ended(checked):
     bad, worse = check("failed", "one"), check("failed", "two")
     record = checked(a=[check("ok"), bad], b=[], c=[worse, check("unreadable", "x")])
-    assert verdict_module.checks_with(record, "failed") == [("a", bad), ("c", worse)]
-    assert [host for host, _check in verdict_module.checks_with(record, "unreadable")] == ["c"]
-    assert verdict_module.checks_with(record, "not_applicable") == []
+    assert checks_with(record, CheckStatus.FAILED) == [("a", "one"), ("c", "two")]
+    assert [host for host, _reason in checks_with(record, CheckStatus.UNREADABLE)] == ["c"]
+    assert checks_with(record, CheckStatus.NOT_APPLICABLE) == []
 
 
 @pytest.mark.parametrize(("status", "failed"), [("ok", False), ("unreadable", False), ("failed", True)])
@@ -157,63 +180,59 @@ def test_a_run_has_failed_where_a_stage_has(checked):
 
 
 def test_a_host_that_does_not_agree_fails_a_run_whose_stages_worked(checked):
-    verdict = verdict_module.judge(
-        checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")])
-    )
+    verdict = of_record(checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")]))
     assert (verdict["result"], verdict["stage"], verdict["host"]) == ("fail", None, "b")
     assert verdict["reason"] == "All stages worked, but the hosts do not agree with the API: the tap is down."
 
 
 def test_several_checks_that_failed_are_counted(checked):
     bad = [check("failed", "the tap is down"), check("failed", "no lease")]
-    verdict = verdict_module.judge(checked(a=bad, b=[check("failed", "x")]))
+    verdict = of_record(checked(a=bad, b=[check("failed", "x")]))
     assert verdict["host"] == "a"
-    assert verdict["reason"].endswith("API: the tap is down. And 2 more checks of the hosts failed.")
-    verdict = verdict_module.judge(checked(a=[check("failed", "the tap is down."), check("failed", "no lease")]))
-    assert verdict["reason"].endswith("API: the tap is down. And 1 more check of the hosts failed.")
+    assert verdict["reason"].endswith("API: the tap is down. 2 more checks of the hosts failed.")
+    verdict = of_record(checked(a=[check("failed", "the tap is down."), check("failed", "no lease")]))
+    assert verdict["reason"].endswith("API: the tap is down. 1 more check of the hosts failed.")
 
 
 def test_a_failed_stage_counts_more_than_a_check(checked):
     record = checked(a=[check("failed", "x")])
-    stage(record, "boot").update(status="failed", error={"kind": "quota", "message": "broke", "hint": "Look."})
-    verdict = verdict_module.judge(record)
+    stage(record, "boot").update(status="failed", error=error("quota", "broke"))
+    verdict = of_record(record)
     assert (verdict["stage"], verdict["host"]) == ("boot", None)
 
 
 def test_a_pass_says_that_the_hosts_agree_and_what_could_not_be_read(checked):
-    verdict = verdict_module.judge(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
+    verdict = of_record(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
     assert verdict["result"] == "pass"
-    assert verdict["reason"].endswith("the guest has its metadata. The hosts agree, by 2 checks.")
-    verdict = verdict_module.judge(
-        checked(a=[check("ok"), check("unreadable", "a: sudo refuses."), check("unreadable", "x")])
-    )
+    assert verdict["reason"].endswith("the guest has its metadata. 2 host checks passed.")
+    verdict = of_record(checked(a=[check("ok"), check("unreadable", "a: sudo refuses."), check("unreadable", "x")]))
     assert verdict["result"] == "pass"
-    assert verdict["reason"].endswith(" The hosts agree, by 1 check. But 2 could not be made: a: sudo refuses.")
+    assert verdict["reason"].endswith(" 1 host check passed; 2 could not run: a: sudo refuses.")
 
 
 def test_a_pass_names_the_hosts_that_could_not_be_read(checked):
     record = checked(a=[check("ok")], b=[], c=[])
     for host, reason in zip(record["hosts"][1:], ("there is no route to it.", None)):
         host.update(status="unreachable", reason=reason)
-    verdict = verdict_module.judge(record)
+    verdict = of_record(record)
     assert verdict["result"] == "pass"
-    assert verdict["reason"].endswith(" by 1 check. But b, c could not be read: there is no route to it.")
+    assert verdict["reason"].endswith(" 1 host check passed. But b, c could not be read: there is no route to it.")
 
 
 def test_a_pass_says_that_no_host_could_be_checked(checked):
     """A check that is not about a single host passes on the control node alone."""
     lost = check("unreadable", "a cannot be reached: Connection refused.")
     record = checked(a=[check("not_applicable", "no volume"), lost, lost], localhost=[check("ok")])
-    assert verdict_module.hosts_sentence(record) == (
-        " No host could be checked. 2 checks could not be made: a cannot be reached: Connection refused."
+    assert hosts_sentence(record) == (
+        " No host could be checked. 2 checks could not run: a cannot be reached: Connection refused."
     )
     record["hosts"][1]["groups"] = ["compute"]
-    assert verdict_module.hosts_sentence(record).startswith(" The hosts agree, by 1 check. But 2 could not be made: ")
+    assert hosts_sentence(record).startswith(" 1 host check passed; 2 could not run: ")
 
 
 def test_a_pass_says_that_no_check_applies(checked):
     record = checked(a=[check("not_applicable", "no volume")])
-    assert verdict_module.hosts_sentence(record) == " No check applies to the hosts."
+    assert hosts_sentence(record) == " No check applies to the hosts."
 
 
 def test_a_pass_says_once_what_to_do_where_sudo_refuses(checked):
@@ -221,15 +240,15 @@ def test_a_pass_says_once_what_to_do_where_sudo_refuses(checked):
     record = checked(a=[check("ok"), check("unreadable", "a: the domain: sudo refuses: virsh")], b=[])
     record["hosts"][0]["unread"] = [refused, refused]
     advice = "docs/security.md has the rules for sudo."
-    told = " The hosts agree, by 1 check. But 1 could not be made: a: the domain: sudo refuses: virsh."
-    assert verdict_module.hosts_sentence(record) == f"{told} {advice}"
+    told = " 1 host check passed; 1 could not run: a: the domain: sudo refuses: virsh."
+    assert hosts_sentence(record) == f"{told} {advice}"
     record["hosts"][1].update(status="unreadable", reason=f"Missing sudo password. {advice}")
-    assert verdict_module.hosts_sentence(record) == f"{told} But b could not be read: Missing sudo password. {advice}"
+    assert hosts_sentence(record) == f"{told} But b could not be read: Missing sudo password. {advice}"
 
 
 def test_a_pass_without_hosts_says_nothing_of_them(checked):
-    assert verdict_module.hosts_sentence(checked()) == ""
-    assert verdict_module.hosts_sentence(checked(a=[])) == ""
+    assert hosts_sentence(checked()) == ""
+    assert hosts_sentence(checked(a=[])) == ""
 
 
 @pytest.fixture
@@ -239,22 +258,20 @@ def not_removed():
 
 
 def test_a_removal_that_failed_is_judged_by_its_own_flow(not_removed):
-    verdict = verdict_module.judge(not_removed)
+    verdict = of_record(not_removed)
     assert (verdict["result"], verdict["stage"], verdict["step"]) == ("fail", "removal", "D16")
     assert (verdict["component"], verdict["host"]) == ("cinder-volume", "controller1")
     assert "-server (it is still there, active since its deletion)" in verdict["reason"]
-    assert "The cause: cinder-volume on controller1 has been stopped" in verdict["reason"]
+    assert "Cause: cinder-volume (controller1): stopped" in verdict["reason"]
     assert "systemctl status cinder-volume.service" in verdict["next"]
 
 
 def test_what_is_left_of_a_removal_that_was_not_recorded_has_no_cause(not_removed):
     del not_removed["removal"]
-    verdict = verdict_module.judge(not_removed)
+    verdict = of_record(not_removed)
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", None, None)
 
 
 def test_a_stage_that_failed_counts_before_the_removal(not_removed):
-    stage(not_removed, "metadata").update(
-        status="failed", error={"kind": "no_lease", "message": "no lease", "hint": "", "said": None}
-    )
-    assert verdict_module.judge(not_removed)["stage"] == "metadata"
+    stage(not_removed, "metadata").update(status="failed", error=error("no_lease", "no lease"))
+    assert of_record(not_removed)["stage"] == "metadata"

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The symptoms that a verdict reports: those that speak for its cause, and the one that says most about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .._model.finding import Cause
+from .._model.how import How
+from .._model.symptom import Code, Kind, Symptom
+from .weights import Weights
+
+# What says most about a cause in a line stands first.
+HEADLINES = (
+    Kind.STATE,
+    Kind.REPORT,
+    Kind.RESOURCE,
+    Kind.REACH,
+    Kind.FAILED_AT,
+    Kind.ERROR,
+    Kind.NOT_REPORTING,
+    Kind.ANSWER,
+    Kind.CHANGE,
+)
+REPORTABLE = (*HEADLINES, Kind.STEP, Kind.RESTART)
+# A service that starts, or that has ended and runs again, and a failure that does not say how: anything else about the
+# same component says more.
+SAYS_LITTLE = (How.STARTING, How.STOPPING, How.RESTARTED, None)
+# Somebody did this to a service: a change of its configuration adds nothing.
+DELIBERATE = (How.STOPPED, How.FROZEN)
+# The name of the run itself in flows
+CLIENT = "client"
+
+
+def reportable(cause: Cause) -> list[Symptom]:
+    """Return the symptoms that say something of a cause, the weightiest first, each once."""
+    chosen: dict[tuple[object, ...], Symptom] = {}
+    for symptom in cause.symptoms:
+        is_reportable = symptom.kind in REPORTABLE and symptom.code != Code.STAGE_PART
+        if is_reportable and symptom.component != CLIENT:
+            chosen.setdefault(symptom.identity, symptom)
+    return list(chosen.values())
+
+
+def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
+    """Return what speaks for a cause. That a step is missing is no evidence of its own, if there is any other."""
+    listed = reportable(cause)
+    facts = [symptom for symptom in listed if symptom.kind != Kind.STEP]
+    return tuple((facts or listed)[: weights.evidence])
+
+
+def explained(cause: Cause) -> tuple[Symptom, ...]:
+    """Return the symptoms of others that a cause explains."""
+    return tuple(symptom for symptom in reportable(cause) if not cause.shows(symptom))
+
+
+def by_weight(cause: Cause) -> list[Symptom]:
+    """Return the symptoms for a headline: the cause's own first, and changes of its configuration last."""
+    shown = [symptom for symptom in reportable(cause) if symptom.kind in HEADLINES]
+
+    def order(symptom: Symptom) -> tuple[bool, bool, bool, int]:
+        is_change = symptom.kind == Kind.CHANGE
+        is_vague = symptom.how in SAYS_LITTLE
+        return is_change, not cause.shows(symptom), is_vague, HEADLINES.index(symptom.kind)
+
+    return sorted(shown, key=order)
+
+
+def main_symptom(cause: Cause) -> Symptom:
+    """Return the symptom that says most about a cause: its own, or that of another which failed at it."""
+    for symptom in by_weight(cause):
+        if cause.shows(symptom) or symptom.peer == cause.component:
+            return symptom
+    return (reportable(cause) or list(cause.symptoms))[0]
+
+
+def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
+    """Return a recent change of a cause's configuration, if the headline does not report it already."""
+    shown = by_weight(cause)
+    if not shown or shown[0].kind == Kind.CHANGE or shown[0].how in DELIBERATE:
+        return None
+    recent = [symptom for symptom in shown if is_recent_change(symptom, weights)]
+    return recent[0] if recent else None
+
+
+def is_recent_change(symptom: Symptom, weights: Weights) -> bool:
+    return symptom.kind == Kind.CHANGE and symptom.share >= weights.fresh_change
+
+
+def is_old_change(symptom: Symptom, weights: Weights) -> bool:
+    return symptom.kind == Kind.CHANGE and symptom.share < weights.fresh_change
+
+
+def unexplained(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tuple[Symptom, ...]:
+    """Return what else is wrong, which the cause does not explain. An old change of configuration is nothing wrong."""
+    known = {symptom.identity for symptom in cause.symptoms} | {symptom.source for symptom in cause.symptoms}
+    # Without a host and a peer it is of the whole cloud, and shows no other fault.
+    cut = {(symptom.host, symptom.peer) for symptom in cut_connections(cause)[:1]} or {(None, None)}
+    rest: dict[tuple[object, ...], Symptom] = {}
+    for symptom in found:
+        is_explained = symptom.identity in known or symptom.source in known or (symptom.host, symptom.peer) in cut
+        if is_wrong(symptom, weights) and not is_explained:
+            rest.setdefault(symptom.identity, symptom)
+    return tuple(rest.values())[: weights.evidence]
+
+
+def is_wrong(symptom: Symptom, weights: Weights) -> bool:
+    return symptom.kind in HEADLINES and bool(symptom.component) and not is_old_change(symptom, weights)
+
+
+def cut_connections(cause: Cause) -> list[Symptom]:
+    """Return the symptoms of a connection that is cut, with the cause at one end of it; those of its own end first."""
+    ordered = sorted(reportable(cause), key=lambda symptom: not cause.shows(symptom))
+    return [symptom for symptom in ordered if is_cut_off(symptom) or symptom is cause.between]
+
+
+def is_cut_off(symptom: Symptom) -> bool:
+    return symptom.kind == Kind.REACH and symptom.only_from_here and symptom.component is not None
+
+
+def quoted(cause: Cause, cut_mark: str) -> Symptom | None:
+    """Return the symptom with the line of a log that proves a cause best: a whole one that says how it failed."""
+    lines = [symptom for symptom in cause.symptoms if symptom.quote]
+
+    def order(symptom: Symptom) -> tuple[bool, bool]:
+        return cut_mark in (symptom.quote or ""), symptom.how is None
+
+    return min(lines, key=order, default=None)

@@ -1,0 +1,100 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms of connections: peers that do not answer a host as they should."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..._components.tables import depends_on, project_of
+from ..._model.host import Host, Reach
+from ..._model.how import How
+from ..._model.service import services_of
+from ..._model.symptom import Code, Symptom
+from ..case import Case
+
+OPEN = "open"
+# How a peer that was probed did not answer
+HOW = {"silent": How.SILENT, "mute": How.SILENT, "refused": How.REFUSED, "closed": How.BROKEN_OFF}
+# A peer whose address the catalogue has is that of all its clients.
+CATALOGUE = "catalogue"
+
+
+def probes(case: Case) -> list[Symptom]:
+    """Return the peers that do not answer a host: the peer is to blame if no host reaches it, else the connection."""
+    symptoms: list[Symptom] = []
+    for host in case.record.hosts:
+        for entry in probed(host):
+            if entry.how != OPEN:
+                # It does not answer as it should, even if no component of this host needs it.
+                components = clients(host, entry.component, entry.named_by) or [None]
+                how = HOW.get(entry.how, How.ERROR)
+                symptoms += of_connection(case, host, entry, components, how, Code.PEER_UNREACHABLE)
+    return symptoms
+
+
+def probed(host: Host) -> Sequence[Reach]:
+    return host.examination.reach if host.examination else ()
+
+
+def pending(case: Case) -> list[Symptom]:
+    """Return the connections that had no answer when the host was examined."""
+    symptoms: list[Symptom] = []
+    for host in case.record.hosts:
+        for entry in host.examination.pending if host.examination else ():
+            if entry.component is not None:
+                waiting = Reach(entry.component, entry.address, entry.port, How.SILENT.value)
+                components = clients(host, entry.component, [CATALOGUE])
+                symptoms += of_connection(case, host, waiting, components, How.SILENT, Code.CONNECTION_PENDING)
+    return symptoms
+
+
+def of_connection(
+    case: Case, host: Host, entry: Reach, components: Sequence[str | None], how: How, code: Code
+) -> list[Symptom]:
+    """Return the symptoms of components of a host that fail at a peer, there alone or everywhere."""
+    only_from_here = is_reached_elsewhere(case, host, entry)
+    return [
+        Symptom(
+            code,
+            component,
+            host=host.host,
+            how=how,
+            peer=entry.component,
+            peer_host=case.addresses.get(entry.address),
+            only_from_here=only_from_here,
+            address=entry.address,
+            port=entry.port,
+            probe=entry.how,
+        )
+        for component in components
+    ]
+
+
+def clients(host: Host, peer: str, named_by: Sequence[str]) -> list[str | None]:
+    """Return the components of a host that depend on a peer, and by whose configuration it is known there."""
+    here = {service.component for service in services_of(host)}
+    dependent = sorted(name for name in here if peer in depends_on(name))
+    # The configuration of the peer itself, such as Ceph's, is that of all its clients.
+    if {CATALOGUE, project_of(peer)} & set(named_by):
+        return list(dependent)
+    return [name for name in dependent if project_of(name) in named_by]
+
+
+def is_reached_elsewhere(case: Case, here: Host, entry: Reach) -> bool:
+    """Return whether a peer answers other hosts at this address, and fails none of them at this port.
+
+    Only this host may ask for it at this port.
+    """
+    others: list[Reach] = []
+    for host in case.record.hosts:
+        if host is not here:
+            others += [other for other in probed(host) if is_same_place(other, entry)]
+    at_port = [other for other in others if other.port == entry.port]
+    return any(other.how == OPEN for other in at_port or others)
+
+
+def is_same_place(one: Reach, other: Reach) -> bool:
+    return (one.component, one.address) == (other.component, other.address)

@@ -1,0 +1,30 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What to do next, as a sentence or as a command to copy."""
+
+from __future__ import annotations
+
+from ..._model.finding import Advice, Reason
+
+TEXTS = {
+    Reason.RUN_AGAIN: "run it again: the services have reconnected since",
+    Reason.ALLOW_MORE_TIME: (
+        'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), and check the load'
+    ),
+    Reason.GIVE_INVENTORY: ("give an inventory of the cloud's hosts (-i), so that their services and logs can be read"),
+    Reason.LOG_DEBUG: "let the services log with debug = true, and oslo.messaging at DEBUG",
+    Reason.LOG_MESSAGING: "let the services log oslo.messaging at DEBUG, or record the queue (stackproof_firehose)",
+}
+
+
+def advice(given: Advice | None) -> str | None:
+    """Return an advice for readers."""
+    if given is None:
+        return None
+    if given.reason == Reason.SHOW_STATE:
+        return f"on {given.host}: {given.command}" if given.host else given.command
+    if given.reason == Reason.MAKE_HOSTS_READABLE:
+        return f"make {', '.join(given.hosts)} readable"
+    return TEXTS[given.reason]

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The headline of a verdict: where, and what is wrong there, complete in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from ..._model.finding import Cause, Finding
+from ..._model.symptom import Code, Kind, Symptom
+from . import symptoms
+from .words import AT_PEER, at_place, fitting, place_of
+
+LONGEST = 100
+
+
+def headline(finding: Finding) -> str | None:
+    """Return the cause in one line, or why no component is identified; None if nothing is known."""
+    if finding.restart:
+        return fitting(restart_forms(finding.restart), LONGEST)
+    if finding.cause and finding.main:
+        return fitting(cause_forms(finding.cause, finding.main, finding.change), LONGEST)
+    if finding.step is None:
+        return None
+    if finding.pause_s is not None:
+        return f"no component identified: step {finding.step.id} is overdue; it may just be slow"
+    return f"no component identified: step {finding.step.id} did not happen and no evidence explains why"
+
+
+def restart_forms(restart: Cause) -> Iterator[str]:
+    place = place_of(*restart.place)
+    clients = [symptom.component for symptom in restart.symptoms if symptom.kind in (Kind.FAILED_AT, Kind.REACH)]
+    yield f"no fault: an earlier restart of {place} dropped connections of {clients[0]}"
+    yield f"no fault: an earlier restart of {place} dropped connections"
+    yield f"no fault: an earlier restart of {restart.component} dropped connections"
+
+
+def cause_forms(cause: Cause, main: Symptom, change: Symptom | None) -> Iterator[str]:
+    """Yield headlines from the longest to the shortest: first without details, then without the domain of the host."""
+    changes = [f"; {form}" for form in changed_forms(change)] if change else []
+    short_host = cause.host.partition(".")[0] if cause.host else None
+    for host in dict.fromkeys((cause.host, short_host)):
+        for text, suffix in product(reasons(cause, main), [*changes, ""]):
+            yield at_place(cause.component, host, text + suffix)
+
+
+def changed_forms(change: Symptom) -> tuple[str, ...]:
+    """Return the short forms of a change of configuration."""
+    return symptoms.forms(change)[1:]
+
+
+def reasons(cause: Cause, main: Symptom) -> Iterator[str]:
+    """Yield what is wrong with a cause, from the longest to the shortest form."""
+    if cause.shows(main):
+        yield from without_details(main)
+    elif main.peer == cause.component:
+        peer = AT_PEER[main.how if main.how in AT_PEER else None].peer
+        yield peer.format(place_of(main.component, main.host))
+        yield peer.format(main.component)
+    elif main.component is None:
+        yield from symptoms.forms(main)
+    else:
+        for form in symptoms.forms(main)[-1:]:
+            yield f"{place_of(main.component, main.host)} depends on it: {form}"
+            yield f"{main.component} depends on it: {form}"
+        yield f"{main.component} depends on it and failed"
+
+
+def without_details(symptom: Symptom) -> tuple[str, ...]:
+    """Return the forms without a unit, an address or a folder, which the next command has."""
+    forms = symptoms.forms(symptom)
+    has_details = symptom.unit or symptom.address or symptom.code == Code.CONFIGURATION_CHANGED
+    return forms[1:] if has_details else forms

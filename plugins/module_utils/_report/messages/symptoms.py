@@ -1,0 +1,211 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A sentence for each symptom, without its place: in a long form, and in shorter ones for headlines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._model.codec import iso_of
+from ..._model.how import How
+from ..._model.symptom import Code, Symptom
+from .words import AT_PEER, at_place, duration
+
+# The one with most details first
+Forms = tuple[str, ...]
+STATES = {
+    How.STOPPED: ("stopped", "stopped {0} ago"),
+    How.FAILED: ("failed", "failed {0} ago"),
+    How.FROZEN: ("frozen by a signal", "frozen by a signal"),
+    How.STARTING: ("starting", "starting for {0}"),
+    How.STOPPING: ("stopping", "stopping for {0}"),
+}
+PROBES = {
+    "silent": "no connection to {0}",
+    "mute": "connected, but no reply from {0}",
+    "refused": "connection refused by {0}",
+    "closed": "connection closed by {0}",
+    "no such name": "the name of {0} does not resolve",
+}
+# What an answer of a status to the guest's request for metadata says of who sent it
+METADATA = {
+    401: "rejects the signature of the metadata agent; their secrets differ",
+    403: "rejects the signature of the metadata agent; their secrets differ",
+    404: "knows no instance with the guest's address",
+    500: "failed to process the guest's request",
+    502: "not available to its proxy",
+    503: "not available for the guest's request",
+    504: "timed out on the guest's request",
+}
+
+
+def sentence(symptom: Symptom) -> str:
+    """Return a symptom as a whole sentence, with its place."""
+    return at_place(symptom.component, symptom.host, forms(symptom)[0])
+
+
+def forms(symptom: Symptom) -> Forms:
+    """Return what is wrong, in forms with less and less details."""
+    return MESSAGES[symptom.code](symptom)
+
+
+def unit_not_running(symptom: Symptom) -> Forms:
+    plain, since = STATES[symptom.how or How.FAILED]
+    text = since.format(duration(symptom.for_s)) if symptom.for_s else plain
+    return f"{text} ({symptom.unit})", text
+
+
+def restarted_during_run(symptom: Symptom) -> Forms:
+    at = (iso_of(symptom.since) or "")[11:19]
+    text = f"exited, restarted at {at} UTC"
+    return f"{text} ({symptom.unit})", text
+
+
+def restarted_before_run(symptom: Symptom) -> Forms:
+    text = f"restarted {duration(symptom.ago_s or 0)} before the stage failed"
+    return f"{text} ({symptom.unit})", text
+
+
+def reported(symptom: Symptom) -> Forms:
+    return ("; ".join(symptom.reported),)
+
+
+def osd_down(symptom: Symptom) -> Forms:
+    names = ", ".join(f"osd.{number}" for number in symptom.reported)
+    verb = "is" if len(symptom.reported) == 1 else "are"
+    number = f"{len(symptom.reported)} OSDs are down"
+    return f"{names} {verb} down, as Ceph reports", f"{names} {verb} down", number
+
+
+def ceph_health(symptom: Symptom) -> Forms:
+    return f"Ceph reports: {'; '.join(symptom.reported)}", f"Ceph reports: {symptom.reported[0]}"
+
+
+def command_hangs(symptom: Symptom) -> Forms:
+    return f"no answer: {symptom.command} hangs", "does not answer commands"
+
+
+def console_empty(_symptom: Symptom) -> Forms:
+    return "wrote nothing on its console; it may have no kernel", "wrote nothing on its console"
+
+
+def peer_unreachable(symptom: Symptom) -> Forms:
+    text = PROBES.get(symptom.probe or "", f"{symptom.probe} from {{0}}").format(symptom.peer)
+    return f"{text} at {symptom.address}:{symptom.port}", text
+
+
+def connection_pending(symptom: Symptom) -> Forms:
+    text = f"waiting for a connection to {symptom.peer}"
+    return f"{text} at {symptom.address}:{symptom.port}", text
+
+
+def logged_failure(symptom: Symptom) -> Forms:
+    text = at_peer(symptom)
+    if not symptom.exception:
+        return (text,)
+    return f"{text} ({symptom.exception})", f"{text} ({class_of(symptom.exception)})", text
+
+
+def at_peer(symptom: Symptom) -> str:
+    """Return how a component failed at its peer."""
+    how = symptom.how if symptom.how in AT_PEER else None
+    return AT_PEER[how].failed.format(symptom.peer)
+
+
+def class_of(exception: str) -> str:
+    return exception.rpartition(".")[2]
+
+
+def logged_error(symptom: Symptom) -> Forms:
+    if symptom.exception:
+        whole = f"{symptom.logger} logged {symptom.exception}"
+        return whole, f"logged {symptom.exception}", f"logged {class_of(symptom.exception)}"
+    return f"{symptom.logger} logged an error", "logged an error"
+
+
+def api_names_peer(symptom: Symptom) -> Forms:
+    return (f"reports a failure at {symptom.peer}",)
+
+
+def no_valid_host(_symptom: Symptom) -> Forms:
+    return ("found no valid host",)
+
+
+def dhcp_not_carried(_symptom: Symptom) -> Forms:
+    short = "its DHCP requests are lost on the data network"
+    return f"{short}: dnsmasq runs, knows its port and received none", short
+
+
+def dhcp_unanswered(_symptom: Symptom) -> Forms:
+    return ("no answer to its DHCP requests",)
+
+
+def service_not_reporting(symptom: Symptom) -> Forms:
+    text = "not reporting to the cloud"
+    return (f"{text} since {symptom.last_report}", text) if symptom.last_report else (text,)
+
+
+def service_disabled(_symptom: Symptom) -> Forms:
+    return ("disabled",)
+
+
+def api_error(symptom: Symptom) -> Forms:
+    return f"answered {symptom.status} to {symptom.request}", f"answered {symptom.status}"
+
+
+def api_silent(symptom: Symptom) -> Forms:
+    return f"did not answer {symptom.request}", "did not answer"
+
+
+def metadata_answer(symptom: Symptom) -> Forms:
+    return (f"{METADATA[symptom.status or 0]} ({symptom.status})",)
+
+
+def configuration_changed(symptom: Symptom) -> Forms:
+    path = symptom.path or ""
+    ago = f"changed {duration(symptom.ago_s or 0)} ago"
+    return f"configuration {ago}: {path}", f"{path.rpartition('/')[2]} {ago}", f"configuration {ago}"
+
+
+def configuration_differs(symptom: Symptom) -> Forms:
+    return f"differs from similar hosts: {symptom.setting}", "its configuration differs from similar hosts"
+
+
+def step_missing(symptom: Symptom) -> Forms:
+    return (f"responsible for the missing step {symptom.step}",)
+
+
+def stage_part(_symptom: Symptom) -> Forms:
+    return ("works for the failed stage",)
+
+
+MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
+    Code.UNIT_NOT_RUNNING: unit_not_running,
+    Code.UNIT_RESTARTED_DURING_RUN: restarted_during_run,
+    Code.UNIT_RESTARTED_BEFORE_RUN: restarted_before_run,
+    Code.OWN_REPORT: reported,
+    Code.OSD_DOWN: osd_down,
+    Code.CEPH_HEALTH: ceph_health,
+    Code.COMMAND_HANGS: command_hangs,
+    Code.CONSOLE_EMPTY: console_empty,
+    Code.RESOURCE_EXHAUSTED: reported,
+    Code.PEER_UNREACHABLE: peer_unreachable,
+    Code.CONNECTION_PENDING: connection_pending,
+    Code.LOGGED_FAILURE: logged_failure,
+    Code.LOGGED_ERROR: logged_error,
+    Code.API_NAMES_PEER: api_names_peer,
+    Code.NO_VALID_HOST: no_valid_host,
+    Code.DHCP_NOT_CARRIED: dhcp_not_carried,
+    Code.DHCP_UNANSWERED: dhcp_unanswered,
+    Code.SERVICE_NOT_REPORTING: service_not_reporting,
+    Code.SERVICE_DISABLED: service_disabled,
+    Code.API_ERROR: api_error,
+    Code.API_SILENT: api_silent,
+    Code.METADATA_ANSWER: metadata_answer,
+    Code.CONFIGURATION_CHANGED: configuration_changed,
+    Code.CONFIGURATION_DIFFERS: configuration_differs,
+    Code.STEP_MISSING: step_missing,
+    Code.STAGE_PART: stage_part,
+}

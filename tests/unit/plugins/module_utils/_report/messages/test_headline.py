@@ -1,0 +1,156 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Headlines: where and what, complete in 100 characters."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import evidence
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
+from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding, Suspect
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import headline as module
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import words
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import LONGEST
+from cases_by_hand import cause, cut, seen, step_of
+
+LONG = "a-component-with-a-name-that-is-far-too-long-for-a-line"
+LONG_HOST = "compute-4711.rack-12.room-3.frankfurt.cloud.example.org"
+
+
+def headline(named):
+    main, change = evidence.main_symptom(named), evidence.recent_change(named, WEIGHTS)
+    return module.headline(Finding(cause=named, main=main, change=change))
+
+
+def of_restart(restart):
+    return module.headline(Finding(restart=restart))
+
+
+# Length
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        cause(LONG, LONG_HOST, seen(Kind.STATE, LONG, LONG_HOST, unit=f"{LONG}@{LONG_HOST}.service", for_s=123456.0)),
+        cause(LONG, None, seen(Kind.FAILED_AT, "x", LONG_HOST, peer=LONG, how=How.MISSING)),
+        cause("x", "h", seen(Kind.FAILED_AT, how=How.SILENT, peer=LONG * 3)),
+        cause("x", "h", seen(Kind.REPORT, reported=("1 osds down",) * 20)),
+        cause("x", "h", seen(Kind.ERROR, exception=f"{LONG}.{LONG}.{LONG}")),
+        cause("x", "h", cut("x", "h", peer=LONG)),
+        cause("x", LONG_HOST, seen(Kind.CHANGE, "x", LONG_HOST, path=f"/etc/{LONG}/{LONG}.conf")),
+        cause("x", "h", seen(Kind.ERROR, LONG, LONG_HOST, exception=f"{LONG}.{LONG}")),
+    ],
+)
+def test_headline_fits_into_a_line_without_an_ellipsis(long):
+    text = headline(long)
+    assert len(text) <= LONGEST
+    assert "..." not in text
+    assert text.startswith(f"{long.component} ({long.host.partition('.')[0]}" if long.host else long.component)
+
+
+def test_short_headline_is_whole():
+    stopped = seen(Kind.STATE, for_s=40.0)
+    assert headline(cause("x", "h", stopped)) == "x (h): stopped 40 s ago"
+
+
+def test_details_are_left_out_before_the_domain_of_the_host():
+    host = "compute-4711.rack-12.example.org"
+    exception = "nova.exception.VirtualInterfaceCreateException"
+    short = headline(cause("nova-compute", host, seen(Kind.ERROR, "nova-compute", host, exception=exception)))
+    assert short == f"nova-compute ({host}): logged {exception.rpartition('.')[2]}"
+
+
+def test_headline_without_a_component_fits_into_a_line():
+    step = step_of(shapes.step("N" * 20, "a", "b", "m", "DB"))
+    for pause_s in (None, 2.0):
+        text = module.headline(Finding(step=step, pause_s=pause_s))
+        assert len(text) <= LONGEST
+        assert text.startswith("no component identified: step N")
+
+
+@pytest.mark.parametrize(
+    ("pause_s", "text"),
+    [
+        (None, "no component identified: step 7 did not happen and no evidence explains why"),
+        (2.0, "no component identified: step 7 is overdue; it may just be slow"),
+    ],
+)
+def test_headline_without_a_component_says_why(pause_s, text):
+    step = step_of(shapes.step("7", "a", "b", "m", "DB"))
+    assert module.headline(Finding(step=step, pause_s=pause_s)) == text
+
+
+def test_without_a_cause_and_a_step_there_is_no_headline():
+    assert module.headline(Finding()) is None
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize("how", [*AT_PEER, None])
+def test_each_way_of_failing_can_be_reported_of_both_ends(how):
+    failed = seen(Kind.FAILED_AT, "y", "h2", peer="x", how=how)
+    at_peer, at_victim = headline(cause("x", "h", failed)), headline(cause("y", "h2", failed))
+    assert at_peer.startswith("x (h): ")
+    assert "y (h2)" in at_peer.partition(": ")[2]
+    assert at_victim.startswith("y (h2): ")
+    assert "x" in at_victim.partition(": ")[2].split()
+    assert how in words.AT_PEER
+
+
+def test_component_that_another_one_depends_on_is_named_with_it():
+    failed = seen(Kind.ERROR, "nova-api-metadata", "ctl", exception="a.b.Unauthorized")
+    assert headline(cause("neutron-server", "ctl", failed)) == (
+        "neutron-server (ctl): nova-api-metadata (ctl) depends on it: logged Unauthorized"
+    )
+
+
+# A change of configuration beside the harm that it did
+
+CHANGE = seen(Kind.CHANGE, path="/etc/nova/nova.conf", ago_s=140.0)
+
+
+def test_headline_reports_a_change_of_configuration_after_the_harm_that_it_did():
+    harm = seen(Kind.FAILED_AT, "y", "h2", peer="x", how=How.REFUSED)
+    text = "x (h): refuses connections from y (h2); nova.conf changed 2 min ago"
+    assert headline(cause("x", "h", CHANGE, harm)) == text
+
+
+def test_headline_that_is_the_change_of_configuration_has_it_once():
+    assert headline(cause("x", "h", CHANGE)) == "x (h): nova.conf changed 2 min ago"
+
+
+@pytest.mark.parametrize("too_many", [0, 1])
+def test_headline_reports_a_change_of_configuration_if_it_fits(too_many):
+    change = "; nova.conf changed 2 min ago"
+    text = "e" * (LONGEST - len("x (h): ") - len(change) + too_many)
+    line = headline(cause("x", "h", CHANGE, seen(Kind.REPORT, reported=(text,))))
+    assert line == f"x (h): {text}" + ("" if too_many else change)
+
+
+# Restarts that are over
+
+
+def test_headline_of_a_restart_names_no_fault_and_whose_connections_it_dropped():
+    others = seen(Kind.STEP, "z", peer="z")
+    lost = seen(Kind.FAILED_AT, "nova-compute", "c1", peer="rabbitmq", how=How.BROKEN_OFF)
+    line = of_restart(cause("rabbitmq", "ctl", others, lost, suspect=Suspect.RESTART))
+    assert line == "no fault: an earlier restart of rabbitmq (ctl) dropped connections of nova-compute"
+
+
+def test_headline_of_a_restart_fits_into_a_line():
+    line = of_restart(cause(LONG, LONG_HOST, seen(Kind.FAILED_AT, peer=LONG), suspect=Suspect.RESTART))
+    assert len(line) <= LONGEST
+    assert line.startswith(f"no fault: an earlier restart of {LONG}")
+
+
+def test_headline_of_a_restart_has_the_component_and_not_the_name_in_the_flow():
+    """The peer may have a name that stands for several components, one of which was restarted."""
+    lost = seen(Kind.FAILED_AT, "nova-api-metadata", "ctl", peer="neutron-metadata-proxy", how=How.BROKEN_OFF)
+    line = of_restart(cause("neutron-metadata-agent", "net", lost, suspect=Suspect.RESTART))
+    assert line.startswith("no fault: an earlier restart of neutron-metadata-agent (net) ")
