@@ -25,7 +25,7 @@ from .._model.finding import Cause, Suspect
 from .._model.symptom import Kind, Symptom
 from .case import Case
 from .shares import shares, strength
-from .weights import Weights, cut, rounded
+from .weights import Weights, cut, rounded, rounded_score
 from .world import Node, World
 
 
@@ -148,7 +148,7 @@ def score_of(parts: Sequence[Part], weights: Weights) -> float:
 def hypothesis(node: Node, component: str, parts: Sequence[Part], score: float) -> Cause:
     weightiest = sorted(parts, key=lambda part: -part.weight)
     symptoms = tuple(part.symptom for part in weightiest)
-    return Cause(node.suspect, component, node.host, rounded(score), symptoms)
+    return Cause(node.suspect, component, node.host, rounded_score(score), symptoms)
 
 
 def with_confidence(hypotheses: Sequence[Cause], weights: Weights) -> list[Cause]:

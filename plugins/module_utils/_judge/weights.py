@@ -19,8 +19,9 @@ from .._model.how import How
 from .._model.symptom import Kind
 
 Name = TypeVar("Name")
-# Digits of a confidence: what a reader can tell apart
+# Digits of a confidence and of a score: what a reader can tell apart
 DIGITS = 3
+SCORE_DIGITS = 2
 
 
 class Parts(NamedTuple):
@@ -172,5 +173,9 @@ def cut(probability: float) -> float:
     return math.floor(probability * scale) / scale
 
 
-def rounded(number: float) -> float:
-    return round(number, DIGITS)
+def rounded(probability: float) -> float:
+    return round(probability, DIGITS)
+
+
+def rounded_score(score: float) -> float:
+    return round(score, SCORE_DIGITS)

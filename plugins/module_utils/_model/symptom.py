@@ -154,7 +154,7 @@ class Symptom:
     @property
     def identity(self) -> tuple[object, ...]:
         """Return what tells it from other symptoms: what was found and where, and not how certain that is."""
-        if self.kind == Kind.STEP:
+        if self.code in ONE_PER_PLACE:
             return self.code, *self.place
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in NOT_IDENTITY)
 
@@ -166,6 +166,8 @@ class Symptom:
         return self.component, self.host, self.at, self.quote
 
 
+# What was found once at a place, whatever peers it may be about
+ONE_PER_PLACE = frozenset({Code.STEP_MISSING, Code.NO_VALID_HOST, Code.DHCP_UNANSWERED})
 NOT_IDENTITY = frozenset(
     {
         "how",

@@ -28,8 +28,10 @@ def probes(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         for entry in probed(host):
             if entry.how != OPEN:
+                # It does not answer as it should, even if no component of this host needs it.
+                components = clients(host, entry.component, entry.named_by) or [None]
                 how = HOW.get(entry.how, How.ERROR)
-                symptoms += of_connection(case, host, entry, how, Code.PEER_UNREACHABLE)
+                symptoms += of_connection(case, host, entry, components, how, Code.PEER_UNREACHABLE)
     return symptoms
 
 
@@ -43,13 +45,16 @@ def pending(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         for entry in host.examination.pending if host.examination else ():
             if entry.component is not None:
-                waiting = Reach(entry.component, entry.address, entry.port, How.SILENT.value, (CATALOGUE,))
-                symptoms += of_connection(case, host, waiting, How.SILENT, Code.CONNECTION_PENDING)
+                waiting = Reach(entry.component, entry.address, entry.port, How.SILENT.value)
+                components = clients(host, entry.component, [CATALOGUE])
+                symptoms += of_connection(case, host, waiting, components, How.SILENT, Code.CONNECTION_PENDING)
     return symptoms
 
 
-def of_connection(case: Case, host: Host, entry: Reach, how: How, code: Code) -> list[Symptom]:
-    """Return the symptoms of the components of a host that fail at a peer, there alone or everywhere."""
+def of_connection(
+    case: Case, host: Host, entry: Reach, components: Sequence[str | None], how: How, code: Code
+) -> list[Symptom]:
+    """Return the symptoms of components of a host that fail at a peer, there alone or everywhere."""
     only_from_here = is_reached_elsewhere(case, host, entry)
     return [
         Symptom(
@@ -64,7 +69,7 @@ def of_connection(case: Case, host: Host, entry: Reach, how: How, code: Code) ->
             port=entry.port,
             probe=entry.how,
         )
-        for component in clients(host, entry.component, entry.named_by) or [None]
+        for component in components
     ]
 
 

@@ -511,6 +511,10 @@ def test_a_connection_that_nobody_answers_is_of_those_who_need_the_peer():
         assert (symptom.peer, symptom.peer_host) == ("rabbitmq", "ctl")
 
 
+def test_a_pending_connection_that_no_component_of_the_host_needs_shows_nothing():
+    assert told(reach.pending, CONTROL, host("c1", "libvirt", hanging=[waits()])) == []
+
+
 def test_a_connection_to_a_port_that_nobody_knows_shows_nothing():
     assert told(reach.pending, host("c1", *COMPUTE, hanging=[waits(None, port=12345)])) == []
 
