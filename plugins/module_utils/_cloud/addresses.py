@@ -54,7 +54,7 @@ def with_services(calls: Iterable[Call], endpoints: list[Endpoint]) -> tuple[Cal
 
 
 def with_service(call: Call, endpoints: list[Endpoint]) -> Call:
-    if call.service is not None:
+    if call.service is not None or call.host is None:
         return call
     return replace(call, service=service_behind(call.host or "", call.path, endpoints))
 

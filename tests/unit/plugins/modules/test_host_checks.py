@@ -94,7 +94,8 @@ def test_a_suite_that_is_not_there_is_said(check, run, tmp_path):
 
 
 def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, suite_says):
-    run.record["hosts"] = [{"host": "c1", "checks": [{"check": "Before"}], "status": "read"}]
+    before = {"check": "Before", "status": "ok", "reason": None, "seconds": 0}
+    run.record["hosts"] = [{"host": "c1", "checks": [before], "status": "read"}]
     run.save()
     nowhere = {**OK, "host": None, "check": "One host runs it", "extra": 1}
     suite_says(1, [FAILED, nowhere, {**OK, "host": "n1"}])
@@ -104,7 +105,7 @@ def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, su
     filed = hosts(run)
     assert set(filed) == {"c1", "n1", "localhost"}
     failed = {name: FAILED[name] for name in ("check", "status", "reason", "seconds")}
-    assert filed["c1"] == {"host": "c1", "checks": [{"check": "Before"}, failed], "status": "read"}
+    assert filed["c1"] == {"host": "c1", "checks": [before, failed], "status": "read"}
     assert filed["localhost"] == {
         "host": "localhost",
         "groups": [],

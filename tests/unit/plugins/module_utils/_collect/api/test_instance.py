@@ -55,7 +55,7 @@ def test_a_recorded_instance_as_an_administrator_sees_it(put_instance, connect, 
 
 
 def services(connection):
-    return {call["service"] for call in connection.calls} - {None, "identity"}
+    return {call.service for call in connection.calls} - {None, "identity"}
 
 
 def test_an_administrator_is_asked_for_all_but_the_image(put_instance, connect):
