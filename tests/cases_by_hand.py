@@ -96,6 +96,12 @@ def logged(service: str = "nova-compute", **more: Any) -> Json:
     return {**about, **rest, "mentions": [], "at": "2026-11-21T12:00:05.000000+00:00", **more}
 
 
+def diagnosis(outcome: str | None = None) -> Json:
+    """Return the part of a record that only a diagnosis has, for a boot that ended so."""
+    boot: Json = {"request": None, "client": None, "server": None, "outcome": outcome, "siblings": 0}
+    return {"made": FINISHED, "boot": boot}
+
+
 def agent(**more: Any) -> Json:
     about: Json = {"component": "nova-compute", "host": "n1", "state": "up"}
     return {**about, "enabled": True, "heard": "2026-11-21 12:00:00", **more}

@@ -95,7 +95,7 @@ def test_every_file_that_assigns_a_key_of_the_record_is_named():
 
 def test_the_drawing_has_the_floors(floors):
     _way, drawn = DRAWING.split("The floors")
-    rows = re.split(r'font-weight="bold">\d</text>', drawn)[1:]
+    rows = re.split(r'font-weight="bold">\d+</text>', drawn)[1:]
     assert [set(re.findall(r">(_\w+)</tspan>", row)) for row in rows] == floors[::-1]
 
 

@@ -13,13 +13,15 @@ from typing import Any
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
 from .._match.logged_errors import errors_of
 from .._model.bundle import Answer, LoggedRequest
-from .._model.diagnosis import AffectedRequest, RequestFailure
+from .._model.codec import to_json
+from .._model.diagnosis import AffectedRequest, Diagnosis, RequestFailure
 from .._model.event import Event
 from .._model.words import StageName
 from .._record import shapes
 from .._record.clock import iso_of
 from .._record.errors import StageError
 from .._record.run import new_record
+from .._report.messages.words import at_place
 from .failed_requests import NEAR, likeness
 from .judging import failure, keep_quote
 
@@ -94,7 +96,7 @@ def with_first_line(judged: Json, errors: Iterable[Json]) -> Json:
     if judged["component"] or not first:
         return judged
     component, host = writer_of(first["service"]), first["host"]
-    reason = f"{judged['reason']} {component} on {host} logged: {first['quote']}"
+    reason = f"{judged['reason']} {at_place(component, host, first['quote'])}"
     quoted = {"component": component, "host": host, "at": first["at"]}
     return {**judged, "reason": reason, "quote": first["quote"], "quoted": quoted}
 
@@ -137,7 +139,7 @@ def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts) -> 
         "hosts": [host_of(name, read) for name, read in sorted(hosts.items())],
         "logs": [],
         "errors": errors_of(events_of(request, events)),
-        "diagnosis": {"boot": None, "host": None},
+        "diagnosis": to_json(Diagnosis(made=request.at)),
         "stages": [stage_of(request)],
     }
 

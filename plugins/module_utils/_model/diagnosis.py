@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
 from .bundle import LoggedBoot
@@ -55,13 +55,13 @@ class Diagnosis:
     """
 
     made: Time
-    asked: Mapping[str, str]
-    boot: Optional[LoggedBoot]
-    keys: Mapping[str, tuple[str, ...]]
-    host: Optional[str]
-    zones: Mapping[str, int]
-    doubts: tuple[str, ...]
-    took_s: Optional[float]
+    asked: Mapping[str, str] = field(default_factory=dict)
+    boot: Optional[LoggedBoot] = None
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    host: Optional[str] = None
+    zones: Mapping[str, int] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    took_s: Optional[float] = None
     over: Optional[bool] = omitted()
     silent_s: Optional[float] = omitted()
     failures: Optional[tuple[RequestFailure, ...]] = omitted()

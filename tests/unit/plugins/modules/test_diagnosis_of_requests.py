@@ -197,7 +197,7 @@ def test_a_boot_that_the_logs_leave_in_the_air_leads_to_what_its_project_asked_f
     verdict = diagnose()["verdict"]
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", "cinder-volume")
     assert verdict["reason"].startswith(f"The logs do not show how the boot of the server {bundle.boot.server} ended.")
-    assert "Another request failed in that time. volume: cinder-volume on storage1" in verdict["reason"]
+    assert "Another request failed in that time. volume: cinder-volume (storage1)" in verdict["reason"]
 
 
 def test_a_boot_that_the_logs_leave_in_the_air_does_not_lead_to_what_another_project_asked_for(diagnose, bundle):
@@ -264,7 +264,7 @@ def test_what_nobody_broke_is_told_by_the_line_that_says_what_was_lacking(diagno
     verdict = record["verdict"]
     assert (verdict["result"], verdict["component"]) == ("fail", None)
     assert (
-        "cinder-scheduler on controller1 logged: Failed to run task: No valid backend" in verdict["reason"]
+        "cinder-scheduler (controller1): Failed to run task: No valid backend" in verdict["reason"]
     ) is quotes
     assert ((verdict["quote"] or "").startswith("Failed to run task: No valid backend was found.")) is quotes
     assert "hunter2" not in json.dumps(record)
@@ -296,5 +296,5 @@ def test_the_terminal_and_the_page_show_the_requests_by_cause(diagnose, call, bu
     lines = call(report, run_dir=diagnose.result["directory"])["summary"]
     text = "\n".join(lines)
     assert "requests that failed" in text
-    assert re.search(r"\n +1  cinder-volume on storage1 .* \(\d\d %\)\n", text)
-    assert f"14:44:00 cinder-api on controller1: POST /v3/{PROJECT}/volumes: 202 ({MAKE})" in text
+    assert re.search(r"\n +1  cinder-volume \(storage1\): .* \(confidence: \d\d %\)\n", text)
+    assert f"14:44:00 cinder-api (controller1): POST /v3/{PROJECT}/volumes: 202 ({MAKE})" in text

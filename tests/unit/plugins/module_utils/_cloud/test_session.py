@@ -265,7 +265,7 @@ def test_after_the_deadline_a_request_has_a_second_and_no_repeats(cloud, connect
 
 def test_services_are_named_by_the_endpoint_most_alike():
     def call(host, path, service=None):
-        return Call("GET", service, host, path, status=200, started=0.0, seconds=0.1, request_id=None)
+        return Call("GET", service, path, status=200, started=0.0, seconds=0.1, request_id=None, host=host)
 
     calls = [
         call("h:1", "/compute/v2.1"),

@@ -143,16 +143,23 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.exam
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import request_causes
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import cloud, hosts, logs, steps
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import cloud, logs, owners, steps
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._match import visibility
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import LoggedError
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from cases_by_hand import call, case_of, cause, logged, seen, stage
 
-RUNS = {"component": "octavia-api", "unit": "octavia-api.service", "state": "running"}
-KILLED = {"kind": "killed", "where": "octavia-api"}
+RUNS = {
+    "component": "octavia-api", "unit": "octavia-api.service", "state": "running", "program": "octavia-api",
+    "for_s": 60.0, "restarts": 0,
+}
 HOST = shapes.host("ctl", facts={"names": ["ctl"], "services": [RUNS]})
-EMPTY = {"hosts": [], "logs": [], "flows": []}
-BAD = {"service": "load-balancer", "status": 503, "method": "GET", "path": "/"}
-REQUEST = ("octavia", "/v2/lbaas")
+CASE = case_of([HOST])
+FAILED = seen(Kind.STATE, "octavia-api", "ctl", how=How.FAILED)
 
 
 class Files:
@@ -162,32 +169,33 @@ class Files:
 
 
 def error(service, **more):
-    return {"service": service, "logger": "octavia.noise", "exception": None, "keyed": True, **more}
+    return codec.from_json(LoggedError, logged(service, **{"logger": "octavia.noise", **more}))
 
 
 def peers(service, exception):
     return logs.peers_of(error(service, exception=exception), service)
 
 
-def command(record):
-    return advice.command_for({"component": "octavia-api", "host": "ctl", "symptoms": []}, record)
+def command(case):
+    found = advice.command_for(cause("octavia-api", "ctl"), case)
+    return [found.host, found.command]
 
 
-failed = shapes.symptom("state", "octavia-api", "has failed", host="ctl", how="failed")
+bad = case_of(stage=stage(calls=[call(503, "load-balancer", "/")]))
 profile = profiles.profile_of("kolla")
 print(json.dumps({
     "matched": "octavia-api" in visibility.ALSO_ASK,
-    "behind a failure": sorted(cause["component"] for cause in model.causes(EMPTY, [failed])),
-    "of an answer": [one["component"] for one in cloud.answers(EMPTY, {"calls": [BAD], "error": None})],
-    "works for": "octavia-api" in [one["component"] for one in steps.owed(EMPTY, {"stage": "network"}, [])],
+    "behind a failure": sorted(cause.component for cause in model.causes(CASE, [FAILED])),
+    "of an answer": [one.component for one in cloud.answers(bad)],
+    "works for": "octavia-api" in [one.component for one in steps.workers(case_of(stage=stage("network")))],
     "of a library": peers("nova-compute", "octaviaclient.Failed"),
     "of an exception": peers("nova-compute", "x.AmphoraTimeout"),
     "called over the queue": peers("octavia-api", "MessagingTimeout"),
-    "usual": logs.unusual(error("octavia")) < 1,
-    "killed": hosts.components_that_run(KILLED, HOST),
+    "usual": logs.unusual(error("octavia"), WEIGHTS) < 1,
+    "killed": owners.components_that_run("octavia-api", CASE.record.hosts[0]),
     "mentioned": error_text.mentioned_in("the load balancer failed"),
-    "by its port": peer_probes.peers_of("", "http://10.0.0.1:9876/"),
-    "by its path": peer_probes.peers_of("", "http://10.0.0.1/load-balancer/v2"),
+    "by its port": codec.to_json(peer_probes.peers_of("", "http://10.0.0.1:9876/")),
+    "by its path": codec.to_json(peer_probes.peers_of("", "http://10.0.0.1/load-balancer/v2")),
     "database": "octavia-worker" in examine.DATABASE_CLIENTS,
     "programs": [one.where for one in machine.programs(Files(), {"octavia-worker"})],
     "folder": "/etc/octavia" in configuration.FOLDERS,
@@ -196,9 +204,9 @@ print(json.dumps({
     "reported": agents.component_of("octavia-controller"),
     "unit": [entry["units"] for entry in profile["units"] if entry["component"] == "octavia-api"],
     "log": [entry["files"] for entry in profile["logs"] if entry["service"] == "octavia"],
-    "stage": request_causes.stage_name_of(*REQUEST),
-    "next": command({"hosts": [HOST]}),
-    "next without its unit": command({"hosts": []}),
+    "stage": request_causes.stage_name_of("octavia", "/v2/lbaas"),
+    "next": command(CASE),
+    "next without its unit": command(case_of()),
 }))
 """
 
@@ -212,7 +220,7 @@ def with_octavia(tmp_path):
     package = top / "plugins/module_utils/_components"
     (package / "octavia.py").write_text(OCTAVIA)
     name_in(package / "catalogue.py", "octavia")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
     asked = subprocess.run(
         [sys.executable, "-c", ASK], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
@@ -248,6 +256,6 @@ def test_a_project_is_known_everywhere_by_one_file(with_octavia):
         "unit": [["octavia-api.service"]],
         "log": [["/var/log/octavia/octavia-api.log"]],
         "stage": "network",
-        "next": "on ctl: systemctl status octavia-api.service; journalctl --unit octavia-api.service --since -15min",
-        "next without its unit": "openstack loadbalancer list",
+        "next": ["ctl", "systemctl status octavia-api.service; journalctl --unit octavia-api.service --since -15min"],
+        "next without its unit": [None, "openstack loadbalancer list"],
     }

@@ -24,7 +24,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.how im
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Connection, Place
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
-from cases_by_hand import agent, case_of, cause, seen, step_of, with_paths
+from cases_by_hand import agent, case_of, cause, diagnosis, seen, step_of, with_paths
 from cases_by_hand import cut as cut_to
 from cases_by_hand import stage as a_stage
 
@@ -571,7 +571,7 @@ def test_in_collected_logs_a_component_is_where_it_logs():
         {"host": name, "reason": None, "unread": [], "sources": [{**LOG, "service": service} for service in services]}
         for name, services in (("a", ["slapd", "x"]), ("b", ["x"]))
     ]
-    assert world.places_of(case_of(diagnosis={"host": None}, logs=logs)) == {"ldap": {"a"}, "x": {"a", "b"}}
+    assert world.places_of(case_of(diagnosis=diagnosis(), logs=logs)) == {"ldap": {"a"}, "x": {"a", "b"}}
     # A run reads logs as well, and knows its services.
     assert world.places_of(case_of(logs=logs)) == {}
 

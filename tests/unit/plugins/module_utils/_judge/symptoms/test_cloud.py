@@ -13,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.weight
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
-from cases_by_hand import agent, call, case_of, error
+from cases_by_hand import agent, call, case_of, diagnosis, error
 from cases_by_hand import stage as a_stage
 
 
@@ -66,7 +66,7 @@ def test_a_silent_api_counts_less_if_nobody_looked_at_a_host():
     assert shares.strength(unseen, WEIGHTS) < shares.strength(seen, WEIGHTS)
 
 
-DIAGNOSIS = {"host": None, "boot": {"outcome": None}}
+DIAGNOSIS = diagnosis()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
-from cases_by_hand import case_of, error, flow, logged, step_of, with_paths
+from cases_by_hand import case_of, diagnosis, error, flow, logged, step_of, with_paths
 from cases_by_hand import stage as a_stage
 
 CARRIED = ["AMQP cast", "AMQP call", "AMQP subscribe", "DB", "socket(RADOS)", "libvirt", "OVSDB", "DHCP"]
@@ -93,7 +93,7 @@ def test_a_worker_counts_less_than_the_debtor_of_a_step_that_nobody_saw():
         # If nobody looked at a host, the step may have begun all the same.
         ([], {}, "missing", "unseen"),
         # A diagnosis looked into collected logs instead.
-        ([], {"diagnosis": {"boot": {"outcome": None}, "host": None}}, "missing", "missing"),
+        ([], {"diagnosis": diagnosis()}, "missing", "missing"),
     ],
 )
 def test_a_step_is_proved_to_be_missing_if_somebody_looked(hosts, more, status, how):
@@ -147,9 +147,9 @@ def test_a_boot_in_collected_logs_fails_by_its_own_outcome():
     first, last = step("2", status="missing"), step("1", status="seen", at=SEEN)
     stage = ended("diagnosed", SHORTLY)
     hows = []
-    for outcome in ("failed", "active"):
-        diagnosis = {"boot": {"outcome": outcome}, "host": None}
-        given = record(last, first, hosts=[], diagnosis=diagnosis, errors=[], stage=stage)
+    for outcome in ("failed", "built"):
+        about = diagnosis(outcome)
+        given = record(last, first, hosts=[], diagnosis=about, errors=[], stage=stage)
         hows += [symptom.how for symptom in of(given, [first])]
     assert hows == ["unseen", "missing"]
 
