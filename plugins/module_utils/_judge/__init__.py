@@ -4,7 +4,7 @@
 
 """4. Judge: who broke it.
 
-In: the record of a run. Out: its verdict.
+In: the record of a run. Out: what broke it and what to do next, as data; _report/messages makes the sentences.
 
 PRIVATE to the collection: no promise is made to other users of this package.
 """

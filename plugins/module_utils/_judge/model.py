@@ -8,7 +8,7 @@ Each symptom speaks for the hypotheses that explain it: wholly for the component
 that this one depends on; for the connection from a host to a peer, if only that host does not reach it; or for a
 restart before the run, which ended the connections of others and is over. What speaks in the same way counts once, and
 a little more for each repetition. The scores are logarithms of odds, so that they become probabilities, beside that of
-a cause that nobody has thought of.
+a cause that is not among them.
 
 The numbers are in weights.py. What is known of components is in _components.
 """

@@ -19,7 +19,7 @@ from .case import failed_stage, of_removal
 from .culprit import finding
 from .weights import WEIGHTS, Weights
 
-# Why a run does not pass if its playbook did not end it: it broke off after its stages, and nobody knows why.
+# Why a run does not pass if its playbook did not end it: it broke off after its stages, for an unknown reason.
 AFTER_STAGES = ""
 INTERRUPTED = "interrupted"
 # The stages of each run, in their order

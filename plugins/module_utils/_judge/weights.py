@@ -102,11 +102,11 @@ class Weights:
     uncertain: float = 0.5
     # Each further symptom of a kind counts so much of the one before it,
     repeated: float = 0.3
-    # up to so many of them: the fifth would add less than 1 %.
+    # up to this many of them: the fifth would add less than 1 %.
     repeats: int = 4
     # The error that came first is nearer to the cause than the others, which may follow from it.
     later_error: float = 0.7
-    # An error of which less than this is left after healthy runs are taken into account is no symptom.
+    # An error is no symptom if less than this part of it is left after healthy runs are taken into account.
     least_unusual: float = 0.25
     # An API that does not answer, or fails, may have waited for another component, which only hosts and logs show.
     silent_api_unseen: float = 0.4
@@ -137,7 +137,7 @@ class Weights:
     # What distance from the failed stage takes off a score: no part in it, and a dependency of one that the run met
     far: float = -2.5
     behind: float = -1.2
-    # The score of a cause that nobody has thought of, beside which all others are measured
+    # The score of an unknown cause, beside which all others are measured
     unknown: float = 3.0
     # Flattens the probabilities: above 1 less certain, below 1 more.
     temperature: float = 0.8

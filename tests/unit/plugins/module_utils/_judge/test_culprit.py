@@ -74,7 +74,7 @@ def test_a_verdict_of_a_failure_is_as_the_schema_says(name):
 
 @pytest.mark.parametrize("agents", [True, False], ids=["an administrator", "a plain user"])
 @pytest.mark.parametrize("name", NAMES)
-def test_without_hosts_nobody_is_named_wrongly_and_who_did_it_is_among_the_suspects(name, agents):
+def test_without_hosts_no_component_is_named_wrongly_and_who_did_it_is_among_the_suspects(name, agents):
     record, truth = blind(run_of(name)), truth_of(name)
     if not agents:
         record["agents"] = []
@@ -88,7 +88,7 @@ def test_without_hosts_nobody_is_named_wrongly_and_who_did_it_is_among_the_suspe
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_a_flow_nobody_is_named_wrongly(name):
+def test_without_a_flow_no_component_is_named_wrongly(name):
     truth, verdict = truth_of(name), of_record({**run_of(name), "flows": []})
     assert (verdict["stage"], verdict["step"], verdict["last_seen"]) == (truth["stage"], None, None)
     assert verdict["component"] in (None, *truth["components"])
@@ -301,7 +301,7 @@ PATHS = [
         ("libvirt", "3"),
         ("rabbitmq", "1"),
         ("neutron-l2-agent", "4"),
-        # or the debtor needs it.
+        # or the responsible needs it.
         ("ceph-mon", "3"),
         ("database", "1"),
         # It has to do with none of them.
@@ -321,7 +321,7 @@ CONNECTION = Connection(Place("nova-compute", "c1"), Place("rabbitmq", "ctl"), "
 
 
 @pytest.mark.parametrize("end", [("nova-compute", "c1"), ("rabbitmq", "ctl")])
-def test_a_way_is_told_from_both_ends(end):
+def test_a_way_is_reported_from_both_ends(end):
     assert culprit.connection_of(cause(*end, seen(Kind.STATE, *end), cut())) == CONNECTION
 
 
@@ -366,7 +366,7 @@ def test_a_way_that_is_cut_is_in_the_finding(alone):
     assert found["next"] == "on compute1: nc -v -z -w 3 10.0.0.1 5672"
 
 
-def test_who_leans_on_the_cause_is_in_the_verdict():
+def test_who_depends_on_the_cause_is_in_the_verdict():
     found = of_record(run_of("osd-stopped"))
     (edge,) = found["leaning"]
     assert edge["from"]["component"] == "nova-compute"
@@ -396,7 +396,7 @@ LOST = logged(
 
 @pytest.fixture
 def queue_restarted(frozen):
-    """Return a function that gives a run in which nova-compute, which is well, failed at a queue started anew."""
+    """Return a function that gives a run in which nova-compute, which is well, failed at a queue restarted."""
 
     def make(client_for_s, **error):
         stage = next(stage for stage in frozen["stages"] if stage["status"] == "failed")
@@ -415,7 +415,9 @@ def queue_restarted(frozen):
 
 
 @pytest.mark.parametrize("client_for_s", [400.0, 4780.0, 90000.0])
-def test_a_restart_before_the_run_that_ended_old_connections_is_told_and_nobody_is_named(queue_restarted, client_for_s):
+def test_a_restart_before_the_run_that_ended_old_connections_is_reported_and_no_component_is_named(
+    queue_restarted, client_for_s
+):
     record = queue_restarted(client_for_s)
     found, verdict = finding(record), of_record(record)
     assert [verdict[name] for name in ("component", "host", "confidence", "quote")] == [None] * 4
@@ -453,13 +455,13 @@ def test_a_likely_cause_is_named_whether_it_is_a_component_or_a_connection(suspe
 
 
 @pytest.mark.parametrize("others", [[], [cause("y", "h2", seen(Kind.STATE))]])
-def test_nobody_is_named_if_a_restart_is_the_likeliest_cause(others):
+def test_no_component_is_named_if_a_restart_is_the_likeliest_cause(others):
     restart = cause("x", "h", seen(Kind.RESTART, ago_s=300.0), suspect=Suspect.RESTART)
     assert culprit.named([restart, *others], WEIGHTS) is None
 
 
 @pytest.mark.parametrize(("confidence", "told"), [(WEIGHTS.named, True), (WEIGHTS.named - 0.01, False)])
-def test_a_restart_is_told_if_it_is_likely_enough(confidence, told):
+def test_a_restart_is_reported_if_it_is_likely_enough(confidence, told):
     restart = cause("database", "ctl", suspect=Suspect.RESTART, confidence=confidence)
     assert (culprit.restart_in([restart], WEIGHTS) is restart) is told
     assert culprit.named([restart], WEIGHTS) is None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who leans on a cause, by its symptoms: from whom, to whom, and how it failed there."""
+"""Who depends on a cause, by its symptoms: from whom, to whom, and how it failed there."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def place(end):
 # Direct ones
 
 
-def test_a_component_that_failed_at_the_cause_leans_on_it():
+def test_a_component_that_failed_at_the_cause_depends_on_it():
     assert edges(*QUEUE, failed_at(COMPUTE, "rabbitmq")) == [(COMPUTE, QUEUE, "refused")]
 
 
 @pytest.mark.parametrize("kind", [Kind.STEP, Kind.ERROR, Kind.ANSWER, Kind.STATE])
-def test_a_component_that_has_something_wrong_because_of_the_cause_leans_on_it(kind):
+def test_a_component_that_has_something_wrong_because_of_the_cause_depends_on_it(kind):
     assert edges(*QUEUE, seen(kind, *COMPUTE)) == [(COMPUTE, QUEUE, None)]
 
 
-def test_who_is_explained_by_the_cause_leans_on_it_though_no_table_says_so():
+def test_who_is_explained_by_the_cause_depends_on_it_though_no_table_says_so():
     assert edges("x", "h", seen(Kind.ERROR, "y", "h2")) == [(("y", "h2"), ("x", "h"), None)]
 
 
@@ -52,18 +52,18 @@ def test_a_cause_does_not_lean_on_itself():
 # Over others
 
 
-def test_a_component_that_needs_another_one_for_it_leans_on_the_cause_over_a_hop():
+def test_a_component_that_needs_another_one_for_it_depends_on_the_cause_over_a_hop():
     found = edges("ldap", "ctl", seen(Kind.ANSWER, "nova-api", "ctl"))
     assert found == [(("nova-api", "ctl"), ("keystone", None), None), (("keystone", None), ("ldap", "ctl"), None)]
 
 
-def test_of_several_hops_the_first_is_told():
+def test_of_several_hops_the_first_is_reported():
     found = edges("keystone", "ctl", seen(Kind.ERROR, *COMPUTE))
     hop = ("glance-api", None)
     assert found == [(COMPUTE, hop, None), (hop, ("keystone", "ctl"), None)]
 
 
-def test_a_component_that_failed_at_a_peer_leans_on_the_cause_over_that_peer():
+def test_a_component_that_failed_at_a_peer_depends_on_the_cause_over_that_peer():
     peer = ("neutron-server", "ctl")
     found = edges("database", "db", failed_at(COMPUTE, peer[0], How.ERROR, peer[1]))
     assert found == [(COMPUTE, peer, "error"), (peer, ("database", "db"), None)]
@@ -78,11 +78,11 @@ def test_a_peer_that_does_not_need_the_cause_does_not_lean_on_it():
 
 
 @pytest.mark.parametrize("symptom", [cut(*COMPUTE), failed_at(COMPUTE, QUEUE[0], How.SILENT, QUEUE[1])])
-def test_a_cause_that_failed_at_a_peer_leans_on_it(symptom):
+def test_a_cause_that_failed_at_a_peer_depends_on_it(symptom):
     assert edges(*COMPUTE, symptom) == [(COMPUTE, QUEUE, "silent")]
 
 
-def test_another_component_leans_on_the_peer_at_which_it_failed_like_the_cause():
+def test_another_component_depends_on_the_peer_at_which_it_failed_like_the_cause():
     assert edges(*COMPUTE, cut(*COMPUTE), cut(*AGENT)) == [(COMPUTE, QUEUE, "silent"), (AGENT, QUEUE, "silent")]
 
 

@@ -118,26 +118,26 @@ def test_a_state_outweighs_the_order_of_the_steps():
 
 
 @pytest.mark.parametrize("how", ["refused", "silent", "error"])
-def test_a_debtor_that_failed_at_a_peer_is_less_likely_than_that_peer(how):
+def test_a_responsible_component_that_failed_at_a_peer_is_less_likely_than_that_peer(how):
     alone = causes(owed("nova-compute"), hosts=CLOUD)
     found = causes(owed("nova-compute"), failed_at("nova-compute", "neutron-server", how, host="c1"), hosts=CLOUD)
     assert named(found)[0] == ("neutron-server", "ctl")
     assert score(found, "nova-compute", "c1") < score(alone, "nova-compute", "c1")
 
 
-def test_a_debtor_whose_peer_failed_somebody_else_is_as_likely_as_before():
+def test_a_responsible_component_whose_peer_failed_somebody_else_is_as_likely_as_before():
     """A line without an id of the run does not say that the run failed there."""
     others = failed_at("nova-compute", "neutron-server", own=False, host="c1")
     assert named(causes(owed("nova-compute"), others, hosts=CLOUD))[0] == ("nova-compute", "c1")
 
 
-def test_a_debtor_on_several_hosts_that_failed_at_a_peer_is_less_likely_than_that_peer():
+def test_a_responsible_component_on_several_hosts_that_failed_at_a_peer_is_less_likely_than_that_peer():
     hosts = [host("database1", "database"), *(host(f"ctl{number}", "neutron-server") for number in range(3))]
     failed = failed_at("neutron-server", "database", host="ctl1")
     assert named(causes(owed("neutron-server"), failed, hosts=hosts))[0] == ("database", "database1")
 
 
-def test_a_debtor_beside_an_instance_whose_host_is_unknown_is_less_likely_than_the_peer_at_which_it_failed():
+def test_a_component_beside_an_instance_whose_host_is_unknown_is_less_likely_than_the_peer_at_which_it_failed():
     hosts = [shapes.host("c1", facts=THERE["facts"]), THERE, CONTROLLER]
     failed = failed_at("nova-compute", "rabbitmq", host="c1")
     assert named(causes(owed("nova-compute"), failed, hosts=hosts))[0] == ("rabbitmq", "ctl")
@@ -197,7 +197,7 @@ def test_two_kinds_of_symptoms_say_more_than_the_same_one_twice():
         (state("x", how=How.STOPPING), state("x", how=How.FAILED)),
         (seen(Kind.REPORT, "x", None, how=How.WARNING), seen(Kind.REPORT, "x", None, how=How.ALARM)),
         (seen(Kind.REPORT, "x", None, how=How.ERROR), seen(Kind.REPORT, "x", None, how=How.READ_ONLY)),
-        # A component that waited in vain has broken nothing.
+        # A component that waited for an answer has broken nothing.
         (error("x", how=How.SILENT, own=True), error("x", own=True)),
         (owed("x", How.UNSEEN), owed("x")),
         (part("x"), owed("x", How.UNSEEN)),
@@ -274,7 +274,7 @@ def test_a_component_needs_what_its_own_host_has_for_itself(symptom, hosts, need
 
 
 @pytest.mark.parametrize("component", [entry.name for entry in COMPONENTS if entry.depends_on])
-def test_the_components_that_a_debtor_needs_are_suspects_behind_it(component):
+def test_the_components_that_a_responsible_component_needs_are_suspects_behind_it(component):
     first, *others = named(causes(owed(component)))
     assert first[0] == component
     assert {other for other, _host in others} == set(depends_on(component))
@@ -287,7 +287,7 @@ def test_the_components_that_a_peer_needs_are_suspects_behind_it():
     assert all(places["placement-api"] < places[needed] for needed in depends_on("placement-api"))
 
 
-def test_the_receiver_and_the_carriers_of_a_step_are_suspects_behind_its_debtor():
+def test_the_receiver_and_the_carriers_of_a_step_are_suspects_behind_its_responsible():
     found = named(causes(owed("p", peer="q", carriers=("r",))))
     assert found[0] == ("p", None)
     assert set(found) == {("p", None), ("q", None), ("r", None)}
@@ -325,22 +325,22 @@ def test_a_way_that_is_cut_for_two_components_of_a_host_names_one_of_them_and_no
     assert (cause.host, cause.suspect) == ("c1", Suspect.CONNECTION)
 
 
-@pytest.mark.parametrize("debtor", ASKERS)
-def test_a_way_has_the_name_of_the_component_with_most_to_show(debtor):
-    found = causes(owed(debtor, How.UNSEEN), *map(cut, ASKERS), hosts=CLOUD)
-    assert named(found)[0] == (debtor, "c1")
+@pytest.mark.parametrize("responsible", ASKERS)
+def test_a_way_has_the_name_of_the_component_with_most_to_show(responsible):
+    found = causes(owed(responsible, How.UNSEEN), *map(cut, ASKERS), hosts=CLOUD)
+    assert named(found)[0] == (responsible, "c1")
 
 
-@pytest.mark.parametrize("debtor", ASKERS)
-def test_a_way_begins_at_the_component_whose_name_it_has(debtor):
-    cause = named_by(causes(owed(debtor, How.UNSEEN), *map(cut, ASKERS), hosts=CLOUD))
-    assert culprit.connection_of(cause).source == Place(debtor, "c1")
+@pytest.mark.parametrize("responsible", ASKERS)
+def test_a_way_begins_at_the_component_whose_name_it_has(responsible):
+    cause = named_by(causes(owed(responsible, How.UNSEEN), *map(cut, ASKERS), hosts=CLOUD))
+    assert culprit.connection_of(cause).source == Place(responsible, "c1")
 
 
 def test_a_way_explains_what_each_of_those_who_ask_at_its_end_owes():
     seen = world_of(*map(cut, ASKERS), hosts=CLOUD)
     (way,) = seen.connections
-    assert [shares.shares(owed(debtor), seen)[way] for debtor in ASKERS] == [1.0, 1.0]
+    assert [shares.shares(owed(responsible), seen)[way] for responsible in ASKERS] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(("how", "explained"), [("silent", True), ("broken off", True), ("error", False)])
@@ -429,7 +429,7 @@ RESTARTED = restart("rabbitmq", "ctl", 300.0)
     "others",
     [
         [],
-        # The client was started anew before the peer.
+        # The client was restarted before the peer.
         [restart("nova-compute", "c1", 400.0)],
         # Of several services of the peer the last one counts.
         [restart("nova-compute", "c1", 400.0), restart("rabbitmq", "ctl", 500.0)],
@@ -438,7 +438,7 @@ RESTARTED = restart("rabbitmq", "ctl", 300.0)
     ],
 )
 @pytest.mark.parametrize("turned", [1, -1])
-def test_a_restart_that_ended_a_connection_of_an_older_client_is_the_cause_and_nobody_is_named(others, turned):
+def test_a_restart_that_ended_a_connection_of_an_older_client_is_the_cause_and_no_component_is_named(others, turned):
     found = causes(*[owed("nova-compute"), LOST, RESTARTED, *others][::turned], hosts=CLOUD)
     assert (*named(found)[0], found[0].suspect) == ("rabbitmq", "ctl", Suspect.RESTART)
     assert named_by(found) is None
@@ -450,7 +450,7 @@ def test_a_restart_that_ended_a_connection_of_an_older_client_is_the_cause_and_n
         # The connections of the client are younger than the peer.
         ([restart("nova-compute", "c1", 200.0), RESTARTED], How.BROKEN_OFF),
         ([restart("nova-compute", "c1", 300.0), RESTARTED], How.BROKEN_OFF),
-        # Another peer was started anew.
+        # Another peer was restarted.
         ([restart("rabbitmq", "ctl2", 300.0)], How.BROKEN_OFF),
         ([restart("database", "ctl", 300.0)], How.BROKEN_OFF),
         *(([RESTARTED], how) for how in WEIGHTS.parts if how != How.BROKEN_OFF),
@@ -519,7 +519,7 @@ def test_a_component_that_only_passes_on_a_failure_is_no_suspect_and_the_one_tha
     assert ("neutron-dhcp-agent", "net") not in found
 
 
-def test_a_debtor_that_passes_on_a_failure_is_less_likely_than_the_peer():
+def test_a_responsible_component_that_passes_on_a_failure_is_less_likely_than_the_peer():
     found = causes(owed("neutron-dhcp-agent"), PASSES_ON, hosts=[host("net", "neutron-dhcp-agent"), CONTROLLER])
     assert named(found)[0] == ("database", "ctl")
 
@@ -646,9 +646,9 @@ def test_components_of_the_steps_and_those_that_they_need_have_a_part_in_what_fa
     assert model.near_components([symptom], world_of(symptom)) == costs
 
 
-def test_a_component_that_a_debtor_needs_is_near_whatever_else_the_run_met():
-    met, debtor = error("nova-compute", own=True), owed("nova-api-metadata")
-    costs = model.near_components([met, debtor], world_of(met, debtor))
+def test_a_component_that_a_responsible_component_needs_is_near_whatever_else_the_run_met():
+    met, responsible = error("nova-compute", own=True), owed("nova-api-metadata")
+    costs = model.near_components([met, responsible], world_of(met, responsible))
     assert [costs[name] for name in NEEDED] == [0] * len(NEEDED)
     assert costs["libvirt"] == WEIGHTS.behind
 
@@ -743,7 +743,7 @@ STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nobody_is_named_if_nothing_but_the_order_of_unseen_steps_speaks(stage):
+def test_no_component_is_named_if_nothing_but_the_order_of_unseen_steps_speaks(stage):
     path = [
         step_of(shapes.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
         step_of(shapes.step("2", "nova-conductor", "x", "m", "DB")),
@@ -753,7 +753,7 @@ def test_nobody_is_named_if_nothing_but_the_order_of_unseen_steps_speaks(stage):
 
 
 @pytest.mark.parametrize("kind", [Kind.CHANGE, Kind.DIFFERENCE, Kind.DISABLED])
-def test_nobody_is_named_for_being_otherwise_alone(kind):
+def test_no_component_is_named_for_being_otherwise_alone(kind):
     first, *behind = causes(seen(kind, "nova-compute", "c1"), hosts=CLOUD)
     assert named([first]) == [("nova-compute", "c1")]
     assert first.confidence < WEIGHTS.named

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small drawing of who leans on a cause: where its boxes stand, its arrows, and hostile words in it."""
+"""The small drawing of who depends on a cause: where its boxes stand, its arrows, and hostile words in it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def column(drawing, name):
 # Columns
 
 
-def test_who_leans_on_the_cause_stands_to_its_left_and_over_a_hop_further_left():
+def test_who_depends_on_the_cause_stands_to_its_left_and_over_a_hop_further_left():
     found = drawn(LDAP, (AGENT, API), (API, KEYSTONE), (KEYSTONE, LDAP), (COMPUTE, LDAP))
     assert {name: column(found, name) for name in found.boxes} == {AGENT: 0, API: 1, KEYSTONE: 2, COMPUTE: 2, LDAP: 3}
     assert len(found.lines) == len(found.heads) == 4
@@ -143,14 +143,14 @@ def test_the_title_says_the_same_in_words():
     [
         verdict((None, None)),
         verdict(QUEUE),
-        # Nobody leans on the cause itself.
+        # Nobody depends on the cause itself.
         verdict(QUEUE, (COMPUTE, KEYSTONE)),
         verdict(QUEUE, (COMPUTE, ("rabbitmq", "ctl2"))),
-        # Records of 0.1.0 do not say who leans on whom.
+        # Records of 0.1.0 do not say who depends on whom.
         {name: value for name, value in verdict(QUEUE).items() if name != "leaning"},
     ],
 )
-def test_without_anybody_who_leans_on_the_cause_there_is_no_drawing(told):
+def test_without_anybody_who_depends_on_the_cause_there_is_no_drawing(told):
     assert leaning.drawing(told) is None
 
 

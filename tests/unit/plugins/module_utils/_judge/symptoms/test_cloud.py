@@ -156,7 +156,7 @@ def test_a_silent_service_counts_less_on_a_host_that_nobody_looked_at():
     assert shares.strength(unseen, WEIGHTS) < shares.strength(seen, WEIGHTS)
 
 
-def test_a_plain_user_is_told_of_no_agents():
+def test_a_plain_user_is_reported_of_no_agents():
     assert cloud.agents(case_of([HOST])) == cloud.agents(case_of([HOST], agents=None)) == []
 
 

@@ -68,7 +68,7 @@ def test_a_host_of_which_nothing_is_known_shows_nothing(reader, unread):
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_service_that_does_not_run_is_told_with_its_state_and_unit(state):
+def test_a_service_that_does_not_run_is_reported_with_its_state_and_unit(state):
     (symptom,) = told(hosts.states, host("h1", service("x", "y.service", state.value)))
     assert (symptom.kind, symptom.component, symptom.host, symptom.how) == (Kind.STATE, "x", "h1", state)
     assert symptom.unit == "y.service"
@@ -112,7 +112,7 @@ LONG_AGO = BEGAN - WEIGHTS.remembered_s
         (None, 1, []),
     ],
 )
-def test_a_service_that_was_started_anew_is_told_by_when_that_was(since, restarts, shown):
+def test_a_service_that_was_restarted_is_reported_by_when_that_was(since, restarts, shown):
     found = told(hosts.states, host("h1", service("x", since=since, restarts=restarts)))
     assert [(symptom.kind, symptom.how) for symptom in found] == shown
 
@@ -134,7 +134,7 @@ def test_a_clock_that_is_ahead_or_that_nobody_knows_well_is_allowed_for(offset, 
 
 
 @pytest.mark.parametrize("since", [BEGAN - 1, ENDED])
-def test_a_service_that_does_not_run_was_not_started_anew(since):
+def test_a_service_that_does_not_run_was_not_restarted(since):
     (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", since=since, restarts=1)))
     assert (symptom.kind, symptom.how) == (Kind.STATE, How.STOPPED)
 
@@ -151,7 +151,7 @@ def test_a_stage_without_an_end_shows_no_restarts(since):
         (BEGAN - 60, Code.UNIT_RESTARTED_BEFORE_RUN, None, 160),
     ],
 )
-def test_a_service_that_was_started_anew_says_its_(since, code, at, ago):
+def test_a_service_that_was_restarted_reports_its_(since, code, at, ago):
     (symptom,) = told(hosts.states, host("h1", service("x", "y.service", since=since, restarts=1)))
     assert (symptom.component, symptom.host) == ("x", "h1")
     assert (symptom.code, symptom.unit, symptom.since, symptom.ago_s) == (code, "y.service", at, ago)
@@ -410,7 +410,7 @@ def test_a_peer_that_answers_shows_nothing():
         ("no such name", "error"),
     ],
 )
-def test_a_peer_that_does_not_answer_is_told_with_its_place(how, meant):
+def test_a_peer_that_does_not_answer_is_reported_with_its_place(how, meant):
     (symptom,) = told(reach.probes, CONTROL, reached(peer("rabbitmq", how)))
     assert (symptom.kind, symptom.how, symptom.probe) == (Kind.REACH, meant, how)
     assert symptom.place == ("nova-compute", "c1")

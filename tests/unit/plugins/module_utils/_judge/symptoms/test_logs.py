@@ -195,7 +195,7 @@ def test_of_what_is_usual_everywhere_and_on_this_cloud_the_bigger_counts(usual, 
     assert weight(**NOISE, usual=usual) == weight(usual=bigger)
 
 
-def test_what_is_usual_is_told_of_components_and_of_a_part_of_the_healthy_runs():
+def test_what_is_usual_is_reported_of_components_and_of_a_part_of_the_healthy_runs():
     usual = [error for component in COMPONENTS for error in component.usual_errors]
     assert usual
     assert all(0 < error.share <= 1 for error in usual)

@@ -40,7 +40,7 @@ def workers(stage):
     return steps.workers(case_of([shapes.host("h1")], a_stage(stage)))
 
 
-def test_the_debtor_owes_a_step_and_its_target_was_to_take_it():
+def test_the_responsible_component_owes_a_step_and_its_target_was_to_take_it():
     first = step("1", "neutron-server", "database", owed_by="nova-compute")
     (symptom,) = owed([first])
     assert (symptom.kind, symptom.component, symptom.peer) == (Kind.STEP, "nova-compute", "database")
@@ -80,9 +80,9 @@ def test_a_stage_without_workers_has_none():
     assert workers("removal") == []
 
 
-def test_a_worker_counts_less_than_the_debtor_of_a_step_that_nobody_saw():
-    (debtor,) = owed([step("1")])
-    assert all(shares.strength(worker, WEIGHTS) < shares.strength(debtor, WEIGHTS) for worker in workers("boot"))
+def test_a_worker_counts_less_than_the_responsible_component_of_a_step_that_nobody_saw():
+    (responsible,) = owed([step("1")])
+    assert all(shares.strength(worker, WEIGHTS) < shares.strength(responsible, WEIGHTS) for worker in workers("boot"))
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_a_boot_in_collected_logs_fails_by_its_own_outcome():
 
 
 @pytest.mark.parametrize(
-    ("written", "debtor"),
+    ("written", "responsible"),
     [([], "vm-instance"), (["dhcp_start"], "dnsmasq"), (["dhcp_start", "lease"], "vm-instance")],
 )
-def test_a_guest_that_asked_for_a_lease_has_done_its_part(written, debtor):
+def test_a_guest_that_asked_for_a_lease_has_done_its_part(written, responsible):
     first = step("1", "vm-instance", "dnsmasq", "missing", kind="DHCP")
     guest = {"lines": 9, "steps": [{"step": name} for name in written]}
     found = owed([first], stage=a_stage("metadata", details={"guest": guest}))
-    assert [(symptom.component, symptom.carriers) for symptom in found] == [(debtor, ("data network",))]
+    assert [(symptom.component, symptom.carriers) for symptom in found] == [(responsible, ("data network",))]
