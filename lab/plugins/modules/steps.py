@@ -51,7 +51,7 @@ options:
         elements: str
         default: []
   parallel:
-    description: How many steps run at the same time.
+    description: How many steps run in parallel.
     type: int
     default: 2
   timeout:
