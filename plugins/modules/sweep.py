@@ -133,7 +133,7 @@ targets:
     - {name: c2, key: c2, run_id: 20261122-195326-49a722-c2, host: c2, network: null, volume_type: null, zone: null}
 verdict:
   description: The C(result), the C(reason), and the C(hosts) that did not pass.
-  returned: when O(state=finished) or O(state=merged)
+  returned: when O(state=finished) or O(state=combined)
   type: dict
   sample:
     result: fail
