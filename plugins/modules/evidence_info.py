@@ -81,8 +81,8 @@ logs:
   type: dict
 examination:
   description:
-    - With O(examine), C(reach), how each peer of its services answers from here; C(hanging), connections that nobody
-      answers; C(words), what the broker, the database and Open vSwitch say of themselves; C(ground), what is wrong with
+    - With O(examine), C(reach), how each peer of its services answers from here; C(hanging), connections without
+      an answer; C(words), the state that the broker, the database and Open vSwitch report; C(ground), problems of
       disks, memory, kernel and programs; C(files), times and modes of settings; C(digests) of their values;
       C(packages) and their versions.
   returned: success

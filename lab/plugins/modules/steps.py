@@ -33,7 +33,7 @@ options:
       undo:
         description:
           - A command that root runs first, where the step has begun before and has never ended well, as on a host that
-            lost its power. For steps that cannot go on where they were.
+            lost its power. For steps that cannot resume.
         type: str
         default: ''
       user:
