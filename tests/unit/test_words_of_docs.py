@@ -60,7 +60,7 @@ CODE = re.compile(r"^```.*?^```$|^(?: {4}|\t)\S.*?$|`+(?:(?!\n\n)[^`])*`+|\]\([^
 PAGES = sorted(
     page
     for top in (ROOT, LAB)
-    for place in ("*.md", "docs/*.md", "roles/*/README.md")
+    for place in ("*.md", "docs/*.md", "docs/site/*.md", "roles/*/README.md")
     for page in top.glob(place)
     if str(page.relative_to(ROOT)) not in NOT_YET
 )
