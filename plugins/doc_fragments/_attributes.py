@@ -20,7 +20,7 @@ attributes:
 options: {}
 attributes:
   check_mode:
-    description: In check mode nothing is made, removed or written.
+    description: In check mode nothing is created, removed or written.
     support: full
 """
 
@@ -28,6 +28,6 @@ attributes:
 options: {}
 attributes:
   check_mode:
-    description: Looks up what the stage would use, and says what it would make.
+    description: Looks up what the stage would use, and returns what it would create.
     support: full
 """

@@ -20,7 +20,7 @@ options:
     elements: path
     required: true
   removal:
-    description: Whether to follow the removal of what the run has made, instead of its stages.
+    description: Whether to follow the removal of the run's resources, instead of its stages.
     type: bool
     default: false
 requirements:

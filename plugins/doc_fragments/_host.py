@@ -12,15 +12,15 @@ class ModuleDocFragment:
 options:
   prefixes:
     description:
-      - Words to put before the commands of a part of the cloud that lies in a container.
+      - Words to put before the commands of a part of the cloud that runs in a container.
       - The parts are C(libvirt), C(ceph), C(dhcp), C(metadata), C(ovs), C(ovn_nb) and C(ovn_sb).
         With kolla C(libvirt) may have C([docker, exec, nova_libvirt]).
     type: dict
     default: {}
 notes:
   - Nothing is changed on the host, and nothing but Python's standard library is needed there.
-  - Connect as any user. What only root may read is asked through C(sudo -n), so C(become) is not needed;
-    a command that sudo refuses is named in RV(ignore:unread), and the rest is read all the same.
+  - Connect as any user. Commands that need root run through C(sudo -n), so C(become) is not needed.
+    A command that sudo refuses is listed in RV(ignore:unread), and the rest is still read.
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:

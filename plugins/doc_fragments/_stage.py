@@ -13,8 +13,8 @@ class ModuleDocFragment:
 options:
   cloud:
     description:
-      - Name of a cloud in C(clouds.yaml), or a dictionary that holds what an entry there would hold.
-      - If it is not given, E(OS_CLOUD) or the other C(OS_) variables of the environment count.
+      - Name of a cloud in C(clouds.yaml), or a dictionary with the content of an entry.
+      - Defaults to E(OS_CLOUD) or the other C(OS_) variables of the environment.
     type: raw
   _cloud:
     description: O(cloud) as a dictionary, kept out of logs; the action plugin moves it here.
@@ -29,16 +29,16 @@ options:
     description: Name of the region.
     type: str
   interface:
-    description: Which endpoints of the catalogue are used. By default what C(clouds.yaml) says, or the public ones.
+    description: Which endpoints of the catalog to use. Defaults to the interface in C(clouds.yaml), or the public one.
     type: str
     choices: [admin, internal, public]
     aliases: [endpoint_type]
   validate_certs:
-    description: Whether the endpoints' certificates are checked. The SDK does so if nothing else is said.
+    description: Whether to verify the endpoints' certificates. The SDK verifies them by default.
     type: bool
     aliases: [verify]
   ca_cert:
-    description: Path of a bundle of authorities, by which the endpoints' certificates are checked.
+    description: Path of a CA bundle to verify the endpoints' certificates with.
     type: str
     aliases: [cacert]
   client_cert:
@@ -50,7 +50,8 @@ options:
     type: str
     aliases: [key]
   api_timeout:
-    description: How long a single request may take, in seconds; one that makes something may take four times as long.
+    description: How long a single request may take, in seconds; one that creates a resource may take four times as
+      long.
     type: float
     default: 30
 attributes:
@@ -69,19 +70,20 @@ options:
   run_dir:
     description:
       - Directory of the run, as M(stackproof.provision.run) returns it.
-      - The stage's record goes into its C(run.json). If a record of this stage is there already, nothing is done and
+      - The stage's record goes into its C(run.json). If the run already has a record of this stage, nothing is done and
         that record is returned.
     type: path
     required: true
 notes:
-  - The stages build on each other. What is not given is taken from the records of the stages before.
+  - Each stage depends on the stages before it. Options that are not set are taken from their records.
 """
 
     THRESHOLDS = r"""
 options:
   thresholds:
     description:
-      - Limits whose breach fails the run. Their form is checked before anything is made; they are applied at its end.
+      - Limits that fail the run when they are exceeded. They are validated before anything is created, and applied at
+        the end of the run.
     type: list
     elements: dict
     default: []

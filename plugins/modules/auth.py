@@ -7,18 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: auth
-short_description: 'First stage of a run: gets a token and looks at what it opens'
+short_description: 'First stage of a run: gets a token and checks the service catalog'
 version_added: 0.1.0
 description:
-  - Authenticates and records scope, roles, expiry and catalogue of the token, but never the token.
-  - Reads the version document of every service that the run will use, and measures the difference to the cloud's clock.
+  - Authenticates and records scope, roles, expiry and catalog of the token, but never the token.
+  - Reads the version document of every service that the run will use, and measures the offset of the cloud's clock.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
   - stackproof.provision._attributes.stage
 options:
   services:
-    description: The services that the run will use, by their type in the catalogue.
+    description: The services that the run will use, by their type in the service catalog.
     type: list
     elements: str
     default: [identity, image, network, block-storage, compute]
@@ -27,11 +27,11 @@ options:
     type: float
     default: 60
 notes:
-  - The role P(stackproof.provision.auth#role) hands its variables to this module, and the playbook
-    C(stackproof.provision.verify) goes through all stages.
+  - The role P(stackproof.provision.auth#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
 seealso:
   - module: stackproof.provision.run
-    description: Begins the run.
+    description: Starts the run.
   - module: stackproof.provision.image
     description: The next stage.
 """
@@ -75,7 +75,7 @@ record:
       type: float
       sample: 0.446026
     resources:
-      description: Empty, as this stage makes and chooses nothing.
+      description: Empty, as this stage creates and chooses nothing.
       returned: always
       type: list
       elements: dict
@@ -101,7 +101,7 @@ record:
       elements: dict
       sample: []
     details:
-      description: User, project, roles, expiry, services with their versions, and the clock's difference.
+      description: User, project, roles, expiry, services with their versions, and the offset of the cloud's clock.
       returned: always
       type: dict
       sample:
@@ -128,7 +128,7 @@ record:
             max_microversion: null
         clock: {offset_s: 0.343, error_s: 0.502, answers: 1, consistent: true}
 error:
-  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, the action, the resource, the answer of the cloud, and what to check next.
   returned: failure
   type: dict
   sample:

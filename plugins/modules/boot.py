@@ -10,44 +10,44 @@ module: boot
 short_description: 'Fifth stage of a run: boots the instance'
 version_added: 0.1.0
 description:
-  - Makes a server from what the earlier stages have found and made, and follows its states until it is active.
+  - Creates a server from the resources of the earlier stages, and follows its states until it is active.
   - The request carries a global request id, so that every service's log can be searched for it.
-  - A server in the state ERROR ends the wait at once. Its fault is carried, without secrets and without the frames of
-    its traceback.
+  - A server in the state ERROR ends the wait immediately. The error has its fault, without secrets and without the
+    frames of its traceback.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
   - stackproof.provision._attributes.stage
 options:
   flavor:
-    description: Name or id of the flavor. By default the smallest one that fits the image is taken.
+    description: Name or id of the flavor. Defaults to the smallest one that fits the image.
     type: str
   attach:
     description:
-      - When the run's volume comes to the instance, at its boot, after it, or as the disk from which it boots.
-      - Without a volume this has no meaning.
+      - When the run's volume is attached, at the boot, after it, or as the root disk.
+      - Without a volume this has no effect.
     type: str
     choices: [at_boot, after, root]
     default: at_boot
   availability_zone:
-    description: Zone of the instance. By default the cloud decides.
+    description: Availability zone of the instance. By default the cloud chooses one.
     type: str
   host:
     description:
-      - Name of the compute host that must take the instance. Most clouds allow this to administrators only.
+      - Name of the compute host for the instance. Most clouds allow only administrators to choose it.
     type: str
   profiler_key:
     description:
-      - One of the cloud's keys of OSProfiler (C(hmac_keys)). With it the request is traced through all services that
-        have OSProfiler enabled; without it none is.
+      - A key of OSProfiler (C(hmac_keys)) that the cloud's services accept. With it the request is traced through all
+        services that have OSProfiler enabled.
     type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
     default: 300
 notes:
-  - The role P(stackproof.provision.boot#role) hands its variables to this module, and the playbook
-    C(stackproof.provision.verify) goes through all stages.
+  - The role P(stackproof.provision.boot#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
 seealso:
   - module: stackproof.provision.volume
     description: The stage before.
@@ -95,7 +95,7 @@ record:
       type: float
       sample: 16.218041
     resources:
-      description: Flavor and server, and whether the run made them.
+      description: Flavor and server, and whether the run created them.
       returned: always
       type: list
       elements: dict
@@ -120,7 +120,8 @@ record:
           started: '2026-11-21T15:27:59.830997+00:00'
           seconds: 0.551546
     waits:
-      description: The states of the server (status, task and power state), with their times and how sharp these are.
+      description: The states of the server (status, task and power state), with their times and the resolution of these
+        times.
       returned: always
       type: list
       elements: dict
@@ -162,7 +163,7 @@ record:
           fixed_ips: [192.168.222.54]
 error:
   description:
-    - The kind of the failure, what was done, on what, what the cloud said, and what to look at.
+    - The kind of the failure, the action, the resource, the answer of the cloud, and what to check next.
     - C(details.fault) is the server's fault.
   returned: failure
   type: dict

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_info
-short_description: 'Diagnosis by logs: reads a boot, or other requests, out of a directory of collected logs'
+short_description: 'Diagnosis by logs: reads a boot, or other requests, from a directory of collected logs'
 version_added: 0.1.0
 description:
-  - Finds the hosts in a directory of logs, and in their logs what is asked about, with all its ids. That is the boot
-    of a server, any other request, the requests that name a resource, or all that failed in a time.
-  - Of a server it finds the boot, and which other requests of its project failed until the server was removed.
+  - Finds the hosts in a directory of logs, and in their logs the boot of a server, any other request, the requests that
+    name a resource, or all requests that failed in a time range.
+  - For a server it finds the boot, and all other failed requests of its project until the server was removed.
   - Returns for each host what M(stackproof.provision.log_info) returns for one. No line is returned as it is.
-  - It asks no cloud and no host. It reads compressed and rotated files, and does not follow links.
+  - It contacts neither the cloud nor its hosts. It reads compressed and rotated files, and does not follow links.
 extends_documentation_fragment: [stackproof.provision._attributes.reads]
 options:
   directory:
@@ -46,23 +46,23 @@ options:
     description: The id of anything else, such as a network, a port, a volume or an image.
     type: str
   error:
-    description: What a client has printed. The last request that it names is meant, and nothing else of it is kept.
+    description: The error that a client printed. The last request id in it is used, and nothing else of it is kept.
     type: str
   since:
     description:
-      - Begin of a time, such as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
-      - All requests that failed in that time are found. Of the boots the first one that failed is followed. If nothing
-        failed and there are several boots, the module fails and names them.
+      - Start of a time range, such as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
+      - It finds all requests that failed in that time, and follows the first failed boot. If nothing failed and there
+        are several boots, the module fails and lists them.
     type: str
   until:
-    description: End of that time.
+    description: End of that time range.
     type: str
   time_zone:
     description: Zone of the hosts' logs, such as V(Europe/Berlin) or V(+05:30), where the directory does not have it.
     type: str
     default: UTC
   time_zones:
-    description: The same for single hosts, by their names. It goes before the zone in the directory.
+    description: The same for single hosts, by name. It overrides the zone in the directory.
     type: dict
     default: {}
 requirements:

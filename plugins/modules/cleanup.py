@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cleanup
-short_description: 'End of a run: removes what it has made, or what other runs have left'
+short_description: 'End of a run: removes its resources, or those that other runs left behind'
 version_added: 0.1.0
 description:
-  - Removes what the ledger of a run names and what carries the run's mark, in reverse order, and waits until it is
-    gone.
-  - Finds also what a killed run has made, even where the answer to the request never came.
-  - Says what stays, and why. Never deletes anything else.
-  - Refuses a run of another user, and one whose directory does not have the name that its record says. A line that no
-    run can have written into the ledger is reported, and nothing that it names is deleted.
+  - Removes the resources that the ledger of a run names and that carry the run's mark, in reverse order, and waits
+    until they are gone.
+  - Also finds resources of a killed run, even if the answer to the request never came.
+  - Reports what is left, and why. Never deletes anything else.
+  - Refuses a run of another user, and one whose directory does not have the name that its record says. A ledger line
+    that no run can have written is reported, and nothing that it names is deleted.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
@@ -24,21 +24,21 @@ options:
     description: Directory of one run.
     type: path
   runs:
-    description: Folder of runs; all in it are cleaned up that are not going on.
+    description: Folder of runs. All runs in it are cleaned up, except those in progress.
     type: path
   older_than:
-    description: Of the runs in O(runs), only those begun longer ago than this, such as V(90m), V(12h) or V(7d).
+    description: Only the runs in O(runs) that started longer ago than this, such as V(90m), V(12h) or V(7d).
     type: str
   keep:
     description:
-      - With V(on_failure) nothing of a run is removed in which a stage failed or a host disagreed, with V(always)
-        nothing at all.
-      - Meant for the end of a run; a later call without it removes what was kept.
+      - With V(on_failure) the resources of a run are kept if a stage or a host check failed, with V(always) in any
+        case.
+      - Use it at the end of a run. A later call without it removes the kept resources.
     type: str
     choices: [never, on_failure, always]
     default: never
   end:
-    description: Whether the record of a run that broke off is ended.
+    description: Whether to complete the record of an interrupted run.
     type: bool
     default: true
   timeout:
@@ -46,11 +46,11 @@ options:
     type: float
     default: 300
 notes:
-  - The playbook C(stackproof.provision.cleanup) removes what runs have left, and the role
-    P(stackproof.provision.cleanup#role) that of one run at its end.
+  - The playbook C(stackproof.provision.cleanup) removes what runs left behind. The role
+    P(stackproof.provision.cleanup#role) removes the resources of one run at its end.
 seealso:
   - module: stackproof.provision.run
-    description: Begins a run.
+    description: Starts a run.
   - module: stackproof.provision.report
     description: Ends a run.
 """
@@ -61,7 +61,7 @@ EXAMPLES = r"""
     cloud: mycloud
     run_dir: runs/20261121-101500-3f9a1c
 
-- name: Clean up whatever was left by runs of yesterday and before
+- name: Clean up after all runs of yesterday and before
   stackproof.provision.cleanup:
     runs: runs
     older_than: 1d
@@ -69,7 +69,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 runs:
-  description: For each run its id, what was to be deleted, how much was made and deleted, and what is left and why.
+  description: For each run its id, the resources to delete, the numbers of created and deleted ones, and what is left
+    and why.
   returned: always
   type: list
   elements: dict

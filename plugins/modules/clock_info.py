@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: clock_info
-short_description: 'Used by verify: measures the difference of a host''s clock'
+short_description: 'Used by verify: measures the offset of a host''s clock'
 version_added: 0.1.0
 description:
   - Asks the host for its time several times, and takes the answer that came back soonest.
@@ -16,7 +16,7 @@ extends_documentation_fragment: [stackproof.provision._attributes.reads]
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.evidence
-    description: Files the difference.
+    description: Writes the offset into the record.
 """
 
 EXAMPLES = r"""

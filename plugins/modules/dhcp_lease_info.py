@@ -37,9 +37,9 @@ options:
     default: {journals: [dnsmasq-dhcp], files: [/var/log/neutron/dnsmasq.log]}
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Asks the API for the ids.
+    description: Returns the ids.
 """
 
 EXAMPLES = r"""
@@ -51,7 +51,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 directory:
-  description: The directory of the network's files; none if this host does not serve the network.
+  description: The directory of the network's files. Null if this host does not serve the network.
   returned: success
   type: str
   sample: /var/lib/neutron/dhcp/43fab180-bf69-42bf-a74e-9ed8722a60fa

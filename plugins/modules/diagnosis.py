@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: diagnosis
-short_description: 'Diagnosis by logs: judges a boot or other requests, and files the record'
+short_description: 'Diagnosis by logs: judges a boot or other requests, and writes the record'
 version_added: 0.1.0
 description:
-  - Follows a boot that was found in logs through the flows, and says which step and which service failed.
-  - Any other request is judged by itself, by who answered it, at whom it failed, and who logged an error for it. Those
-    that have one cause are reported together.
-  - Makes a directory with C(run.json) and C(events.jsonl), like that of a run. The record has a part C(diagnosis).
-  - M(stackproof.provision.report) makes the files for readers out of it.
+  - Follows a boot through the flows, and finds the step and the service that failed.
+  - Judges any other request on its own, by the answers to it, the component at which it failed, and the errors that
+    services logged for it. Requests with the same cause are grouped.
+  - Creates a directory with C(run.json) and C(events.jsonl), like that of a run. The record has a part C(diagnosis).
+  - M(stackproof.provision.report) writes the files for readers from it.
 extends_documentation_fragment: [stackproof.provision._attributes.writes]
 options:
   bundle:
@@ -34,8 +34,7 @@ options:
     required: true
   quotes:
     description:
-      - Whether the record keeps the line of a log that shows best what broke the boot, at most 300 characters of it,
-        without secrets.
+      - Whether the record keeps the log line that shows the cause best, masked and cut to 300 characters.
     type: bool
     default: true
 requirements:

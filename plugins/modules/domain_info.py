@@ -20,9 +20,9 @@ options:
     required: true
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Asks the API for the ids.
+    description: Returns the ids.
 """
 
 EXAMPLES = r"""
@@ -36,7 +36,8 @@ domain:
   description:
     - The domain with its name, virtual processors, memory, disks, interfaces and state, the secrets of libvirt on this
       host, and its process with start and connections.
-    - None if libvirt has no such domain, or if the domain could not be read; then RV(unread) has the reason.
+    - Null if libvirt has no such domain, or if the domain could not be read. In the second case RV(unread) has the
+      reason.
   returned: success
   type: dict
   sample:

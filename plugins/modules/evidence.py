@@ -18,16 +18,17 @@ options:
     type: path
     required: true
   hosts:
-    description: The hosts that were to be read. Their results are in the variables that the playbook registered.
+    description: The hosts that were to be read. Their results are taken from the variables that the playbook
+      registered.
     type: list
     elements: str
     required: true
   platform:
-    description: Paths and names, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
+    description: The profile of the platform, as in C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
   reads:
-    description: The results of each host. The collection fills this in, by O(hosts).
+    description: The results of each host. The collection sets this from O(hosts).
     type: dict
     default: {}
 author: stackproof contributors (@stackproof)

@@ -10,8 +10,8 @@ module: evidence_info
 short_description: 'Used by verify: reads all facts of a host about an instance'
 version_added: 0.1.0
 description:
-  - Reads, once each, the parts of the cloud that are on this host by the inventory's groups.
-  - The facts of each part are described with the modules M(stackproof.provision.domain_info),
+  - Reads each part of the cloud on this host once. The parts follow from the inventory's groups.
+  - These modules document the facts of each part - M(stackproof.provision.domain_info),
     M(stackproof.provision.ovs_port_info), M(stackproof.provision.ovn_port_info),
     M(stackproof.provision.dhcp_lease_info), M(stackproof.provision.metadata_proxy_info),
     M(stackproof.provision.rbd_info) and M(stackproof.provision.log_info).
@@ -20,7 +20,7 @@ options:
   instance:
     description:
       - The instance, as M(stackproof.provision.instance) returns it.
-      - Without it only the state of the host itself, its services and Ceph is read.
+      - Without it only the state of the host, its services and Ceph is read.
     type: dict
   parts:
     description: The parts of the cloud on this host.
@@ -29,7 +29,7 @@ options:
     choices: [control, compute, network, ceph, ovn, queue]
     required: true
   platform:
-    description: Paths and names, as in the files C(vars/platforms) of the role P(stackproof.provision.evidence#role).
+    description: The profile of the platform, as in C(vars/platforms) of the role P(stackproof.provision.evidence#role).
     type: dict
     required: true
   wanted:
@@ -43,12 +43,11 @@ options:
     default: 0
   examine:
     description:
-      - What a second look at the host needs to know, after a stage has failed. Without it there is none.
-      - C(salt), a word by which digests of settings are made; C(since), a time in seconds; C(urls), those of the
-        catalogue.
+      - What the examination of the host after a failed stage needs to know. Without it the host is not examined.
+      - C(salt) keys the digests of settings, C(since) is a time in seconds, and C(urls) are those of the catalog.
     type: dict
   patience:
-    description: After how many seconds a command on the host counts as hung, unless it reads logs. By default 15.
+    description: After how many seconds a command on the host counts as hung, unless it reads logs. Defaults to 15.
     type: int
 notes:
   - Nothing is changed on the host, and nothing but Python's standard library is needed there.
@@ -56,7 +55,7 @@ notes:
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.instance
-    description: Asks the API for what the hosts should show.
+    description: Reads from the API what the hosts should show.
   - module: stackproof.provision.evidence
     description: Writes the facts into the record of the run.
 """
@@ -82,8 +81,8 @@ logs:
   type: dict
 examination:
   description:
-    - With O(examine), C(reach), how each peer of its services answers from here; C(hanging), connections that nobody
-      answers; C(words), what the broker, the database and Open vSwitch say of themselves; C(ground), what is wrong with
+    - With O(examine), C(reach), how each peer of its services answers from here; C(hanging), connections without
+      an answer; C(words), the state that the broker, the database and Open vSwitch report; C(ground), problems of
       disks, memory, kernel and programs; C(files), times and modes of settings; C(digests) of their values;
       C(packages) and their versions.
   returned: success

@@ -16,7 +16,7 @@ description:
   - The recorder is a transient service of systemd, and the C(ExecStopPost) of the service undoes all changes.
     So tracing ends, and user, queue and directory are removed, when it is stopped, when it is killed, and at its
     deadline.
-  - Tracing that was on before stays on.
+  - If tracing was already on, it stays on.
 options:
   state:
     description: V(started) starts a recorder. V(stopped) stops it, undoes its changes, and returns the messages.
@@ -24,11 +24,11 @@ options:
     choices: [started, stopped]
     required: true
   run_id:
-    description: The run to record. Several runs may be recorded at the same time.
+    description: The run to record. Several runs may be recorded in parallel.
     type: str
     required: true
   deadline:
-    description: After so many seconds the recorder ends by itself, and its messages are lost.
+    description: After how many seconds the recorder stops by itself. Its messages are then lost.
     type: int
     default: 1800
   vhosts:
@@ -40,7 +40,7 @@ options:
     default: [/]
     aliases: [vhost]
   pythons:
-    description: Paths of other interpreters that may have Python's C(amqp), if the one of this module has it not.
+    description: Paths of other interpreters to try if that of this module does not have Python's C(amqp).
     type: list
     elements: str
     default: []
@@ -60,11 +60,11 @@ notes:
 author: stackproof contributors (@stackproof)
 attributes:
   check_mode:
-    description: Does nothing.
+    description: Does nothing in check mode.
     support: full
 seealso:
   - module: stackproof.provision.flow
-    description: Takes the messages.
+    description: Uses the messages.
 """
 
 EXAMPLES = r"""

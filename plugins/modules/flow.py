@@ -15,18 +15,17 @@ description:
 extends_documentation_fragment: [stackproof.provision._flow, stackproof.provision._attributes.writes]
 options:
   hosts:
-    description: The hosts whose evidence counts. The collection takes what was read on each from its variables.
+    description: The hosts whose evidence counts. Their results are taken from their variables.
     type: list
     elements: str
     default: []
   reads:
-    description: Each source of evidence, with what was read on each host. The collection fills it in, by O(hosts).
+    description: The results of each source of evidence, by host. The collection sets this from O(hosts).
     type: dict
     default: {}
   quotes:
     description:
-      - Whether the record keeps the line of a log that shows best what broke a run, at most 300 characters of it,
-        without secrets.
+      - Whether the record keeps the log line that shows the cause best, masked and cut to 300 characters.
     type: bool
     default: true
 author: stackproof contributors (@stackproof)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: flow_info
-short_description: 'Used by verify: says what to look for on the hosts to follow a run'
+short_description: 'Used by verify: gathers what to look for on the hosts'
 version_added: 0.1.0
 description:
-  - Gathers the ids of a run out of its record, and the phrases that the flows look for in logs.
+  - Gathers the ids of a run from its record, and the phrases that the flows look for in logs.
 extends_documentation_fragment: [stackproof.provision._flow, stackproof.provision._attributes.reads]
 author: stackproof contributors (@stackproof)
 seealso:
@@ -33,7 +33,7 @@ wanted:
   returned: success, unless a removal is asked for, and the run had none or no flow is about it
   type: dict
 host:
-  description: Name of the host of the instance in the inventory, as far as the record tells it; else null.
+  description: Name of the instance's host in the inventory. Null if the record does not have it.
   returned: with RV(wanted)
   type: str
   sample: compute2

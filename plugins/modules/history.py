@@ -12,8 +12,8 @@ version_added: 0.2.0
 description:
   - Writes C(history.json), and C(history.html) for a browser, into the folder of the runs. They show how many runs
     passed over time, how long each stage and each step took, what changed when, and why runs failed.
-  - A line for each run is kept in C(history.jsonl). So only new runs are read, and a run still counts when its
-    directory is removed.
+  - A line for each run is kept in C(history.jsonl). So only new runs are read, and a run still counts after its
+    directory was removed.
 extends_documentation_fragment:
   - stackproof.provision._attributes.writes
 options:
@@ -22,11 +22,11 @@ options:
     type: path
     required: true
   most:
-    description: How many runs the history has at most. The last ones count.
+    description: The largest number of runs to show. The latest ones count.
     type: int
     default: 4000
   templates:
-    description: Folder of the templates of the pages, which the role report has. No page is written without it.
+    description: Folder with the templates of the pages. The role report has it. Without it no page is written.
     type: path
 requirements:
   - python >= 3.11
@@ -38,7 +38,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Show how the cloud did over time
+- name: Show the runs of a cloud over time
   stackproof.provision.history:
     runs: ./runs
 """
@@ -51,7 +51,7 @@ files:
   elements: str
   sample: [/home/operator/runs/history.json, /home/operator/runs/history.html]
 clouds:
-  description: Of each cloud how many runs there were (C(runs)), and how many C(passed).
+  description: For each cloud the number of C(runs), and how many of them C(passed).
   returned: success
   type: list
   elements: dict

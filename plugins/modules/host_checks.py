@@ -56,7 +56,7 @@ seealso:
   - module: stackproof.provision.evidence
     description: Writes the facts of the hosts into the record of the run.
   - module: stackproof.provision.instance
-    description: Asks the API about the instance.
+    description: Reads the instance from the API.
 """
 
 EXAMPLES = r"""

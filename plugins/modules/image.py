@@ -11,7 +11,7 @@ short_description: 'Second stage of a run: finds or uploads the image'
 version_added: 0.1.0
 description:
   - Uses an image that the cloud has, or uploads a file as an image of this run.
-  - Of an uploaded file, size and sha512 as the cloud has them must be those of the file.
+  - After an upload, the size and sha512 that the cloud reports must match the file.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
@@ -20,25 +20,25 @@ options:
   image:
     description:
       - Name or id of an image.
-      - With neither this nor O(file), the smallest active image that can be booted is taken, of those that are
-        public or this project's own.
+      - With neither this nor O(file), the smallest active bootable image is used that is public or belongs to this
+        project.
     type: str
   file:
-    description: Path of a file to upload. Every run uploads it anew.
+    description: Path of a file to upload. Every run uploads it again.
     type: path
   disk_format:
-    description: Format of O(file). By default it follows from the file's name, and is V(raw) for an unknown one.
+    description: Format of O(file). By default it is derived from the file's name, and V(raw) for an unknown one.
     type: str
   container_format:
     description: Container format of O(file).
     type: str
     default: bare
   min_disk:
-    description: Gigabytes of disk that an instance of O(file) needs.
+    description: Disk that an instance of O(file) needs, in gigabytes.
     type: int
     default: 0
   min_ram:
-    description: Megabytes of memory that an instance of O(file) needs.
+    description: Memory that an instance of O(file) needs, in megabytes.
     type: int
     default: 0
   properties:
@@ -46,15 +46,15 @@ options:
     type: dict
     default: {}
   store:
-    description: Which of the cloud's stores takes the file. By default the cloud decides.
+    description: Which of the cloud's stores takes the file. By default the cloud chooses one.
     type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
     default: 900
 notes:
-  - The role P(stackproof.provision.image#role) hands its variables to this module, and the playbook
-    C(stackproof.provision.verify) goes through all stages.
+  - The role P(stackproof.provision.image#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
 seealso:
   - module: stackproof.provision.auth
     description: The stage before.
@@ -107,7 +107,7 @@ record:
       type: float
       sample: 0.05027
     resources:
-      description: The image, and whether the run made it.
+      description: The image, and whether the run created it.
       returned: always
       type: list
       elements: dict
@@ -148,7 +148,7 @@ record:
           min_ram: 0
           stores: [ceph]
 error:
-  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, the action, the resource, the answer of the cloud, and what to check next.
   returned: failure
   type: dict
 """

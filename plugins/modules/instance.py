@@ -7,28 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: instance
-short_description: 'Used by verify: files what the API says of an instance, as far as its hosts must agree'
+short_description: 'Used by verify: reads from the API what the hosts of an instance must agree with'
 version_added: 0.1.0
 description:
-  - Tells of a server its ports, networks, volumes and image, as far as its hosts must agree. Nothing is changed on the
-    cloud.
-  - Of a run that has failed it also tells an administrator which of the cloud's services and agents are not heard.
-  - Of a run an administrator is also told when others made instances, as what carries no id may be theirs.
+  - Returns the ports, networks, volumes and image of a server, as far as its hosts must agree with them. Nothing is
+    changed on the cloud.
+  - With an administrator's rights, it also returns which services and agents do not report to the cloud, if the run
+    failed, and when other users created instances, as evidence without an id may belong to those.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
 options:
   server:
-    description: Id of the server. By default that of the run.
+    description: Id of the server. Defaults to that of the run.
     type: str
   run_dir:
-    description: Directory of a run; what was found is also written into its record, which counts as a change.
+    description: Directory of a run. The result is also written into its record, which counts as a change.
     type: path
   admin_cloud:
-    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to learn the hosts by name.
+    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to get the names of the hosts.
     type: str
   examine:
-    description: Whether the hosts of a run that has failed are to be examined.
+    description: Whether to examine the hosts after a failed stage.
     type: bool
     default: false
   timeout:
@@ -37,7 +37,7 @@ options:
     default: 60
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads on the hosts what they know of the instance.
+    description: Reads the facts of the hosts about the instance.
 """
 
 EXAMPLES = r"""
@@ -50,7 +50,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 instance:
-  description: The C(server), its C(ports), C(networks), C(volumes) and C(image); none if the run has no server.
+  description: The C(server), its C(ports), C(networks), C(volumes) and C(image). Null if the run has no server.
   returned: success
   type: dict
   sample:
@@ -98,19 +98,19 @@ instance:
     allocations: null
     claimed_on: []
 to_read:
-  description: Whether the hosts have anything to say, which is so of a run that has an instance or has failed.
+  description: Whether the hosts should be read. They should if the run has an instance or has failed.
   returned: success
   type: bool
   sample: true
 broken:
-  description: Whether a stage of the run has failed, so that its user waits for the reason.
+  description: Whether a stage of the run has failed.
   returned: success
   type: bool
   sample: false
 examine:
   description:
-    - What M(stackproof.provision.evidence_info) needs to know to examine a host, C(salt), C(since) and C(urls); none if
-      no stage has failed, or O(examine) is false.
+    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since) and C(urls). Null if no
+      stage has failed, or O(examine) is false.
   returned: success
   type: dict
   sample: null

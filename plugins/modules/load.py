@@ -7,20 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: load
-short_description: 'Many instances in parallel: begins a load test, or ends it with a verdict on the whole'
+short_description: 'Many instances in parallel: starts a load test, or ends it with one verdict'
 version_added: 0.3.0
 description:
-  - A load test is many runs, a given number of them in parallel. The module does not do the runs.
-  - At the begin it makes the directory C(load-<id>) with the record C(load.json), and returns the runs to be done. It
-    refuses a load test for which O(checks) show that a quota leaves no room.
+  - A load test is many runs, with up to O(parallel) of them in parallel. A playbook does the runs.
+  - At the start it creates the directory C(load-<id>) with the record C(load.json), and returns the runs to do. It
+    refuses a load test if O(checks) show that a quota leaves no room.
   - At the end it reads the records of the runs, computes how long each stage and each step took and how that grew with
-    the number in parallel, judges the whole, and writes C(load.html).
+    the number of parallel instances, gives one verdict, and writes C(load.html).
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
 options:
   state:
-    description: Whether the load test is begun or ended.
+    description: Whether to start or to end the load test.
     type: str
     choices: [begun, finished]
     required: true
@@ -29,15 +29,15 @@ options:
     type: path
     required: true
   load_id:
-    description: >-
-      Name of the load test, 3 to 34 lower-case letters, digits and hyphens. By default the time and a random part.
+    description: Name of the load test, 3 to 34 lowercase letters, digits and hyphens. Generated from the time and a
+      random part by default.
     type: str
   instances:
     description: How many instances there are, at each level of a ramp.
     type: int
     default: 10
   parallel:
-    description: How many of them may be there in parallel.
+    description: How many instances may exist in parallel.
     type: int
     default: 4
   ramp:
@@ -46,7 +46,7 @@ options:
     elements: int
     default: []
   rate:
-    description: How many instances begin in a minute. Without it each one begins as soon as it has a turn.
+    description: How many instances start per minute. By default each one starts as soon as a turn is free.
     type: float
   checks:
     description: The checks of M(stackproof.provision.preflight).
@@ -54,7 +54,7 @@ options:
     elements: dict
     default: []
   thresholds:
-    description: Limits on the record C(load.json), as O(stackproof.provision.report#module:thresholds) has for a run.
+    description: Limits on the record of the load test, in the form of O(stackproof.provision.report#module:thresholds).
     type: list
     elements: dict
     default: []
@@ -74,23 +74,23 @@ options:
         description: The greatest value.
         type: float
   templates:
-    description: Folder of the templates of the pages, which the role report has. No page is written without it.
+    description: Folder with the templates of the pages. The role report has it. Without it no page is written.
     type: path
   enforce:
     description: Whether the module fails unless the verdict is a pass.
     type: bool
     default: true
 notes:
-  - The playbook C(stackproof.provision.load) does the runs between begin and end.
+  - The playbook C(stackproof.provision.load) does the runs between start and end.
 seealso:
   - module: stackproof.provision.preflight
     description: Checks the cloud before a load test.
   - module: stackproof.provision.load_turn
-    description: Decides when an instance may begin.
+    description: Decides when an instance may start.
 """
 
 EXAMPLES = r"""
-- name: Begin a load test of 30 instances, 10 in parallel
+- name: Start a load test of 30 instances, 10 in parallel
   stackproof.provision.load:
     state: begun
     cloud: mycloud
@@ -118,7 +118,7 @@ directory:
   type: str
   sample: /home/operator/runs/load-20261125-195326-49a722
 levels:
-  description: How many instances may be there in parallel, level after level.
+  description: How many instances may exist in parallel, level after level.
   returned: success
   type: list
   elements: int

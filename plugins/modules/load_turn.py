@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: load_turn
-short_description: 'Used by load: decides when an instance may begin'
+short_description: 'Used by load: decides when an instance may start'
 version_added: 0.3.0
 description:
-  - With O(state=taken) it waits until the instance may begin, and returns whether it still may. With O(state=returned)
-    its turn is free again.
-  - Not more than O(parallel) instances have a turn at a time. An instance waits for O(before) others to end, and
-    for O(after_s) seconds after its level began.
+  - With O(state=taken) it waits until the instance may start, and returns whether it still may. With O(state=returned)
+    it frees the turn.
+  - At most O(parallel) instances have a turn in parallel. An instance waits for O(before) others to end, and until
+    O(after_s) seconds after its level started.
 options:
   directory:
     description: Directory of the load test.
@@ -28,20 +28,20 @@ options:
     type: int
     required: true
   before:
-    description: How many other instances must have ended, which are those of the levels below.
+    description: How many other instances, those of the levels below, must have ended.
     type: int
     default: 0
   after_s:
-    description: How many seconds after the first instance of its level it may begin.
+    description: How long after the first instance of its level it may start, in seconds.
     type: float
     default: 0
   thresholds:
-    description: Limits on the load test as it is until now. If one is broken, no further level is begun.
+    description: Limits on the load test so far. Once one is exceeded, no further level starts.
     type: list
     elements: dict
     default: []
   state:
-    description: Whether the turn is taken or returned.
+    description: Whether to take or to return the turn.
     type: str
     choices: [taken, returned]
     default: taken
@@ -52,7 +52,7 @@ attributes:
     support: full
 seealso:
   - module: stackproof.provision.load
-    description: Returns which instances there are.
+    description: Defines the instances.
 """
 
 EXAMPLES = r"""
@@ -70,7 +70,7 @@ waited_s:
   type: float
   sample: 12.3
 go:
-  description: Whether the instance may begin. It may not once a limit is broken.
+  description: Whether the instance may start. It may not once a limit is exceeded.
   returned: success
   type: bool
   sample: true

@@ -35,7 +35,7 @@ extends_documentation_fragment:
   - stackproof.provision._host
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.flow_info
     description: Makes O(wanted) for a run.
 """
@@ -78,7 +78,7 @@ sources:
       whole: true
       why: null
 addresses:
-  description: The host's own addresses, which other services log.
+  description: The host's own addresses, as other services log them.
   returned: success
   type: list
   elements: str

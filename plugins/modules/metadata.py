@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metadata
-short_description: 'Sixth stage of a run: asks the guest what it has read'
+short_description: 'Sixth stage of a run: checks the guest''s metadata'
 version_added: 0.1.0
 description:
   - Reads the console until the guest has shown that it read the server's metadata and its user data.
   - With a floating IP, also sends the guest a ping and opens a TCP connection.
-  - No console output, no lease, no metadata, wrong metadata and no user data are different findings.
+  - It distinguishes no console output, no lease, no metadata, wrong metadata and no user data.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
@@ -20,22 +20,22 @@ extends_documentation_fragment:
 options:
   guest:
     description:
-      - How to ask the guest. With V(none) it is not asked, and the stage is skipped, as the verdict says. That is for
-        instances without a guest, as some drivers of nova make them.
+      - How the guest is checked. With V(none) it is not checked, the stage is skipped, and the verdict says so. Use
+        that for instances without a guest, such as those of nova's fake driver.
     type: str
     choices: [console, none]
     default: console
   router:
     description:
-      - Whether a network that the run has made gets a router if the guest finds nobody who routes to its metadata.
+      - Whether a network that the run created gets a router if the guest has no route to the metadata service.
         V(auto) and V(always) are the same here.
-      - Without a router, a network has metadata with OVN, or if its DHCP agent has C(enable_isolated_metadata). No user
-        of a cloud can see that beforehand.
+      - A network without a router has metadata with OVN, or if its DHCP agent has C(enable_isolated_metadata). A user
+        of the cloud cannot see that beforehand.
     type: str
     choices: [auto, always, never]
     default: auto
   tcp_port:
-    description: The guest's port that a TCP connection is opened to. A refusal by the guest proves the way, too.
+    description: The guest's TCP port to connect to. A refused connection proves that the guest is reachable, too.
     type: int
     default: 22
   timeout:
@@ -43,19 +43,19 @@ options:
     type: float
     default: 300
 notes:
-  - The role P(stackproof.provision.metadata#role) hands its variables to this module, and the playbook
-    C(stackproof.provision.verify) goes through all stages.
+  - The role P(stackproof.provision.metadata#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
 seealso:
   - module: stackproof.provision.boot
     description: The stage before.
   - module: stackproof.provision.report
     description: Ends the run.
   - module: stackproof.provision.cleanup
-    description: Removes what the stages have made.
+    description: Removes the resources of the stages.
 """
 
 EXAMPLES = r"""
-- name: Ask the guest
+- name: Check the guest
   stackproof.provision.metadata:
     run_dir: "{{ run.directory }}"
     timeout: 600
@@ -93,7 +93,7 @@ record:
       type: float
       sample: 8.239095
     resources:
-      description: Empty, as this stage makes and chooses nothing.
+      description: Empty, as this stage creates and chooses nothing.
       returned: always
       type: list
       elements: dict
@@ -125,7 +125,7 @@ record:
           resolution_s: 1.358
           looks: 10
     details:
-      description: The guest's steps with its own times, and how it was reached.
+      description: The guest's steps with its own times, and the answers to ping and TCP.
       returned: always
       type: dict
       sample:
@@ -158,7 +158,7 @@ record:
           tcp: {status: answered, said: port 80 is open, seconds: 0.006055}
 error:
   description:
-    - What was done, on what, and what to look at.
+    - The action, the resource, and what to check next.
     - C(kind) is one of V(no_console), V(no_lease), V(no_metadata), V(wrong_metadata), V(no_user_data), V(no_proof) and
       V(unreachable), or of those that all stages have.
   returned: failure

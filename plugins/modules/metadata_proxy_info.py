@@ -34,9 +34,9 @@ options:
     default: {journals: ["haproxy-metadata-proxy-{owner}"], files: []}
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Asks the API for the ids.
+    description: Returns the ids.
 """
 
 EXAMPLES = r"""

@@ -7,32 +7,32 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: network
-short_description: 'Third stage of a run: makes or finds the network'
+short_description: 'Third stage of a run: creates or finds the network'
 version_added: 0.1.0
 description:
-  - Makes a network with a subnet, or uses one that the cloud has, and a security group with rules.
-  - A network without port security gets no security group, since the compute service refuses one there.
-  - If a floating IP is asked for, also makes a router to the external network and allocates the address.
+  - Creates a network with a subnet, or uses an existing one, and creates a security group with rules.
+  - A network without port security gets no security group, since the compute service rejects one there.
+  - With O(floating_ip) it also creates a router to the external network, and allocates the address.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
   - stackproof.provision._attributes.stage
 options:
   network:
-    description: Name or id of a network to use. By default one is made.
+    description: Name or id of an existing network to use. By default the stage creates one.
     type: str
   cidr:
-    description: Range of the subnet of a network that is made.
+    description: Range of the subnet of a new network.
     type: str
     default: 192.168.222.0/24
   dns_nameservers:
-    description: Name servers that the subnet hands out.
+    description: Name servers of the subnet.
     type: list
     elements: str
     default: []
   rules:
     description:
-      - The traffic that the security group lets in. Each rule has C(protocol) and, but for ICMP, C(port).
+      - The ingress rules of the security group. Each has a C(protocol) and, except for ICMP, a C(port).
     type: list
     elements: dict
     default:
@@ -45,29 +45,29 @@ options:
         type: str
         required: true
       port:
-        description: The port; without one all are let in.
+        description: The port; without it all ports are open.
         type: int
   floating_ip:
-    description: Whether the instance gets a floating IP. Then a network that is made also gets a router.
+    description: Whether the instance gets a floating IP. A new network then gets a router, too.
     type: bool
     default: false
   router:
     description:
-      - When a network that is made gets a router. With V(auto) it is for a floating IP, and later, in the stage
-        metadata, if nothing else routes to the guest's metadata.
-      - With V(always) it gets one here, without a gateway if there is no floating IP. That is for networks of ML2 whose
-        DHCP agents serve no metadata, and for guests that do not say why they get none.
+      - Whether a new network gets a router. With V(auto) it gets one here for a floating IP, or later in the stage
+        metadata, if the guest has no route to the metadata service.
+      - With V(always) it gets one here, without a gateway if there is no floating IP. Use it on ML2 networks whose DHCP
+        agents serve no metadata, with guests that do not report why they get none.
     type: str
     choices: [auto, always, never]
     default: auto
   external_network:
-    description: Name or id of the network of the floating IP. By default the only external one.
+    description: Name or id of the external network for the floating IP. Defaults to the only external network.
     type: str
   port:
     description:
-      - The maker of the instance's port. With V(nova) the compute service makes it when it builds the instance, as in
-        the flow.
-      - With V(precreated) it is made here. That moves the steps of its creation.
+      - The creator of the instance's port. With V(nova) the compute service creates it when it builds the instance, as
+        in the flow.
+      - With V(precreated) this stage creates it. That moves the steps of its creation.
     type: str
     choices: [nova, precreated]
     default: nova
@@ -76,8 +76,8 @@ options:
     type: float
     default: 120
 notes:
-  - The role P(stackproof.provision.network#role) hands its variables to this module, and the playbook
-    C(stackproof.provision.verify) goes through all stages.
+  - The role P(stackproof.provision.network#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
 seealso:
   - module: stackproof.provision.image
     description: The stage before.
@@ -86,7 +86,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Make a network with a way to the outside
+- name: Create a network with external access
   stackproof.provision.network:
     run_dir: "{{ run.directory }}"
     floating_ip: true
@@ -130,7 +130,7 @@ record:
       type: float
       sample: 4.645755
     resources:
-      description: Network, subnet, security group and so on, and whether the run made them.
+      description: Network, subnet, security group and so on, and whether the run created them.
       returned: always
       type: list
       elements: dict
@@ -165,14 +165,14 @@ record:
       elements: dict
       sample: []
     details:
-      description: The maker of the port, why there is no security group if there is none, and the address outside.
+      description: The creator of the port, the reason if there is no security group, and the floating IP.
       returned: always
       type: dict
       sample:
         port: nova
         floating_ip: 10.71.17.82
 error:
-  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, the action, the resource, the answer of the cloud, and what to check next.
   returned: failure
   type: dict
 """

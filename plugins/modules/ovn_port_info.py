@@ -34,9 +34,9 @@ options:
     default: []
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Asks the API for the ids.
+    description: Returns the ids.
   - module: stackproof.provision.ovs_port_info
     description: Reads the port on its compute host.
 """
@@ -55,8 +55,8 @@ port:
   description:
     - The row of the port in the northbound database, the chassis that has claimed it by the southbound database, the
       DHCP options that it gets, its port groups with the number of their rules, and its routers.
-    - None if this host has no database of OVN. A part is none if there is no such row, or if it could not be read; then
-      RV(unread) has the reason.
+    - Null if this host has no OVN database. A part is null if there is no such row, or if it could not be read. In the
+      second case RV(unread) has the reason.
   returned: success
   type: dict
   sample:

@@ -19,9 +19,9 @@ options:
     required: true
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Asks the API for the ids.
+    description: Returns the ids.
 """
 
 EXAMPLES = r"""
@@ -35,7 +35,8 @@ interface:
   description:
     - The interface with its name, number, MAC address and server, the bridge and tag, the link's MTU and whether it is
       up, and the number and ages of its flows.
-    - None if this host has no interface for the port, or if it could not be read; then RV(unread) has the reason.
+    - Null if this host has no interface for the port, or if it could not be read. In the second case RV(unread) has the
+      reason.
   returned: success
   type: dict
   sample:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: 'Before many runs: checks whether the cloud is healthy, and on which hosts it provisions'
+short_description: 'Before many runs: checks the health of the cloud, and finds the hosts to provision on'
 version_added: 0.1.0
 description:
-  - Services of nova and cinder and agents of neutron must be alive, every endpoint of the catalog must answer, and
-    quotas must leave room for what will be made in parallel. Nothing is changed.
-  - An unhealthy part makes a check fail, and not the module.
+  - Services of nova and cinder and agents of neutron must be up, every endpoint of the catalog must answer, and quotas
+    must leave room for the resources of all parallel runs. Nothing is changed.
+  - A problem fails a check, and not the module.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.reads
@@ -21,16 +21,16 @@ options:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, if those of O(cloud) are not enough.
     type: str
   parallel:
-    description: The largest number of instances in parallel.
+    description: The largest number of parallel instances.
     type: int
     default: 4
   instances:
-    description: How many instances there are in all, where they do not follow from O(hosts) and O(values).
+    description: The total number of instances, if it does not follow from O(hosts) and O(values).
     type: int
     version_added: 0.3.0
   slice:
     description: >-
-      The slice of a sweep, such as V(3/10). All slices may be done in parallel, so quotas must leave room for all.
+      The slice of a sweep, such as V(3/10). All slices may run in parallel, so quotas must leave room for all of them.
     type: str
     version_added: 0.2.0
   hosts:
@@ -45,7 +45,7 @@ options:
     description: Name or id of the flavor. By default the smallest one.
     type: str
   network:
-    description: The network to use, if none is made.
+    description: The network to use, if the runs do not create one.
     type: str
   volume:
     description: Where the volume comes from.
@@ -62,18 +62,19 @@ options:
     default: false
   heartbeat:
     description:
-      - How old the last report of a service or agent may be, in seconds.
-      - Without it the state that the cloud reports counts, as each cloud has its own time between two reports.
+      - How old the last heartbeat of a service or agent may be, in seconds.
+      - By default the state that the cloud reports counts, as the time between two heartbeats differs from cloud to
+        cloud.
     type: float
   timeout:
     description: How long all of it may take, in seconds.
     type: float
     default: 180
 notes:
-  - The playbook C(stackproof.provision.acceptance) begins with it.
+  - The playbook C(stackproof.provision.acceptance) starts with it.
 seealso:
   - module: stackproof.provision.sweep
-    description: Begins the sweep, with the checks of this module.
+    description: Starts the sweep, with the checks of this module.
 """
 
 EXAMPLES = r"""

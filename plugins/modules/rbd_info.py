@@ -26,9 +26,9 @@ options:
     default: [admin, cinder, nova, openstack]
 seealso:
   - module: stackproof.provision.evidence_info
-    description: Reads everything on a host at once, as the playbook C(stackproof.provision.verify) does.
+    description: Reads everything on a host in one call, as the playbook C(stackproof.provision.verify) does.
   - module: stackproof.provision.instance
-    description: Asks the API for the ids.
+    description: Returns the ids.
 """
 
 EXAMPLES = r"""
@@ -39,7 +39,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 user:
-  description: The Ceph user that was used; none if there is no keyring.
+  description: The Ceph user that was used. Null if there is no keyring.
   returned: success
   type: str
   sample: admin
@@ -60,7 +60,7 @@ images:
   description:
     - Each image with its parent, features, size, snapshots, the addresses of its watchers, and the placement group
       and acting OSDs of its header object.
-    - RV(images[].exists) is none if the image could not be read.
+    - RV(images[].exists) is null if the image could not be read.
   returned: success
   type: list
   elements: dict

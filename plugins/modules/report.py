@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Judges the run, applies limits, compares with earlier runs, and writes C(junit.xml) and C(metrics.prom).
   - With O(template) it also writes C(report.html), one page for a browser that needs nothing else.
-  - A finished run keeps its verdict, and is only rendered again.
+  - A finished run keeps its verdict. Only its files are written again.
 extends_documentation_fragment:
   - stackproof.provision._stage.thresholds
   - stackproof.provision._attributes.writes
@@ -22,7 +22,7 @@ options:
     type: path
     required: true
   history:
-    description: How many earlier runs of the same cloud this one is compared with.
+    description: How many earlier runs of the same cloud to compare with.
     type: int
     default: 20
   enforce:
@@ -30,19 +30,21 @@ options:
     type: bool
     default: true
   end:
-    description: Whether a run that has not finished is ended. Without it such a run is refused, and nothing is written.
+    description: Whether to end a run that has not finished. With V(false) such a run is refused, and nothing is
+      written.
     type: bool
     default: true
   broke_off:
-    description: Says which part after the stages was not done, and why. Such a run is incomplete, which is not a pass.
+    description: The part after the stages that was not done, and the reason. Such a run is incomplete, which is not a
+      pass.
     type: str
   template:
-    description: The Jinja2 template of C(report.html), which the role report has. No page is written without it.
+    description: The Jinja2 template of C(report.html). The role report has it. Without it no page is written.
     type: path
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
-      - If the endpoint does not take them, that is a warning and not a failure.
+      - If the endpoint rejects them, the module warns and does not fail.
     type: str
 requirements:
   - python >= 3.11
@@ -54,9 +56,9 @@ notes:
     C(stackproof.provision.report) writes the files of a finished run again.
 seealso:
   - module: stackproof.provision.run
-    description: Begins a run.
+    description: Starts a run.
   - module: stackproof.provision.cleanup
-    description: Removes what the run has made, before its end.
+    description: Removes the resources of the run, before its end.
 """
 
 EXAMPLES = r"""
@@ -76,7 +78,7 @@ page:
   type: str
   sample: /home/operator/runs/20261121-065105-bdb5f5/report.html
 verdict:
-  description: Result, stage and reason; of a failure also step, component, host, evidence and the next thing to do.
+  description: Result, stage and reason; for a failure also step, component, host, evidence and what to do next.
   returned: always
   type: dict
   sample:

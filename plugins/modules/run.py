@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run
-short_description: 'Begin of a run: makes its directory and its record, and watches it'
+short_description: 'Start of a run: creates its directory and its record, and watches it'
 version_added: 0.1.0
 description:
-  - Makes the directory of a run with its record C(run.json) and its ledger. Nothing is asked of the cloud.
-  - From then on a small process watches the run. If C(ansible-playbook) ends before
-    the run is finished, it removes what the run has made, as O(keep) says, and ends the record.
+  - Creates the directory of a run with its record C(run.json) and its ledger. The cloud is not contacted.
+  - From then on a small process watches the run. If C(ansible-playbook) ends before the run is finished, this process
+    removes the resources of the run, unless O(keep) keeps them, and completes the record.
 extends_documentation_fragment:
   - stackproof.provision._stage.thresholds
   - stackproof.provision._stage.cloud
@@ -24,12 +24,14 @@ options:
     required: true
   run_id:
     description:
-      - Name of the run, 3 to 40 small letters, digits and hyphens. By default a new one out of time and chance.
-      - With the name of an earlier run nothing new is made, and the first records stay. That is so where its directory
-        is; elsewhere the run fails as soon as it finds something of that name on the cloud, and leaves it alone.
+      - Name of the run, 3 to 40 lowercase letters, digits and hyphens. Generated from the time and a random part by
+        default.
+      - With the name of an earlier run and its directory, nothing new is created, and the first records stay. Without
+        that directory, the run fails as soon as it finds a resource of that name on the cloud. It does not touch that
+        resource.
     type: str
   keep:
-    description: When the watching process leaves what the run has made.
+    description: When the watching process keeps the resources of the run.
     type: str
     choices: [never, on_failure, always]
     default: never
@@ -39,30 +41,30 @@ options:
     default: true
   flows:
     description:
-      - Files of flows that the run will be followed through. One that cannot be used fails it before anything is made.
+      - Files of flows that the run will be followed through. An invalid one fails the run before anything is created.
     type: list
     elements: path
     default: []
   cleanup_timeout:
-    description: How long the removal by the watch may take, in seconds.
+    description: How long the removal by the watching process may take, in seconds.
     type: float
     default: 300
   _controller:
-    description: The process whose end the watch waits for. The collection sets it by itself.
+    description: The process to watch. The collection sets it.
     type: int
 notes:
-  - The playbooks C(stackproof.provision.verify) and C(stackproof.provision.acceptance) begin with it.
+  - The playbooks C(stackproof.provision.verify) and C(stackproof.provision.acceptance) start with it.
 seealso:
   - module: stackproof.provision.auth
     description: The first stage.
   - module: stackproof.provision.cleanup
-    description: Removes what the run has made.
+    description: Removes the resources of the run.
   - module: stackproof.provision.report
     description: Ends the run.
 """
 
 EXAMPLES = r"""
-- name: Begin a run
+- name: Start a run
   stackproof.provision.run:
     cloud: mycloud
     runs: ./runs
@@ -81,12 +83,13 @@ directory:
   type: str
   sample: /home/operator/runs/20261121-065813-30e86c
 watched:
-  description: Whether a process watches the run. It needs Linux, and that the module runs where the playbook does.
+  description: Whether a process watches the run. This needs Linux, and the module must run on the machine of the
+    playbook.
   returned: success
   type: bool
   sample: true
 finished:
-  description: Whether the run has ended before. Its records stay, so there is no need to read the hosts once more.
+  description: Whether the run had already ended. Its records stay, so the hosts need not be read again.
   returned: success
   type: bool
   sample: false

@@ -28,7 +28,7 @@ notes:
 author: stackproof contributors (@stackproof)
 seealso:
   - module: stackproof.provision.flow
-    description: Takes the spans.
+    description: Uses the spans.
 """
 
 EXAMPLES = r"""

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep
-short_description: 'Many runs: begins a sweep, ends it with a verdict on the whole, or combines several'
+short_description: 'Many runs: starts a sweep, ends it with one verdict, or combines several'
 version_added: 0.1.0
 description:
-  - A sweep is a run on every compute host, with every value of an option, or both. The module does not do the runs.
-  - At the begin it makes the directory C(sweep-<id>) with the record C(sweep.json) and returns the runs to be done.
-  - At the end it reads the records of the runs, finds slow stages, judges the whole, and writes C(junit.xml) and
+  - A sweep is a run on every compute host, with every value of an option, or both. A playbook does the runs.
+  - At the start it creates the directory C(sweep-<id>) with the record C(sweep.json), and returns the runs to do.
+  - At the end it reads the records of the runs, finds slow stages, gives one verdict, and writes C(junit.xml) and
     C(sweep.html).
-  - A sweep may be done in slices, by several control nodes in parallel. Their records are combined into one.
+  - Several control nodes may do the slices of a sweep in parallel. Their records are combined into one.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
 options:
   state:
-    description: Whether the sweep is begun or ended, or several are combined into one.
+    description: Whether to start or to end the sweep, or to combine several.
     type: str
     choices: [begun, finished, combined]
     required: true
@@ -30,15 +30,16 @@ options:
     required: true
   sweep_id:
     description:
-      - Name of the sweep, 3 to 31 small letters, digits and hyphens. By default the time and a random part.
+      - Name of the sweep, 3 to 31 lowercase letters, digits and hyphens. Generated from the time and a random part by
+        default.
       - A slice has its own part in its name, such as C(nightly-3of10).
     type: str
   slice:
-    description: The part of the targets that this sweep is about, such as V(3/10). All slices have each target once.
+    description: The part of the targets that this sweep covers, such as V(3/10). Each target is in exactly one slice.
     type: str
     version_added: 0.2.0
   directories:
-    description: The sweeps to combine. Each is the directory of a sweep, or a folder of runs with sweeps in it.
+    description: The sweeps to combine, each the directory of a sweep or a folder of runs that contains sweeps.
     type: list
     elements: path
     version_added: 0.2.0
@@ -62,7 +63,7 @@ options:
     elements: dict
     default: []
   parallel:
-    description: The largest number of runs in parallel.
+    description: The largest number of parallel runs.
     type: int
     default: 4
   slow_times:
@@ -70,27 +71,27 @@ options:
     type: float
     default: 3
   slow_seconds:
-    description: A stage is slow only if it took at least this many seconds more than the median.
+    description: A stage is slow only if it took at least this many seconds longer than the median.
     type: float
     default: 5
   templates:
-    description: Folder of the templates of the pages, which the role report has. No page is written without it.
+    description: Folder with the templates of the pages. The role report has it. Without it no page is written.
     type: path
   enforce:
     description: Whether the module fails unless the verdict is a pass.
     type: bool
     default: true
 notes:
-  - The playbook C(stackproof.provision.acceptance) does the runs between begin and end.
+  - The playbook C(stackproof.provision.acceptance) does the runs between start and end.
 seealso:
   - module: stackproof.provision.preflight
-    description: Looks at the cloud before a sweep.
+    description: Checks the cloud before a sweep.
   - module: stackproof.provision.sweep_turn
-    description: Bounds how many targets go on in parallel.
+    description: Limits how many targets run in parallel.
 """
 
 EXAMPLES = r"""
-- name: Begin a sweep over two hosts
+- name: Start a sweep over two hosts
   stackproof.provision.sweep:
     state: begun
     cloud: mycloud-admin
@@ -131,7 +132,7 @@ targets:
     - {name: c1, key: c1, run_id: 20261122-195326-49a722-c1, host: c1, network: null, volume_type: null, zone: null}
     - {name: c2, key: c2, run_id: 20261122-195326-49a722-c2, host: c2, network: null, volume_type: null, zone: null}
 verdict:
-  description: The C(result), the C(reason), and the C(hosts) with a failure.
+  description: The C(result), the C(reason), and the C(hosts) that did not pass.
   returned: when O(state=finished) or O(state=combined)
   type: dict
   sample:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sweep_turn
-short_description: 'Used by acceptance: bounds how many targets go on in parallel'
+short_description: 'Used by acceptance: limits how many targets run in parallel'
 version_added: 0.1.0
 description:
-  - With O(state=taken) it waits until one of the turns is free, and takes it. With O(state=returned) the turn is free
-    again. The turns are those of one C(ansible-playbook), and end with it.
-  - Together with the strategy P(ansible.builtin.host_pinned#strategy) a target begins when another one ends. With
-    C(serial) it would wait for the slowest of its batch, and C(throttle) bounds tasks, not targets.
+  - With O(state=taken) it waits until one of the turns is free, and takes it. With O(state=returned) it frees the turn.
+    The turns belong to one C(ansible-playbook), and end with it.
+  - Together with the strategy P(ansible.builtin.host_pinned#strategy) a target starts when another one ends. With
+    C(serial) it would wait for the slowest of its batch, and C(throttle) limits tasks, not targets.
 options:
   directory:
     description: Directory of the sweep.
@@ -28,7 +28,7 @@ options:
     type: int
     default: 4
   state:
-    description: Whether the turn is taken or returned.
+    description: Whether to take or to return the turn.
     type: str
     choices: [taken, returned]
     default: taken
@@ -39,7 +39,7 @@ attributes:
     support: full
 seealso:
   - module: stackproof.provision.sweep
-    description: Returns which targets there are.
+    description: Defines the targets.
 """
 
 EXAMPLES = r"""

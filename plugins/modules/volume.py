@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: volume
-short_description: 'Fourth stage of a run: makes the volume'
+short_description: 'Fourth stage of a run: creates the volume'
 version_added: 0.1.0
 description:
-  - Makes a volume, empty or from the run's image, and waits until it is available.
+  - Creates a volume, empty or from the run's image, and waits until it is available.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
@@ -18,8 +18,8 @@ extends_documentation_fragment:
 options:
   source:
     description:
-      - The first content of the volume. With V(image) an instance can boot from it.
-      - With V(none) no volume is made, and the stage is skipped.
+      - The content of the new volume. With V(image) an instance can boot from it.
+      - With V(none) no volume is created, and the stage is skipped.
     type: str
     choices: [empty, image, none]
     default: empty
@@ -28,18 +28,18 @@ options:
     type: int
     default: 1
   volume_type:
-    description: Type of the volume. By default the cloud decides.
+    description: Type of the volume. By default the cloud chooses one.
     type: str
   availability_zone:
-    description: Zone of the volume. By default the cloud decides.
+    description: Availability zone of the volume. By default the cloud chooses one.
     type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
     default: 300
 notes:
-  - The role P(stackproof.provision.volume#role) hands its variables to this module, and the playbook
-    C(stackproof.provision.verify) goes through all stages.
+  - The role P(stackproof.provision.volume#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
 seealso:
   - module: stackproof.provision.network
     description: The stage before.
@@ -48,7 +48,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Make a volume
+- name: Create a volume
   stackproof.provision.volume:
     run_dir: "{{ run.directory }}"
     size: 10
@@ -111,7 +111,7 @@ record:
           started: '2026-11-21T15:27:57.818932+00:00'
           seconds: 0.191582
     waits:
-      description: The states that the volume passed, with their times and how sharp these are.
+      description: The states of the volume, with their times and the resolution of these times.
       returned: always
       type: list
       elements: dict
@@ -131,7 +131,7 @@ record:
       sample:
         volume: {size_gib: 1, type: ceph, zone: nova, bootable: false}
 error:
-  description: The kind of the failure, what was done, on what, what the cloud said, and what to look at.
+  description: The kind of the failure, the action, the resource, the answer of the cloud, and what to check next.
   returned: failure
   type: dict
   sample:

@@ -165,8 +165,8 @@ def test_log_proves_absence_by_its_silence_and_other_sources_by_events():
     [
         ({}, "`a`"),
         ({"owed_by": "b"}, "`b`"),
-        ({"cached": [LOG]}, "nobody, as it may be left out"),
-        ({"absent": [LOG]}, "nobody, as it may be left out"),
+        ({"cached": [LOG]}, "no component, as the step is optional"),
+        ({"absent": [LOG]}, "no component, as the step is optional"),
     ],
 )
 def test_component_responsible_for_a_step_is_named(step, who):

@@ -26,7 +26,7 @@ options:
     elements: path
     default: []
   state:
-    description: With V(pruned), folders that nobody needs are removed.
+    description: With V(pruned), folders that no lab needs are removed.
     type: str
     choices: [listed, pruned]
     default: listed

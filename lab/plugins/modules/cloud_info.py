@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cloud_info
-short_description: Checks whether the cloud of a lab is well
+short_description: Checks the health of a lab's cloud
 version_added: 0.1.0
 description:
   - Asks every endpoint of the catalogue for an answer, and the cloud for its services and agents, and lists all
@@ -27,7 +27,7 @@ options:
     elements: str
     default: []
   timeout:
-    description: How long to wait until all is well, in seconds. With V(0) it checks once.
+    description: How long to wait for all checks to pass, in seconds. With V(0) it checks once.
     type: int
     default: 0
 """

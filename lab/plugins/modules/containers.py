@@ -11,7 +11,7 @@ short_description: Makes the hosts of a lab, as containers that run systemd
 version_added: 0.1.0
 description:
   - Makes, starts, stops and removes the containers of a lab. All share one read-only root file system. The files that a
-    host writes are in a directory of its own. They outlive the container, which is made anew at each start.
+    host writes are in a directory of its own. They outlive the container, which is recreated at each start.
   - Podman gets a storage, a run directory and a configuration for the lab alone, so that it never touches other
     containers of the machine.
   - All mounts of the lab are in a mount namespace of its own, held by one process (the keeper). There the lab also

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: health_info
-short_description: Checks whether a lab host is well
+short_description: Checks the health of a lab host
 version_added: 0.1.0
 description:
   - Checks units, listening ports and commands that must succeed, and lists all problems.

@@ -10,7 +10,7 @@ module: preflight
 short_description: Checks whether a lab can be built here, before anything is built
 version_added: 0.1.0
 description:
-  - Checks the machine, and the directory that holds the lab. It changes nothing, and fails with every reason at once,
+  - Checks the machine, and the directory that holds the lab. It changes nothing, and fails with all reasons together,
     each with the remedy.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
@@ -44,7 +44,7 @@ packages:
   type: list
   elements: str
 take_over:
-  description: The directory of a dead lab of this name, which must be removed first; empty if there is none.
+  description: The directory of a dead lab of this name, which must be removed first; else empty.
   returned: success
   type: str
 management:

@@ -33,7 +33,7 @@ options:
       undo:
         description:
           - A command that root runs first, where the step has begun before and has never ended well, as on a host that
-            lost its power. For steps that cannot go on where they were.
+            lost its power. For steps that cannot resume.
         type: str
         default: ''
       user:
@@ -51,7 +51,7 @@ options:
         elements: str
         default: []
   parallel:
-    description: How many steps run at the same time.
+    description: How many steps run in parallel.
     type: int
     default: 2
   timeout:

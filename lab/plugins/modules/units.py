@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: units
-short_description: Brings the systemd units of a lab host into their state, all at once
+short_description: Brings the systemd units of a lab host into their state, all in parallel
 version_added: 0.1.0
 description:
   - Starts and enables the units that belong on a host, restarts those whose configuration has changed, and masks those

@@ -152,7 +152,7 @@ def test_nothing_unknown_is_neither_refused_nor_warned_of() -> None:
 def first_own_task(path: Path) -> tuple[str, str] | None:
     """Find the first task of this file, or of those that it imports, that runs here and has a module of ours."""
     for part in yaml.safe_load(path.read_text()):
-        if part.get("name", "").startswith(("Ask Ceph", "Wait for a turn")):
+        if part.get("name", "").startswith(("Check Ceph", "Wait for a turn")):
             continue  # it only reads, or only waits
         if "tasks" in part or "block" in part:
             found = first_in(part.get("tasks") or part["block"], path)
