@@ -263,9 +263,7 @@ def test_what_nobody_broke_is_told_by_the_line_that_says_what_was_lacking(diagno
     record = diagnose(request_id=MAKE, quotes=quotes)
     verdict = record["verdict"]
     assert (verdict["result"], verdict["component"]) == ("fail", None)
-    assert (
-        "cinder-scheduler (controller1): Failed to run task: No valid backend" in verdict["reason"]
-    ) is quotes
+    assert ("cinder-scheduler (controller1): Failed to run task: No valid backend" in verdict["reason"]) is quotes
     assert ((verdict["quote"] or "").startswith("Failed to run task: No valid backend was found.")) is quotes
     assert "hunter2" not in json.dumps(record)
     # All files for readers can be written, though there is no headline.
