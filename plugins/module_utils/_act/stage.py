@@ -200,7 +200,7 @@ class Stage(Generic[D]):
 
 
 # Do the work of a stage. Return SKIPPED if there was none.
-Act = Callable[[Stage[D]], StageStatus | None]
+Act = Callable[[Stage[D]], "StageStatus | None"]
 
 
 def as_json(record: StageRecord) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def by_ids(lines: Sequence[Line], request: str | None, server: str | None) -> Fo
     servers = list(chain.from_iterable(line.servers for line in lines))
     if not server and servers:
         server = most_frequent(servers)
-    return FoundBoot(request, None, server, at=min(line.at for line in lines))
+    return FoundBoot(request=request, client=None, server=server, at=min(line.at for line in lines))
 
 
 def chosen(boots: Sequence[FoundBoot], request: str | None = None) -> FoundBoot:

@@ -16,8 +16,8 @@ from .._model.verdict import Connection, Place
 from .evidence import reportable
 from .weights import Weights
 
-Name = tuple[str | None, str | None]
-Edges = dict[tuple[Name, Name], str | None]
+Name = tuple["str | None", "str | None"]
+Edges = dict[tuple[Name, Name], "str | None"]
 
 
 def edges(cause: Cause, weights: Weights) -> tuple[Connection, ...]:

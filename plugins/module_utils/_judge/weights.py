@@ -32,7 +32,8 @@ class Parts(NamedTuple):
 
 
 def table(values: Mapping[Name, float]) -> Mapping[Name, float]:
-    return field(default_factory=lambda: MappingProxyType(values))
+    # It is called in the body of a dataclass, which pylint cannot see here.
+    return field(default_factory=lambda: MappingProxyType(values))  # pylint: disable=invalid-field-call
 
 
 # How strongly a symptom of each kind speaks for its cause, as a logarithm of odds: chosen by hand. What a host shows

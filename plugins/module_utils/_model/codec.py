@@ -83,7 +83,8 @@ class MalformedError(ValueError):
 
 def omitted(default: Any = None) -> Any:
     """Return a field that JSON leaves out while it has its default."""
-    return dataclasses.field(default=default, metadata={"omitted": True})
+    # It is called in the body of a dataclass, which pylint cannot see here.
+    return dataclasses.field(default=default, metadata={"omitted": True})  # pylint: disable=invalid-field-call
 
 
 def key_of(name: str, hint: Any) -> str:

@@ -20,7 +20,7 @@ EDGE = 2
 # Characters of a name that a box has room for
 LONGEST = 27
 
-Name = tuple[str, str | None]
+Name = tuple[str, "str | None"]
 Boxes = Mapping[Name, tuple[int, int]]
 
 

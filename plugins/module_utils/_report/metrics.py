@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._model.codec import from_json
 from .._model.record import Record
@@ -21,7 +21,7 @@ from .._record.clock import seconds_of
 from .text import clean
 
 FILE = "metrics.prom"
-Value = float | int | None
+Value: TypeAlias = "float | int | None"
 
 
 @dataclass(frozen=True)

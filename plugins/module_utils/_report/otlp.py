@@ -31,7 +31,7 @@ FIRST_ERROR = 400
 # What differs between two requests of one kind: ids, and the names of what a run creates
 OWN = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[\w.-]+")
 
-Attributes = Mapping[str, str | float | None]
+Attributes = Mapping[str, "str | float | None"]
 # A message of OTLP as JSON
 Message = dict[str, Any]
 

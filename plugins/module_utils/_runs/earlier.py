@@ -19,7 +19,7 @@ from .figures import usual_of
 
 Record = dict[str, Any]
 # Service, logger and exception of an error
-ErrorKind = tuple[str, str, str | None]
+ErrorKind = tuple[str, str, "str | None"]
 
 # A record has the time at which its run began among its first characters.
 HEAD = 2000

@@ -40,7 +40,7 @@ def read(host: Host, writers: Sequence[Writer], wanted: Wanted) -> LogResult:
 def hollow(file: FoundFile, path: str, hole: int) -> ReadLog:
     """Return the log that a file is which cannot be read for its hole."""
     reason = f"it has a hole of {hole / GIB:.1f} GiB"
-    return ReadLog(file.service, path, whole=False, first=None, reason=reason, requests=False)
+    return ReadLog(file.service, path, False, None, reason, False)
 
 
 def read_files(host: Host, files: Mapping[str, FoundFile], scan: Scan, zone: float) -> list[ReadLog]:

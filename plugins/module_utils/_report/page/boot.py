@@ -19,12 +19,12 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part of the boot. bar: left end and width, in percent of the axis; None where its length is not known."""
+    """A part of the boot. extent: left end and width, in percent of the axis; None where its length is not known."""
 
     name: str
     text: str
     seconds: str | None = None
-    bar: tuple[float, float] | None = None
+    extent: tuple[float, float] | None = None
     offset: str | None = None
 
 
@@ -54,8 +54,8 @@ def part_row(part: Part, interval: Interval | None, zero: float, whole: float) -
         return PartRow(part.name, part.text)
     start, end = interval
     offset, seconds = start - zero, end - start
-    bar = share(offset, whole), share(seconds, whole)
-    return PartRow(part.name, part.text, duration(seconds), bar, f"{signed(offset, '.1f')} s")
+    extent = share(offset, whole), share(seconds, whole)
+    return PartRow(part.name, part.text, duration(seconds), extent, f"{signed(offset, '.1f')} s")
 
 
 def interval_of(part: Part, times: Times) -> Interval | None:

@@ -16,7 +16,8 @@ from ..._model.record import Record
 from ..._model.words import Place
 from .. import frame
 from ..sequence.drawing import Picture, legend_of_page
-from . import boot, coverage, earlier, hosts, requests, stages, steps, verdict
+from . import boot, coverage, earlier, hosts, stages, steps, verdict
+from .requests import SlowCall, StageRequests, of_stage, slowest
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Page:
     story: steps.Story | None
     coverage: list[coverage.Table]
     hosts: list[hosts.HostCard]
-    slowest: list[requests.SlowCall]
-    requests: list[requests.StageRequests]
+    slowest: list[SlowCall]
+    requests: list[StageRequests]
     boot: boot.Timeline | None
     plots: earlier.Comparison | None
     unseen: list[steps.Unseen]
@@ -59,7 +60,7 @@ def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, A
     story = shown_as(record, Place.STORY)
     tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
     cards = [hosts.card(host) for host in record.hosts]
-    counts = [requests.of_stage(stage) for stage in record.stages_and_removal]
+    counts = [of_stage(stage) for stage in record.stages_and_removal]
     unseen = [steps.unseen(flow) for flow in record.flows]
     return Page(
         run_id=record.run_id,
@@ -70,7 +71,7 @@ def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, A
         story=None if story is None else steps.story(story),
         coverage=tables,
         hosts=cards,
-        slowest=requests.slowest(record),
+        slowest=slowest(record),
         requests=counts,
         boot=None if guide is None else boot.timeline(guide),
         plots=earlier.comparison(plain, history),

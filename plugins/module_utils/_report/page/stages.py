@@ -37,7 +37,7 @@ class WaitRow:
     resolution: str | None
     timed_out: bool
     polls: str
-    bar: Bar
+    extent: Bar
     states: list[StateRow]
 
 
@@ -66,7 +66,7 @@ class StageRow:
     status: str
     offset: str | None
     seconds: str | None
-    bar: Bar | None
+    extent: Bar | None
     reason: str | None = None
     median: float | None = None
     compared: Compared | None = None
@@ -88,7 +88,7 @@ class Axis:
     started: float
     whole: float
 
-    def bar(self, begin: float, seconds: float | None) -> Bar:
+    def extent(self, begin: float, seconds: float | None) -> Bar:
         return share(begin - self.started, self.whole), share(seconds or 0, self.whole)
 
 
@@ -114,9 +114,9 @@ def axis_of(record: Record) -> Axis:
 
 def bar_row(name: str, status: str, begin: float | None, seconds: float | None, axis: Axis) -> StageRow:
     if begin is None:
-        return StageRow(name, status, offset=None, seconds=duration(seconds), bar=None)
+        return StageRow(name, status, offset=None, seconds=duration(seconds), extent=None)
     offset = f"+{begin - axis.started:.1f} s"
-    return StageRow(name, status, offset=offset, seconds=duration(seconds), bar=axis.bar(begin, seconds))
+    return StageRow(name, status, offset=offset, seconds=duration(seconds), extent=axis.extent(begin, seconds))
 
 
 def stage_row(stage: Stage, axis: Axis, record: Record) -> StageRow:
@@ -141,7 +141,7 @@ def removal_row(removal: Stage, axis: Axis, record: Record) -> StageRow:
     if record.finished is None or removal.started is None or removal.started <= record.finished:
         return row
     # What was kept may have been removed an hour later, far outside the axis.
-    return replace(row, bar=None, waits=())
+    return replace(row, extent=None, waits=())
 
 
 def compared(seconds: float, usual: EarlierRuns) -> Compared:
@@ -159,7 +159,7 @@ def wait_row(wait: Wait, axis: Axis) -> WaitRow:
         resolution=doubt(wait.resolution_s),
         timed_out=wait.timed_out,
         polls=plural(wait.polls, "poll"),
-        bar=axis.bar(wait.started, wait.seconds),
+        extent=axis.extent(wait.started, wait.seconds),
         states=states,
     )
 

@@ -200,7 +200,7 @@ def bars(bands: list[Band]) -> list[Bar]:
             continue
         bottom = bottom_of(placed[number:], until, one.y)
         lifeline = one.row.step.target
-        depth = sum(bar.lifeline == lifeline and bar.bottom > one.y for bar in made)
+        depth = sum(other.lifeline == lifeline and other.bottom > one.y for other in made)
         made.append(Bar(lifeline, one.y, bottom, depth))
     return made
 

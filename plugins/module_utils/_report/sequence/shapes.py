@@ -61,8 +61,8 @@ def shapes(plan: Layout) -> Iterator[Element]:
     for x in plan.x.values():
         yield node("line", x1=x, y1=plan.top, x2=x, y2=plan.bottom, class_="flow-lifeline")
     yield from names(plan)
-    for bar in plan.bars:
-        yield activation(bar, plan)
+    for request in plan.bars:
+        yield activation(request, plan)
     for band in plan.bands:
         for placed in band.placed:
             yield step_group(placed, plan)
@@ -96,9 +96,11 @@ def ground(band: Band, phase: int, count: int, plan: Layout) -> Iterator[Element
         yield node("text", x=MARGIN, y=band.top + 17, class_="flow-small flow-strong", text=text)
 
 
-def activation(bar: Bar, plan: Layout) -> Element:
-    x = plan.x[bar.lifeline] - HALF_BAR + DEEPER * bar.depth
-    return node("rect", x=x, y=bar.top, width=2 * HALF_BAR, height=bar.bottom - bar.top, rx=2, class_="flow-bar")
+def activation(request: Bar, plan: Layout) -> Element:
+    x = plan.x[request.lifeline] - HALF_BAR + DEEPER * request.depth
+    return node(
+        "rect", x=x, y=request.top, width=2 * HALF_BAR, height=request.bottom - request.top, rx=2, class_="flow-bar"
+    )
 
 
 def step_group(placed: Placed, plan: Layout) -> Element:
@@ -165,7 +167,7 @@ def route(step: Step, y: float, plan: Layout) -> list[Point]:
     if start == end:
         side = LOOP_SIDE if start + LOOP_SIDE < plan.width - MARGIN else -LOOP_SIDE
         return [(start, y), (start + side, y), (start + side, y + LOOP_HEIGHT), (start + side / 8, y + LOOP_HEIGHT)]
-    depths = [bar.depth for bar in plan.bars if bar.lifeline == step.target and bar.top <= y <= bar.bottom]
+    depths = [one.depth for one in plan.bars if one.lifeline == step.target and one.top <= y <= one.bottom]
     if not depths:
         return [(start, y), (end - (1 if end > start else -1), y)]
     edge = -HALF_BAR if end > start else HALF_BAR + DEEPER * max(depths)

@@ -207,13 +207,13 @@ def test_the_waterfall_has_offsets_widths_and_the_median(followed):
     assert list(rows) == [*run_module.STAGES, "hosts read"]
     boot = rows["boot"]
     assert boot.offset == "+12.1 s"
-    assert boot.bar == pytest.approx((100 * 12.134207 / 86.301143, 100 * 16.218041 / 86.301143), abs=0.001)
+    assert boot.extent == pytest.approx((100 * 12.134207 / 86.301143, 100 * 16.218041 / 86.301143), abs=0.001)
     assert boot.median == pytest.approx(100 * (12.134207 + 16.37) / 86.301143, abs=0.001)
     assert boot.compared == stages.Compared("−152 ms to the median of 16 runs", p95="p95 26.2 s", is_slow=False)
     assert boot.waits[0].states[1] == stages.StateRow("BUILD, no state", "1.33 s", "±325 ms")
     assert view.ticks[-1] == (pytest.approx(100 * 80 / 86.301143, abs=0.001), "80")
     for row in view.rows:
-        assert sum(row.bar) <= 100
+        assert sum(row.extent) <= 100
 
 
 def test_the_flow_has_its_steps_by_phase(followed):
@@ -296,8 +296,8 @@ def test_the_parts_of_the_boot_are_those_whose_steps_are_known(followed):
         "spawn": "3.87 s",
         "guest": "10.1 s",
     }
-    assert rows["scheduling"].bar[0] == 0
-    assert sum(rows["guest"].bar) == pytest.approx(100, abs=0.01)
+    assert rows["scheduling"].extent[0] == 0
+    assert sum(rows["guest"].extent) == pytest.approx(100, abs=0.01)
     for step in followed["flows"][0]["steps"]:
         if step["id"] in ("24", "32", "13", "52"):
             step["at"] = None
@@ -515,7 +515,7 @@ def test_a_removal_of_an_hour_later_has_no_bar_and_its_old_error_is_gone():
         "started": iso_of(seconds_of(record["finished"]) + 3600),
     }
     row = stages.waterfall(from_json(Record, {**record, "removal": removal})).rows[-1]
-    assert (row.name, row.bar, row.waits) == ("removal", None, ())
+    assert (row.name, row.extent, row.waits) == ("removal", None, ())
     assert "removal" in rendered({**record, "removal": removal})
 
 
