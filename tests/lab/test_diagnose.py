@@ -68,7 +68,7 @@ def test_a_volume_that_nobody_has_room_for_is_told_by_its_id(failed):
     assert (verdict["quoted"]["component"], verdict["quoted"]["host"]) == ("cinder-scheduler", CONTROLLER)
     assert "No valid backend was found" in verdict["quote"]
     assert record["diagnosis"]["failures"][0]["requests"][0]["path"].endswith("/volumes")
-    assert re.search(r"requests that failed\n +1  POST /v3/\w+/volumes", output)
+    assert re.search(r"requests that failed\n +1  volume: POST /v3/\w+/volumes", output)
 
 
 def test_all_that_failed_in_a_time_is_told(failed):
