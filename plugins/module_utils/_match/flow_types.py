@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._collect.sources import SOURCES
-from .._record.levels import LEVELS
+from .._model.words import Level
 from .._record.run import REMOVAL, STAGES
 
 TIERS = (0, 1, 2, 3)
@@ -149,7 +149,7 @@ RULE = {
     "pick": one_of("first", "last"),
     "edge": one_of("end", "later"),
     "tier": one_of(*TIERS),
-    "level": one_of(*LEVELS),
+    "level": one_of(*(level.value for level in Level)),
     "text": TEXT,
 }
 

@@ -14,44 +14,6 @@ from typing import Any, TypedDict
 CONTROL_NODE = "localhost"
 
 
-class Event(TypedDict, total=False):
-    """Something that happened, at one moment or until another, in seconds since the epoch by the control node's clock.
-
-    Each kind adds fields of its own. A reader on a host leaves out the fields that the place of reading gives.
-    """
-
-    at: float
-    until: float | None
-    error_s: float
-    resolution_s: float
-    host: str
-    service: str
-    source: str
-    kind: str
-    level: str | None
-    keys: dict[str, list[str]]
-    said: list[str]
-    window: list[str]
-    text: str
-
-
-class Evidence(TypedDict):
-    """An event that shows a step, with the fields that a reader of the record needs."""
-
-    source: str
-    service: str
-    tier: int
-    level: str | None
-    grade: str
-    at: Any
-    until: Any
-    host: str | None
-    text: str
-    resolution_s: float | None
-    error_s: float | None
-    proves: str
-
-
 class Step(TypedDict, total=False):
     """A step of a flow, with its result in this run."""
 
@@ -77,7 +39,7 @@ class Step(TypedDict, total=False):
     resolution_s: float | None
     error_s: float | None
     host: str | None
-    evidence: list[Evidence]
+    evidence: list[dict[str, Any]]
 
 
 class Check(TypedDict):
@@ -143,43 +105,6 @@ class Verdict(TypedDict):
     leaning: list[dict[str, Any]]
     next: str | None
     alternatives: list[dict[str, Any]]
-
-
-def event(at, service, kind, text, **fields) -> Event:
-    return {
-        "at": at,
-        "until": None,
-        "error_s": 0.0,
-        "resolution_s": 1e-6,
-        "host": CONTROL_NODE,
-        "service": service,
-        "source": "api",
-        "kind": kind,
-        "level": None,
-        "keys": {},
-        "said": [],
-        "window": [],
-        "text": text,
-        **fields,
-    }
-
-
-def evidence(source, service, text, tier, **fields) -> Evidence:
-    return {
-        "source": source,
-        "service": service,
-        "tier": tier,
-        "level": None,
-        "grade": "keyed",
-        "at": None,
-        "until": None,
-        "host": None,
-        "text": text,
-        "resolution_s": None,
-        "error_s": None,
-        "proves": "observe",
-        **fields,
-    }
 
 
 def step(name, source, target, message, kind, **fields) -> Step:

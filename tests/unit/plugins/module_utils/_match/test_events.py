@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import events_of
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.read_event import ReadEvent
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import host as host_source
 from ansible_collections.stackproof.provision.plugins.module_utils._match import events as events_module
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
@@ -405,3 +406,10 @@ def test_ceph_says_times_of_the_host_that_was_asked(followed):
     after = {event["text"]: event["at"] for event in events_of.hosts(followed.record) if event.get("fact") == "image"}
     assert {text: round(before[text] - after[text]) for text in before} == dict.fromkeys(before, 19800)
     assert len(before) == 2
+
+
+def test_event_that_a_host_returned_keeps_its_fields_and_gets_the_place_of_reading():
+    read = ReadEvent(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, fields={"path": "/"}).to_json()
+    event = Event.from_host(read, text="GET /", host="controller1")
+    assert (event.at, event.service, event.kind, event.resolution_s) == (1.0, "nova-api", "http", 0.001)
+    assert (event.host, event.until, event.get("path"), event.keys) == ("controller1", None, "/", {"server": ["a"]})

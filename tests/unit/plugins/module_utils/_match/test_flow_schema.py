@@ -14,8 +14,8 @@ import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_types
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.module_utils._record.levels import LEVELS
 from tree import FLOWS, ROOT
 
 SCHEMA = json.loads((ROOT / "roles/flow/files/flow.schema.json").read_text())
@@ -82,7 +82,7 @@ def test_it_knows_the_same_names_as_the_code():
     for name in ("source", "kind"):
         row = next(line for line in DOCUMENT.splitlines() if line.startswith(f"| `{name}`"))
         assert set(rule[name]["enum"]) == set(re.findall(r"`(\w+)`", row)) - {name}
-    assert (tuple(rule["level"]["enum"]), tuple(rule["tier"]["enum"])) == (LEVELS, flow_types.TIERS)
+    assert (tuple(rule["level"]["enum"]), tuple(rule["tier"]["enum"])) == (tuple(Level), flow_types.TIERS)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -9,7 +9,6 @@ import json
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.read_event import ReadEvent
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from tree import ROLES
 
@@ -17,9 +16,7 @@ SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 DEFINED = SCHEMA["$defs"]
 STEP = DEFINED["flow"]["properties"]["steps"]["items"]
 # Each shape: its type, the least that its function needs, and its part of the schema
-EVIDENCE = STEP["properties"]["evidence"]["items"]
 SHAPES = {
-    "evidence": (shapes.Evidence, shapes.evidence("log", "nova-api", "said", 2), EVIDENCE),
     "step": (shapes.Step, shapes.step("1", "client", "keystone", "Ask", "HTTP REST"), STEP),
     "check": (shapes.Check, shapes.check("The tap is up", "ok"), DEFINED["host"]["properties"]["checks"]["items"]),
     "host": (shapes.Host, shapes.host("compute1"), DEFINED["host"]),
@@ -50,19 +47,6 @@ def test_what_is_made_is_whole_and_valid(name):
 def test_what_has_a_field_too_many_is_refused(name):
     _shape, made, schema = SHAPES[name]
     assert not part(schema).is_valid({**made, "another": 1})
-
-
-def test_an_event_has_the_fields_of_its_shape():
-    made = shapes.event(1.0, "nova-api", "http", "GET /")
-    assert set(made) == set(shapes.Event.__annotations__)
-
-
-def test_what_a_reader_on_a_host_tells_becomes_an_event():
-    read = ReadEvent(1.0, "nova-api", "http", 0.001, keys={"server": ["a"]}, fields={"path": "/"}).to_json()
-    assert set(read) - {"path"} < set(shapes.Event.__annotations__)
-    made = shapes.event(**read, text="GET /", host="controller1")
-    assert {**made, **read} == made
-    assert (made["host"], made["until"], made["path"]) == ("controller1", None, "/")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,0 @@
-# Copyright (c) 2026, stackproof contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-"""How much a service logs. Each service logs `info`; the other levels must be configured."""
-
-from __future__ import annotations
-
-LEVELS = ("info", "debug", "messaging")
