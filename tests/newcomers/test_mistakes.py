@@ -331,7 +331,7 @@ MISTAKES = (
     Mistake(
         "wrong_platform",
         with_variables(stackproof_platform="nosuch"),
-        ("stackproof_platform cannot be 'nosuch'", "none of devstack, kolla, osa, packages", "docs/platforms.md"),
+        ("stackproof_platform cannot be 'nosuch'", "neither a path nor one of devstack, kolla, osa, packages", "docs/platforms.md"),
     ),
     Mistake(
         "misspelt_variable",
