@@ -331,7 +331,11 @@ MISTAKES = (
     Mistake(
         "wrong_platform",
         with_variables(stackproof_platform="nosuch"),
-        ("stackproof_platform cannot be 'nosuch'", "neither a path nor one of devstack, kolla, osa, packages", "docs/platforms.md"),
+        (
+            "stackproof_platform cannot be 'nosuch'",
+            "neither a path nor one of devstack, kolla, osa, packages",
+            "docs/platforms.md",
+        ),
     ),
     Mistake(
         "misspelt_variable",
