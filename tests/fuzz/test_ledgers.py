@@ -49,7 +49,7 @@ def test_a_ledger_deletes_nothing_of_others(cases, go, cloud, run):
         there = {thing["id"] for kind in KINDS for thing in cloud.all(kind)}
         assert {thing["id"] for thing in foreign} <= there
         ledger.write_text(whole)
-        result = go("cleanup", end=False, timeout=5)
+        result = go("cleanup", end=False, timeout=60)
         assert not result.get("failed"), result["msg"]
         left = [thing["name"] for kind in KINDS for thing in cloud.all(kind) if run.id in (thing.get("name") or "")]
         assert left == [f"stackproof-{run.id}x-volume"]
