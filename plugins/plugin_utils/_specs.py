@@ -134,7 +134,9 @@ def why_not(spec: Spec, value: Any, what: str = "it") -> str | None:
     if kind == "dict" and "options" in spec:
         return first(why_not_key(spec["options"], key, part) for key, part in value.items())
     if kind == "list" and "elements" in spec:
-        element = {"type": spec["elements"], "options": spec.get("options", {})}
+        # A definition without options leaves the keys of its dictionaries to the module.
+        keys = {"options": spec["options"]} if "options" in spec else {}
+        element = {"type": spec["elements"], **keys}
         return first(why_not(element, item, f"{item!r:.40}") for item in validation.check_type_list(value))
     return None
 

@@ -49,6 +49,8 @@ ACCEPTED = [
     ("stackproof_volume", None),
     ("stackproof_floating_ip", "yes"),
     ("stackproof_ramp", "1,2,4"),
+    # The module knows the keys of a limit.
+    ("stackproof_thresholds", [{"name": "boot", "query": "duration_s", "max": 60}]),
     ("stackproof_ramp", [1, "2"]),
     ("stackproof_timeouts", {"boot": "600", "image": None}),
     ("stackproof_cloud", {"auth": {"username": "demo"}}),
