@@ -58,7 +58,8 @@ def load(path: str | os.PathLike[str]) -> None:
 @functools.cache
 def environment(folder: str) -> Any:
     """Return the environment of the templates in a folder, which keeps those that were compiled."""
-    assert jinja2
+    if jinja2 is None:
+        raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
