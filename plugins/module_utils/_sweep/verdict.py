@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from .._model.sweep import Outlier, PreflightCheck, PreflightStatus, Slice, SweepVerdict, Target
 from .._model.words import Result
 from .._record.words import listed
-from .._runs.causes import Cause, cause_of
+from .._runs import causes
 
 MOST_LISTED = 3
 
 # Two targets ended alike if these agree: the result, the status of each stage, and the cause of a failure.
-End = tuple[Result, tuple[tuple[str, str], ...], Cause | None]
+End = tuple[Result, tuple[tuple[str, str], ...], "causes.Cause | None"]
 
 
 def judge(
@@ -103,5 +103,5 @@ def alike(targets: Iterable[Target]) -> list[list[Target]]:
 
 def end_of(target: Target) -> End:
     statuses = tuple((stage.stage.value, stage.status.value) for stage in target.stages)
-    cause = None if target.result is Result.PASS else cause_of(target)
+    cause = None if target.result is Result.PASS else causes.cause_of(target)
     return target.result, statuses, cause
