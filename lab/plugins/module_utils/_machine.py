@@ -52,6 +52,10 @@ def run(
     return done
 
 
+# A program that was started. The sanity tests take its own name in a module for a call.
+Process = subprocess.Popen[bytes]
+
+
 def start(argv: Sequence[str], output: int | IO[Any] = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     """Start a command in a session of its own. The caller awaits it later, or not at all."""
     # run_command would wait for its end.

@@ -85,14 +85,13 @@ import hashlib
 import os
 import shlex
 import signal
-import subprocess
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.lab.plugins.module_utils._machine import start
+from ansible_collections.stackproof.lab.plugins.module_utils._machine import Process, start
 
 # A step as the module's options have it
 Step = dict[str, Any]
@@ -166,7 +165,7 @@ def undone(module: AnsibleModule, steps: Iterable[Step]) -> list[Step]:
         raise
 
 
-def launch(step: Step) -> subprocess.Popen[bytes]:
+def launch(step: Step) -> Process:
     path = os.path.join(LOGS, step["name"] + ".log")
     argv = ["/bin/sh", "-ec", step["run"]]
     if step["user"] != "root":
@@ -200,7 +199,7 @@ def write(path: str, text: str) -> None:
     os.replace(path + ".new", path)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: Process) -> None:
     """End a step with all that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -212,7 +211,7 @@ class Running:
     """A step at work."""
 
     step: Step
-    process: subprocess.Popen[bytes]
+    process: Process
     begun: float
 
 
