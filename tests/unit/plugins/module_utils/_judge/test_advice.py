@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Advice, Reason, Suspect
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Evidence
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
 from cases_by_hand import case_of, cause, cut, error, flow, seen
@@ -176,7 +179,8 @@ def test_a_path_is_a_word_of_the_command_whatever_its_name(kind):
 def shown_at(*levels):
     """Return a flow with evidence of these levels."""
     step = shapes.step("1", "a", "b", "m", "DB")
-    step["evidence"] = [shapes.evidence("log", "a", "t", 2, level=level) for level in levels]
+    shown = [Evidence("log", "a", 2, "t", level=level and Level(level)) for level in levels]
+    step["evidence"] = codec.to_json(shown)
     return [flow([step])]
 
 
