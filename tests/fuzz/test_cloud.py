@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import lookout
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.modules import report
@@ -263,7 +264,7 @@ def jumping(clock_now, chance):
     def now():
         if chance.random() < 0.05:
             offset[0] = chance.choice((-86400, 86400, -3600 * 24 * 400, 7, 0))
-        return clock.iso_of(clock.seconds_of(clock_now()) + offset[0])
+        return iso_of(clock.seconds_of(clock_now()) + offset[0])
 
     return now
 

@@ -16,14 +16,14 @@ from .._match.events import of_run
 from .._match.follow import follow
 from .._match.logged_errors import errors_of
 from .._model.bundle import Bundle, LoggedBoot, Outcome
-from .._model.codec import to_json
+from .._model.codec import iso_of, to_json
 from .._model.diagnosis import Diagnosis
 from .._model.event import Event
 from .._model.flow import FollowedFlow
 from .._model.flow_definition import Flow
 from .._model.words import StepStatus
 from .._record import shapes
-from .._record.clock import iso_of, now, seconds_between, seconds_of
+from .._record.clock import now, seconds_between, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
 from .boot_scope import is_over, scope_of, took

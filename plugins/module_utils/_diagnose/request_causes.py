@@ -13,12 +13,11 @@ from typing import Any
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
 from .._match.logged_errors import errors_of
 from .._model.bundle import Answer, LoggedRequest
-from .._model.codec import to_json
+from .._model.codec import iso_of, to_json
 from .._model.diagnosis import AffectedRequest, Diagnosis, RequestFailure
 from .._model.event import Event
 from .._model.words import StageName
 from .._record import shapes
-from .._record.clock import iso_of
 from .._record.errors import StageError
 from .._record.run import new_record
 from .._report.messages.words import at_place

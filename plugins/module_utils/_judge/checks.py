@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._model.event import CONTROL_NODE
 from .._record import shapes
 from .._record.run import Run
 
@@ -38,7 +39,7 @@ def file_checks(run: Run, checks: Iterable[Mapping[str, Any]]) -> None:
     """Put each check to its host; a check that is not about a single host goes to the control node."""
     hosts = {host["host"]: host for host in run.record["hosts"]}
     for check in checks:
-        name = check["host"] or shapes.CONTROL_NODE
+        name = check["host"] or CONTROL_NODE
         if name not in hosts:
             hosts[name] = shapes.host(name)
             run.record["hosts"].append(hosts[name])

@@ -285,7 +285,7 @@ def flow_of(data: Json) -> Flow:
         judged=given.get("judged", False),
         shown_as=Place(given["told_as"]) if "told_as" in given else None,
         shown_when=given.get("told_when"),
-        counted=given.get("counted", "@"),
+        counted=given.get("counted"),
         exclusive=given.get("exclusive", False),
         phases={name: phase_of(phase) for name, phase in given.get("phases", {}).items()},
         parts=tuple(part_of(part) for part in given.get("parts", ())),

@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 from .._collect.sources import SOURCES
+from .._model.codec import iso_of
 from .._model.event import Event
 from .._model.flow import FollowedFlow
 from .._model.flow_definition import Flow
 from .._model.words import StageName
-from .._record.clock import iso_of, now, seconds_of
+from .._record.clock import now, seconds_of
 from .._record.ids import keys_of
 from .._record.run import is_removal
 from .events import Reads, of_run
@@ -57,10 +58,11 @@ def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
 def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
     """Return what the record of a run shows besides its events."""
     began = seconds_of(record["started"])
+    of_removal = is_removal(record)
     # Agents still tidy up when the API has nothing more to remove.
-    ending = [event for event in events if is_removal(record) or event.source in ("api", "host")]
+    ending = [event for event in events if of_removal or event.source in ("api", "host")]
     # The logs of a removal are read as soon as the API has nothing more to remove.
-    settled = seconds_of(record["removal"]["finished"]) - TIDYING if is_removal(record) else math.inf
+    settled = seconds_of(record["removal"]["finished"]) - TIDYING if of_removal else math.inf
     return Scope(
         names=names_of(record),
         facts=facts_of(record),

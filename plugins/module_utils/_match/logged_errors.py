@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .._model.codec import iso_of
 from .._model.event import Event
-from .._record.clock import iso_of
 
 # More kinds of errors than this are a flood; the others are left out.
 MOST_ERRORS = 200

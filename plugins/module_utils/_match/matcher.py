@@ -173,12 +173,14 @@ class Matching:
     def _apply_rules(self, definition: StepDefinition, turn: int) -> None:
         """Add the evidence of the rules that have this turn to a step."""
         step = self._steps[definition.id]
-        evidence = list(step.evidence)
+        found: list[Evidence] = []
         for proof, rules in rules_by_proof(definition):
             for rule in rules:
                 if turn_of(rule, proof) == turn:
-                    evidence += self._evidence(rule, proof)
-        self._change(step, evidence=tuple(evidence), **time_by(evidence))
+                    found += self._evidence(rule, proof)
+        if found:
+            evidence = (*step.evidence, *found)
+            self._change(step, evidence=evidence, **time_by(evidence))
 
     def _evidence(self, rule: Rule, proof: Proof) -> Iterable[Evidence]:
         """Return the evidence that a rule gives."""

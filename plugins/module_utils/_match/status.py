@@ -38,12 +38,12 @@ def status_of(
     return next((status for proof, status in BY_PROOF if proof in proved), StepStatus.UNSEEN)
 
 
-def coverage(steps: Sequence[Step], counted: str = "@") -> tuple[Coverage, ...]:
+def coverage(steps: Sequence[Step], counted: str | None = None) -> tuple[Coverage, ...]:
     """Return how many steps have each status with the access of each tier, and with logs at each level.
 
-    counted: an expression that says which steps count.
+    counted: an expression that says which steps count; without it all do.
     """
-    counting = [step for step in steps if search(counted, to_json(step)) is not None]
+    counting = steps if counted is None else [step for step in steps if search(counted, to_json(step)) is not None]
     return tuple(coverage_with(counting, tier, level) for tier, level in ACCESSES)
 
 

@@ -101,7 +101,7 @@ class Flow:
     """A flow.
 
     base: the flow whose steps its own steps cover, if it is one that sums up another.
-    counted: an expression that says which steps the coverage counts.
+    counted: an expression that says which steps the coverage counts; without it all count.
     exclusive: whether each event shows one step only, in their order.
     shown_when: an expression on the facts of a run, by which a page shows it.
     """
@@ -114,7 +114,7 @@ class Flow:
     judged: bool = False
     shown_as: Optional[Place] = None
     shown_when: Optional[str] = None
-    counted: str = "@"
+    counted: Optional[str] = None
     exclusive: bool = False
     phases: Mapping[str, Phase] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()

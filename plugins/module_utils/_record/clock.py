@@ -35,11 +35,6 @@ def seconds_of(text: str, zone: tzinfo = timezone.utc) -> float:
     return parse(text, zone).timestamp()
 
 
-def iso_of(seconds: float | None) -> str | None:
-    """Return seconds since the epoch as records write a time; None stays None."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="microseconds")
-
-
 def seconds_between(earlier: str, later: str) -> float:
     return (parse(later) - parse(earlier)).total_seconds()
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-CONTROL_NODE = "localhost"
-
 
 class Step(TypedDict, total=False):
     """A step of a flow, with its result in this run."""

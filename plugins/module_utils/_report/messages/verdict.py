@@ -14,6 +14,7 @@ from ..._judge import verdict as judge
 from ..._judge.evidence import evidence
 from ..._judge.weights import WEIGHTS
 from ..._model import codec
+from ..._model.event import CONTROL_NODE
 from ..._model.finding import Cause, Finding, Judgement, Outcome
 from ..._model.flow import Step
 from ..._model.host import Check, Host
@@ -23,7 +24,6 @@ from ..._model.symptom import Symptom
 from ..._model.verdict import Alternative, LastSeen, QuoteSource, Verdict
 from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus, StepStatus
 from ..._record.errors import sentence as error_sentence
-from ..._record.shapes import CONTROL_NODE
 from ..._record.shapes import verdict as verdict_of
 from . import symptoms
 from .advice import advice

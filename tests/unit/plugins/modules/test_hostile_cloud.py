@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger as ledger_module
 from ansible_collections.stackproof.provision.plugins.modules import report as report_module
@@ -252,7 +253,7 @@ def test_a_clock_that_is_set_changes_no_deadline(go, cloud, console, monkeypatch
     def set_clock(request):
         if request.method == "GET" and "/servers/" in request.path:
             monkeypatch.setattr(time, "time", lambda: usual_time() + jump)
-            moved = clock.iso_of(clock.seconds_of(usual_now()) + jump)
+            moved = iso_of(clock.seconds_of(usual_now()) + jump)
             monkeypatch.setattr(clock, "now", lambda: moved)
 
     cloud.watchers.append(set_clock)

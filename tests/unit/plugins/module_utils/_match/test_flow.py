@@ -27,6 +27,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals as rivals_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import wanted as wanted_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match.scope import ReadLog, Scope
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import OtherBoot
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus
@@ -370,7 +371,7 @@ def test_every_exchange_was_found_or_is_explained(all_of):
 
 def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
     (trace,), events = events_of.followed(followed.record, [FLOWS["http_trace"]], {"log": followed.logs})
-    there = Counter((event["service"], event["host"], clock.iso_of(event["at"])) for event in events)
+    there = Counter((event["service"], event["host"], iso_of(event["at"])) for event in events)
     shown = Counter((item["service"], item["host"], item["at"]) for step in trace["steps"] for item in step["evidence"])
     assert len(shown) > 20
     assert shown <= there
@@ -874,8 +875,8 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):
     """The logs alone would leave it open for three minutes."""
     began = clock.seconds_of(vague.record["started"])
     rival(vague, began - 100)
-    boot = {"began": clock.iso_of(began - 100), "ended": clock.iso_of(began - 80), "settling_s": 5}
-    vague.record["other_boots"] = {"asked": clock.iso_of(began + 60), "boots": [boot]}
+    boot = {"began": iso_of(began - 100), "ended": iso_of(began - 80), "settling_s": 5}
+    vague.record["other_boots"] = {"asked": iso_of(began + 60), "boots": [boot]}
     assert follow(vague)["by_id"]["33"]["evidence"][0]["grade"] == "window"
     boot["ended"] = None
     assert follow(vague)["by_id"]["33"]["evidence"] == []
@@ -883,7 +884,7 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):
 
 def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(vague):
     began = clock.seconds_of(vague.record["started"])
-    vague.record["other_boots"] = {"asked": clock.iso_of(began - 20), "boots": []}
+    vague.record["other_boots"] = {"asked": iso_of(began - 20), "boots": []}
     rival(vague, began - 10)
     assert follow(vague)["by_id"]["33"]["evidence"] == []
 
@@ -946,7 +947,7 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
         followed.logs[host]["events"] = followed.logs[host]["events"] + events
     all_events = events_of.logs(second.record, second.logs)
     theirs = {
-        (clock.iso_of(event[name]), event["service"], event["host"])
+        (iso_of(event[name]), event["service"], event["host"])
         for event in all_events
         for name in ("at", "until")
         if event[name]

@@ -19,11 +19,11 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Part
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import iso_of, seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._report import units
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import boot, stages
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import earlier as earlier_runs
