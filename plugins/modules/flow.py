@@ -54,15 +54,22 @@ coverage:
 """
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
     failed_stage,
     of_removal,
     write_whole,
@@ -70,11 +77,13 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import headline
 from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_records, usual_errors
 
-# The errors of so many earlier runs are compared with those of this one.
+# A record, or a part of one
+Json = dict[str, Any]
+# How many earlier runs have their errors compared with those of this one
 EARLIER = 20
 
 
-def finding_with_its_quote(record, errors, quotes):
+def finding_with_its_quote(record: Json, errors: list[Json], quotes: bool) -> Finding | None:
     """Return the finding about a record. Of its errors only the line that the finding quotes is kept, or none."""
     if not quotes:
         culprit.keep_only(None, errors)
@@ -84,11 +93,11 @@ def finding_with_its_quote(record, errors, quotes):
     return finding
 
 
-def coverage_of(flows):
+def coverage_of(flows: Iterable[FollowedFlow]) -> dict[str, Any]:
     return {flow.name: to_json(flow.coverage) for flow in flows}
 
 
-def follow_removal(run, flows, module):
+def follow_removal(run: Run, flows: list[Flow], module: AnsibleModule) -> Json:
     """Add the flow of the removal, which comes after the verdict on the stages."""
     results, events = follow.follow(of_removal(run.record), flows, module.params["reads"])
     if not module.check_mode:
@@ -107,7 +116,7 @@ def follow_removal(run, flows, module):
     return {"changed": True, "coverage": coverage_of(results)}
 
 
-def follow_run(run, flows, module):
+def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> Json:
     if module.params["removal"]:
         return follow_removal(run, flows, module)
     reads = module.params["reads"]
@@ -116,7 +125,8 @@ def follow_run(run, flows, module):
         with run.alone():
             run.record["flows"] = to_json(results)
             run.record["errors"] = errors = errors_of(events)
-            if failed_stage(run.record["stages"]):
+            failed = failed_stage(run.record["stages"])
+            if failed:
                 earlier = earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
                 usual = usual_errors(earlier)
                 for error in errors:
@@ -125,15 +135,15 @@ def follow_run(run, flows, module):
             # The verdict comes after everything is removed; the operator need not wait for it.
             finding = finding_with_its_quote(run.record, errors, module.params["quotes"])
             line = headline(finding) if finding else None
-            if line:
-                run.say(failed_stage(run.record["stages"])["stage"], line)
+            if failed and line:
+                run.say(failed["stage"], line)
             run.save()
             lines = follow.lines(follow.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
     return {"changed": True, "coverage": coverage_of(results)}
 
 
-def main():
+def main() -> None:
     options = {
         "hosts": {"type": "list", "elements": "str", "default": []},
         "reads": {"type": "dict", "default": {}},

@@ -199,8 +199,8 @@ class LoadTest:
     levels: the runs of each level: how many passed, throughput, durations, and where the seconds went.
     stages: each stage with its percentiles at each level, and its growth.
     steps: each step of the flows with its percentiles at each level, and its growth; the slowest comes first.
-    bottleneck: the component that slowed down first, and at which level; null where there is none.
-    saturation_point: the level after which more in parallel do not raise the throughput; null where there is none.
+    bottleneck: the component that slowed down first, and at which level; null if none was found.
+    saturation_point: the level after which more in parallel do not raise the throughput; null if none was found.
     causes: the runs that did not pass, grouped by component, kind of failure and stage.
     thresholds: each limit, what it measured, and whether it holds.
     overhead: what Ansible took of the control node; null where that could not be measured.

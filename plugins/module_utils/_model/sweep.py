@@ -104,7 +104,7 @@ class Target:
 
     name: what a reader calls it. key: the same in the names of runs.
     stage, step, component, how: where and how the run failed, as far as it is known. reason: the same in words.
-    directory: the directory of its run, as seen from that of the sweep; null where there is none.
+    directory: the directory of its run, relative to that of the sweep; null if it has none.
     """
 
     name: Name
