@@ -18,7 +18,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._components.t
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
 
-# A cause is looked for among so many suspects where nobody is named.
+# The number of suspects searched for the cause where no component is identified.
 FIRST = 3
 BINS = ((0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01))
 
