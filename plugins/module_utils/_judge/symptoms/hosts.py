@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._components.catalogue import COMPONENTS
+from ..._components.component import Component
 from ..._model.host import Exhausted, Host, OwnReport
 from ..._model.how import STATES, How
 from ..._model.service import RUNNING, Service, services_of
@@ -120,15 +121,20 @@ def osds_down(facts: Mapping[str, Any]) -> list[Symptom]:
 def health(facts: Mapping[str, Any], health_before: Mapping[str, Any]) -> list[Symptom]:
     checks: Mapping[str, str] = (facts.get("health") or {}).get("checks") or {}
     before: Mapping[str, str] = health_before.get("checks") or {}
+    worse = {name: checks[name] for name in sorted(checks) if is_new_or_severe(name, before)}
     symptoms: list[Symptom] = []
     for component in COMPONENTS:
-        about = [name for name in checks if name.startswith(component.health_checks)]
-        names = sorted(name for name in about if is_new_or_severe(name, before))
-        if names:
-            how = How.ALARM if any(map(SEVERE.search, names)) else How.WARNING
-            texts = tuple(checks[name] for name in names)
-            symptoms.append(Symptom(Code.CEPH_HEALTH, component.name, how=how, reported=texts))
+        symptoms += health_of(component, worse)
     return symptoms
+
+
+def health_of(component: Component, checks: Mapping[str, str]) -> list[Symptom]:
+    """Return what checks of Ceph say about a component."""
+    names = [name for name in checks if name.startswith(component.health_checks)]
+    if not names:
+        return []
+    how = How.ALARM if any(map(SEVERE.search, names)) else How.WARNING
+    return [Symptom(Code.CEPH_HEALTH, component.name, how=how, reported=tuple(checks[name] for name in names))]
 
 
 def is_new_or_severe(check: str, before: Mapping[str, str]) -> bool:
