@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..._collect.logs.error_text import mentioned_in
@@ -126,19 +126,23 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
     if exception == QUEUE_UNREACHABLE:
         return ["rabbitmq"]
     if error.peer:
-        return [error.peer] if error.peer != component else []
+        return without(component, [error.peer])
     if TIMED_OUT in exception:
         return answering(component)
     library = library_of(error)
     if library and library != component:
         return [library]
-    meant = [peer for peer in meant_by_exception(exception) if peer != component]
+    meant = without(component, meant_by_exception(exception))
     return meant or peers_by_words(error, component)
+
+
+def without(component: str, peers: Iterable[str]) -> list[str]:
+    return [peer for peer in peers if peer != component]
 
 
 def answering(caller: str) -> list[str]:
     """Return the components that answer the calls of one over the queue, and the queue."""
-    return [peer for peer in (*answering_calls_of(project_of(caller)), "rabbitmq") if peer != caller]
+    return without(caller, [*answering_calls_of(project_of(caller)), "rabbitmq"])
 
 
 def peers_by_words(error: LoggedError, component: str) -> list[str]:
