@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 try:
@@ -117,7 +117,7 @@ def inserted(steps: list[Json], more: list[Json]) -> list[Json]:
         place = ids.index(near) + ("after" in step) if near in ids else len(merged)
         merged.insert(place, dict(step))
     for step in more:
-        followers = set(map(str, step.get("leads_to") or ()))
+        followers = set(ids_in(step, "leads_to"))
         for other in merged:
             if str(other.get("id")) in followers:
                 other["follows"] = [*(other.get("follows") or ()), step.get("id")]
@@ -140,12 +140,26 @@ def check(path: str, flow: Json) -> None:
     if len(flow["steps"]) > flow_limits.MOST_STEPS:
         raise FlowError(path, f"it has {len(flow['steps'])} steps, and {flow_limits.MOST_STEPS} are the most")
     check_expression(path, "counted", flow.get("counted", "@"))
-    for rule in flow.get("others") or ():
+    check_others(path, flow.get("others") or ())
+    ids = {str(step["id"]) for step in flow["steps"] if "id" in step}
+    check_steps(path, flow, ids)
+    check_order(path, flow["steps"])
+    if flow.get("told_when"):
+        check_expression(path, "told_when", flow["told_when"])
+    check_phases(path, flow.get("phases") or {})
+    for part in flow.get("parts") or ():
+        check_part(path, part, ids)
+
+
+def check_others(path: str, rules: Iterable[Json]) -> None:
+    for rule in rules:
         if {"where", "because"} - set(rule):
             raise FlowError(path, "a rule of others needs where and because")
         check_expression(path, "others", rule["where"], of_rule=True)
-    ids = {str(step["id"]) for step in flow["steps"] if "id" in step}
-    seen = set()
+
+
+def check_steps(path: str, flow: Json, ids: set[str]) -> None:
+    seen: set[str] = set()
     for number, step in enumerate(flow["steps"], 1):
         where = f"step {step.get('id', number)}"
         check_step(path, where, step, flow, ids)
@@ -154,29 +168,30 @@ def check(path: str, flow: Json) -> None:
         seen.add(str(step["id"]))
         for rule in rules_in(step):
             check_rule(path, where, rule, ids)
-    check_order(path, flow["steps"])
-    check_display(path, flow, ids)
 
 
-def check_display(path: str, flow: Json, ids: set[str]) -> None:
-    """Check how the flow is shown: its phases and parts."""
-    if flow.get("told_when"):
-        check_expression(path, "told_when", flow["told_when"])
-    for name, meaning in (flow.get("phases") or {}).items():
+def check_phases(path: str, phases: dict[str, Json]) -> None:
+    for name, meaning in phases.items():
         if set(meaning) - {"stage", "repeats"}:
             raise FlowError(path, f"the phase {name} has keys other than stage and repeats")
-    for part in flow.get("parts") or ():
-        if {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
-            raise FlowError(path, "a part needs name, says, from, and either to or to_first")
-        named = [step for end in ("from", "to", "to_first") for step in part.get(end) or ()]
-        unknown = {str(step) for step in named} - ids
-        if unknown:
-            raise FlowError(path, f"the part {part['name']} names {', '.join(sorted(unknown))}, which are not steps")
+
+
+def check_part(path: str, part: Json, ids: set[str]) -> None:
+    if {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
+        raise FlowError(path, "a part needs name, says, from, and either to or to_first")
+    named = ids_in(part, "from") + ids_in(part, "to") + ids_in(part, "to_first")
+    check_names(path, f"the part {part['name']} names", named, ids)
+
+
+def check_names(path: str, where: str, names: Iterable[str], ids: set[str]) -> None:
+    unknown = set(names) - ids
+    if unknown:
+        raise FlowError(path, f"{where} {', '.join(sorted(unknown))}, which are not steps")
 
 
 def check_order(path: str, steps: list[Json]) -> None:
     """Refuse steps that follow each other in a circle: none of them would ever be owed."""
-    waiting = {str(step["id"]): set(map(str, step.get("follows") or ())) for step in steps}
+    waiting = {str(step["id"]): set(ids_in(step, "follows")) for step in steps}
     while waiting:
         ready = [name for name, before in waiting.items() if not before & waiting.keys()]
         if not ready:
@@ -212,17 +227,13 @@ def check_covers(path: str, where: str, step: Json, flow: Json, ids: set[str]) -
     if "base" in flow and not step.get("covers"):
         raise FlowError(path, f"{where} needs covers, as other steps of the flow have it")
     coverable = {str(other["id"]) for other in flow["base"]["steps"]} if "base" in flow else ids
-    unknown = set(map(str, step.get("covers") or ())) - coverable
-    if unknown:
-        raise FlowError(path, f"{where} covers {', '.join(sorted(unknown))}, which are not steps")
+    check_names(path, f"{where} covers", ids_in(step, "covers"), coverable)
 
 
 def check_neighbours(path: str, where: str, step: Json, ids: set[str]) -> None:
     """Refuse a step that is placed by others which the flow does not have."""
     for name in ("follows", "leads_to"):
-        unknown = set(map(str, step.get(name) or ())) - ids
-        if unknown:
-            raise FlowError(path, f"{where} {name.replace('_', ' ')} {', '.join(sorted(unknown))}, which are not steps")
+        check_names(path, f"{where} {name.replace('_', ' ')}", ids_in(step, name), ids)
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
             raise FlowError(path, f"{where} comes {name} {step[name]}, which is not a step")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from .._collect.sources import SOURCES
@@ -55,7 +56,7 @@ def are_numbers(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     lists = (inner if isinstance(inner, list) else [inner] for inner in value.values())
-    return all(is_id(number) for numbers in lists for number in numbers)
+    return all(map(is_id, chain.from_iterable(lists)))
 
 
 def list_of(accepts: Callable[[Any], bool], words: str) -> Kind:
