@@ -33,28 +33,50 @@ def check_shape(text: str, loader: Any) -> None:
 
     What an alias stands for counts each time, as it does for who merges it or writes it out.
     """
-    weights, names = [0], [""]
-    known: dict[str | None, int] = {}
+    shape = Shape()
     for event in yaml.parse(text, loader):
         line = event.start_mark.line + 1 if event.start_mark else 0
-        if isinstance(event, yaml.AliasEvent):
-            if event.anchor not in known:
-                raise ValueError(f"line {line} has the alias *{event.anchor} for what is not whole before it")
-            weights[-1] += known[event.anchor]
-        elif isinstance(event, yaml.CollectionStartEvent):
-            weights.append(1)
-            names.append(event.anchor or "")
-            if len(weights) > DEEPEST:
-                raise ValueError(f"line {line} lies more than {DEEPEST} levels deep")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            weight, name = weights.pop(), names.pop()
-            weights[-1] += weight
-            known[name] = weight
-        elif isinstance(event, yaml.ScalarEvent):
-            weights[-1] += 1
-            known[event.anchor] = 1
-        if sum(weights) > MOST_VALUES:
+        shape.add(event, line)
+        if sum(shape.weights) > MOST_VALUES:
             raise ValueError(f"line {line}: more than {MOST_VALUES} values, with what aliases stand for")
+
+
+class Shape:
+    """What was read of a file so far.
+
+    weights: the number of values in each list and dictionary that is open. names: their anchors.
+    known: the number of values that each anchor stands for.
+    """
+
+    def __init__(self) -> None:
+        self.weights = [0]
+        self._names: list[str | None] = [None]
+        self._known: dict[str | None, int] = {}
+
+    def add(self, event: Any, line: int) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            self._add_alias(event.anchor, line)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._add(event.anchor, 1)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._open(event.anchor, line)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._add(self._names.pop(), self.weights.pop())
+
+    def _add_alias(self, name: str | None, line: int) -> None:
+        if name not in self._known:
+            raise ValueError(f"line {line} has the alias *{name} for what is not whole before it")
+        self.weights[-1] += self._known[name]
+
+    def _add(self, name: str | None, weight: int) -> None:
+        self.weights[-1] += weight
+        self._known[name] = weight
+
+    def _open(self, name: str | None, line: int) -> None:
+        self.weights.append(1)
+        self._names.append(name)
+        if len(self.weights) > DEEPEST:
+            raise ValueError(f"line {line} lies more than {DEEPEST} levels deep")
 
 
 def check_expression(text: str) -> None:
