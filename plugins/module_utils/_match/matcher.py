@@ -13,7 +13,7 @@ from typing import Any
 from .._collect.sources import SOURCES
 from .._model.event import Event
 from .._model.flow import Evidence, OtherExchange, Step
-from .._model.flow_definition import Explanation, Flow, Rule, StepDefinition
+from .._model.flow_definition import Flow, Rule, StepDefinition
 from .._model.words import Grade, Proof, StepStatus
 from . import order
 from .condensed import condensed
@@ -52,6 +52,17 @@ def is_within(event: Event, interval: Interval) -> bool:
     return event.timeless or first - event.slack_s <= event.at <= last + event.slack_s
 
 
+def has_asked(event: Event, rule: Rule) -> bool:
+    """Return whether an event has what a rule asks for, without the time and the expression."""
+    if rule.kind and rule.kind != event.kind:
+        return False
+    if rule.says and rule.says not in event.phrases:
+        return False
+    if rule.window and (rule.window not in event.texts or event.own_keys):
+        return False
+    return not rule.needs or rule.needs in event.keys
+
+
 class Matcher:
     """Events of one run, ready to be matched with any flow."""
 
@@ -77,33 +88,25 @@ class Matcher:
 
     def candidates(self, rule: Rule, interval: Interval | None, certain: bool = True) -> list[Event]:
         """Return the events that a rule takes; if not certain, also those that could as well be of others."""
-        try:
-            expression = compiled(rule.where, self.scope.names) if rule.where else None
-        except KeyError:
-            return []  # the run has no such name: no volume, or no host known
         if interval is None or self.visibility.hidden_caller(rule):
             return []
-        events = self.index.of(rule.source, rule.service)
-        fitting = [event for event in events if self._fits(event, rule, certain) and is_within(event, interval)]
-        if expression is None:
-            return fitting
-        return [event for event in fitting if agrees(expression, event.searchable)]
+        events = [event for event in self.index.of(rule.source, rule.service) if has_asked(event, rule)]
+        ours = [event for event in events if is_within(event, interval) and self._is_ours(event, rule, certain)]
+        return self.agreeing(ours, rule.where) if rule.where else ours
 
-    def _fits(self, event: Event, rule: Rule, certain: bool) -> bool:
-        """Return whether an event is of the kind that a rule asks for, and of this boot."""
-        if rule.kind and rule.kind != event.kind:
-            return False
-        if rule.says and rule.says not in event.phrases:
-            return False
-        if rule.window and (rule.window not in event.texts or event.own_keys):
-            return False
-        if rule.needs and rule.needs not in event.keys:
-            return False
-        return not SOURCES[event.source].of_others or self._is_ours(event, rule, certain)
+    def agreeing(self, events: Sequence[Event], where: str) -> list[Event]:
+        """Return the events for which an expression holds."""
+        try:
+            expression = compiled(where, self.scope.names)
+        except KeyError:
+            return []  # the run has no such name: no volume, or no host known
+        return [event for event in events if agrees(expression, event.searchable)]
 
     def _is_ours(self, event: Event, rule: Rule, certain: bool) -> bool:
         """Return whether an event is ours: by an id, or because there was no other boot to cause it."""
-        if event.own_keys or (rule.needs == "asked" and "asked" in event.keys):
+        if not SOURCES[event.source].of_others or event.own_keys:
+            return True
+        if rule.needs == "asked" and "asked" in event.keys:
             return True
         if not (rule.window or "shared" in event.keys):
             return False
@@ -284,23 +287,20 @@ class Matching:
         for service, events in self._matcher.index.logged():
             for request in once(events):
                 if id(request) not in self._used and request.get("client") and request.own_keys:
-                    asked = f"{request.get('method')} {path_pattern(request)}"
-                    what = f"{request.get('caller')} to {service}: {asked}"
-                    exchanges.setdefault(what, []).append(request)
+                    exchanges.setdefault(exchange_of(request, service), []).append(request)
         return tuple(
-            OtherExchange(what, len(requests), self._explained(requests[0], self._flow.others))
-            for what, requests in exchanges.items()
+            OtherExchange(what, len(requests), self._explained(requests[0])) for what, requests in exchanges.items()
         )
 
-    def _explained(self, request: Event, explanations: Iterable[Explanation]) -> str | None:
-        for explanation in explanations:
-            try:
-                expression = compiled(explanation.where, self._scope.names)
-            except KeyError:
-                continue  # the run has no such name
-            if agrees(expression, request.searchable):
+    def _explained(self, request: Event) -> str | None:
+        for explanation in self._flow.others:
+            if self._matcher.agreeing([request], explanation.where):
                 return explanation.reason
         return None
+
+
+def exchange_of(request: Event, service: str) -> str:
+    return f"{request.get('caller')} to {service}: {request.get('method')} {path_pattern(request)}"
 
 
 def rules_by_proof(definition: StepDefinition) -> tuple[tuple[Proof, tuple[Rule, ...]], ...]:
