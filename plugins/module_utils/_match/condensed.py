@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._model.flow import Step
@@ -26,15 +26,13 @@ LEAST_CERTAIN_FIRST = (
 
 def condensed(flow: Flow, steps: Sequence[Step]) -> tuple[Step, ...]:
     by_id = {step.id: step for step in steps}
-    return tuple(condensed_step(definition, [by_id[name] for name in definition.covers]) for definition in flow.steps)
+    return tuple(condensed_step(definition, by_id) for definition in flow.steps)
 
 
-def condensed_step(definition: StepDefinition, covered: Sequence[Step]) -> Step:
+def condensed_step(definition: StepDefinition, by_id: Mapping[str, Step]) -> Step:
+    covered = [by_id[name] for name in definition.covers]
     statuses = {step.status for step in covered}
     status = next(status for status in LEAST_CERTAIN_FIRST if status in statuses)
-    reason = None
-    if status in (StepStatus.MISSING, StepStatus.UNSEEN):
-        reason = f"its steps {', '.join(step.id for step in covered if step.status is status)}"
     return Step(
         definition.id,
         definition.source,
@@ -50,18 +48,26 @@ def condensed_step(definition: StepDefinition, covered: Sequence[Step]) -> Step:
         became=definition.became,
         today=definition.today,
         status=status,
-        reason=reason,
+        reason=reason_of(status, covered),
         evidence=tuple(step.evidence[0] for step in covered if step.evidence),
         **time_of(covered),
     )
 
 
+def reason_of(status: StepStatus, covered: Sequence[Step]) -> str | None:
+    """Return which of some steps nothing showed, if that decides the status."""
+    if status not in (StepStatus.MISSING, StepStatus.UNSEEN):
+        return None
+    return f"its steps {', '.join(step.id for step in covered if step.status is status)}"
+
+
 def time_of(covered: Sequence[Step]) -> dict[str, Any]:
     """Return the time from the first of some steps to the last."""
-    timed = sorted((step for step in covered if step.at is not None), key=lambda step: step.at or 0)
+    timed = [step for step in covered if step.at is not None]
     if not timed:
         return {}
-    first, at = timed[0], timed[0].at or 0
+    first = min(timed, key=lambda step: step.at or 0)
+    at = first.at or 0
     until = max(step.end or 0 for step in timed)
     return {
         "at": at,

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from .._collect.sources import SOURCES
@@ -36,7 +37,7 @@ ScopeOf = Callable[[Record, Sequence[Event], Reads], Scope]
 # In seconds: how long after a removal agents may still be at work
 TIDYING = 5
 # The fields of events.jsonl that only some events have
-FIELDS = sorted({field for source in SOURCES.values() for field in source.fields})
+FIELDS = sorted(set(chain.from_iterable(source.fields for source in SOURCES.values())))
 
 
 def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
@@ -88,9 +89,10 @@ def follow(
 
 def logs_in(reads: Reads) -> list[ReadLog]:
     """Return the logs that were read. reads: host to what was read there."""
-    return [
-        ReadLog.from_json(host, source) for host, read in reads.items() for source in (read or {}).get("sources") or []
-    ]
+    logs: list[ReadLog] = []
+    for host, read in reads.items():
+        logs += [ReadLog.from_json(host, source) for source in (read or {}).get("sources") or []]
+    return logs
 
 
 def followed(flows: Iterable[Flow], matcher: Matcher) -> list[FollowedFlow]:

@@ -24,10 +24,14 @@ def judged_steps(flows: Sequence[FollowedFlow], stage: StageName = StageName.BOO
     the first flow that judges.
     """
     judged = [flow for flow in flows if flow.judged] or list(flows[:1])
-    own = [flow for flow in judged if any(step.stage is stage for step in flow.steps)]
+    own = [flow for flow in judged if has_stage(flow, stage)]
     if own:
         return max(own, key=lambda flow: began(flow, stage)).steps
     return judged[0].steps if judged else ()
+
+
+def has_stage(flow: FollowedFlow, stage: StageName) -> bool:
+    return any(step.stage is stage for step in flow.steps)
 
 
 def began(flow: FollowedFlow, stage: StageName) -> float:

@@ -34,12 +34,16 @@ def rivals_in(
     one was asked for it: its moment, and each boot. Only the logs show boots that were requested after that moment, or
     any boot if nobody was asked.
     """
-    posts = [event for event in asked if set(RIVALS) & set(event.texts)]
-    own = own_post(posts)
     since, boots = answer or (0.0, ())
+    posts = [event for event in asked if not set(RIVALS).isdisjoint(event.texts)]
     ends = [event for event in built if BUILT in event.texts and not event.keys]
-    others = [post for post in posts if not post.keys and post is not own and post.at >= since - 1]
-    return [*boots, *((post.at, end_of(post, ends)) for post in others)]
+    logged = [(post.at, end_of(post, ends)) for post in posts_of_others(posts) if post.at >= since - 1]
+    return [*boots, *logged]
+
+
+def posts_of_others(posts: Sequence[Event]) -> list[Event]:
+    own = own_post(posts)
+    return [post for post in posts if not post.keys and post is not own]
 
 
 def own_post(posts: Sequence[Event]) -> Event | None:

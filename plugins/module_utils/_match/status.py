@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from .._model.codec import to_json
@@ -21,7 +22,7 @@ LOG_TIER = 2
 # Each tier, and where it reads logs each level at which they may be written
 ACCESSES: tuple[tuple[int, Level | None], ...] = (
     *((tier, None) for tier in TIERS if tier < LOG_TIER),
-    *((tier, level) for tier in TIERS if tier >= LOG_TIER for level in Level),
+    *product([tier for tier in TIERS if tier >= LOG_TIER], Level),
 )
 BY_PROOF = ((Proof.OBSERVE, StepStatus.SEEN), (Proof.ABSENT, StepStatus.ABSENT), (Proof.CACHED, StepStatus.CACHED))
 

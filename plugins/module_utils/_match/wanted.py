@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from .._model.flow_definition import Flow, Rule
@@ -65,5 +66,6 @@ def looks_before(rule: Rule) -> bool:
 
 
 def log_rules(flows: Iterable[Flow]) -> list[Rule]:
-    steps = [step for flow in flows for step in flow.observed_steps]
-    return [rule for step in steps for rule in step.rules if rule.source == "log"]
+    steps = chain.from_iterable(flow.observed_steps for flow in flows)
+    rules = chain.from_iterable(step.rules for step in steps)
+    return [rule for rule in rules if rule.source == "log"]
