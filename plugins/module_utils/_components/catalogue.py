@@ -9,6 +9,8 @@ Ansible sends to a host what the code imports, and nothing that is found at run 
 
 from __future__ import annotations
 
+from itertools import chain
+
 from . import (
     ceph,
     cinder,
@@ -38,4 +40,4 @@ PROJECTS = (
     *infrastructure.PROJECTS,
     *instance.PROJECTS,
 )
-COMPONENTS = tuple(component for project in PROJECTS for component in project.components)
+COMPONENTS = tuple(chain.from_iterable(project.components for project in PROJECTS))

@@ -6,41 +6,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 from .catalogue import COMPONENTS, PROJECTS
-from .component import Commands, Component, Port, UrlScheme
+from .component import Api, Commands, Component, Port, Project, UrlScheme
+
+Entry = TypeVar("Entry", Component, Project)
+Thing = TypeVar("Thing")
+
+
+def owners(entries: Iterable[Entry], things_of: Callable[[Entry], Iterable[Thing]]) -> dict[Thing, str]:
+    """Return the name of the entry that each thing belongs to."""
+    table: dict[Thing, str] = {}
+    for entry in entries:
+        table.update(dict.fromkeys(things_of(entry), entry.name))
+    return table
+
 
 BY_NAME = {component.name: component for component in COMPONENTS}
-PROJECT_OF = {component.name: project.name for project in PROJECTS for component in project.components}
+PROJECT_OF = owners(PROJECTS, lambda project: [component.name for component in project.components])
 # The component that writes a log, by the name of the log where that is another one
 WRITERS = {component.log_name: component.name for component in COMPONENTS if component.log_name}
 # Names in flows that stand for none of the components: the run itself, and what keeps its token
 NO_COMPONENTS = ("client", "token-store")
 # The component of each service in Keystone's catalog, by the type of the service
-APIS = {
-    service_type: component.name
-    for component in COMPONENTS
-    if component.api
-    for service_type in component.api.service_types
-}
+APIS = owners(COMPONENTS, lambda component: component.api.service_types if component.api else ())
 # The component that each program is
-PROGRAMS = {program: component.name for component in COMPONENTS for program in component.programs}
-LIBRARIES = {library: component.name for component in COMPONENTS for library in component.libraries}
+PROGRAMS = owners(COMPONENTS, lambda component: component.programs)
+LIBRARIES = owners(COMPONENTS, lambda component: component.libraries)
 # Where the APIs list a component by the name of another binary
-BINARIES = {binary: component.name for component in COMPONENTS for binary in component.reports_as}
+BINARIES = owners(COMPONENTS, lambda component: component.reports_as)
 # The component that listens on a port, with what is spoken there
 PORTS: dict[int, tuple[str, Port]] = {
-    port.number: (component.name, port) for component in COMPONENTS for port in component.ports
+    port.number: (name, port) for port, name in owners(COMPONENTS, lambda component: component.ports).items()
 }
 URL_SCHEMES: dict[str, tuple[str, UrlScheme]] = {
-    scheme.name: (component.name, scheme) for component in COMPONENTS for scheme in component.url_schemes
+    scheme.name: (name, scheme) for scheme, name in owners(COMPONENTS, lambda component: component.url_schemes).items()
 }
-URL_PATHS = {path: component.name for component in COMPONENTS if component.api for path in component.api.url_paths}
-URL_OPTIONS = {option: component.name for component in COMPONENTS for option in component.url_options}
+URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths if component.api else ())
+URL_OPTIONS = owners(COMPONENTS, lambda component: component.url_options)
 # Option that names the host of a component: the component, the option that names its port, and its usual port
 HOST_OPTIONS = {
-    option.host: (component.name, option.port, component.ports[0].number)
-    for component in COMPONENTS
-    for option in component.host_options
+    option.host: (name, option.port, BY_NAME[name].ports[0].number)
+    for option, name in owners(COMPONENTS, lambda component: component.host_options).items()
 }
 
 
@@ -117,7 +126,11 @@ def answering_calls_of(project: str) -> list[str]:
 
 def meant_by_exception(exception: str) -> list[str]:
     """Return the components that an exception is about, by the words in its class."""
-    return [component.name for component in COMPONENTS if any(word in exception for word in component.exceptions)]
+
+    def is_meant(component: Component) -> bool:
+        return any(word in exception for word in component.exceptions)
+
+    return [component.name for component in COMPONENTS if is_meant(component)]
 
 
 def share_of_healthy_runs(name: str, logger: str | None, exception: str | None) -> float:
@@ -132,17 +145,18 @@ def commands_of(name: str | None) -> Commands:
     return entry_of(name).commands
 
 
+def api_of(project: str) -> Api | None:
+    apis = (component.api for component in COMPONENTS if project_of(component.name) == project)
+    return next(filter(None, apis), None)
+
+
 def service_type_of(project: str) -> str | None:
     """Return the most usual type of the service behind which the API of a project stands."""
-    for component in COMPONENTS:
-        if component.api and project_of(component.name) == project:
-            return component.api.service_types[0]
-    return None
+    api = api_of(project)
+    return api.service_types[0] if api else None
 
 
 def api_stage_of(project: str) -> str:
     """Return the stage of a run that asks the API of a project."""
-    for component in COMPONENTS:
-        if component.api and project_of(component.name) == project:
-            return component.api.stage
-    return "boot"
+    api = api_of(project)
+    return api.stage if api else "boot"
