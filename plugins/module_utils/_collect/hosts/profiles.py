@@ -73,17 +73,25 @@ def completed(profile: dict[str, Any]) -> dict[str, Any]:
     # A list of another form is refused by the module that reads the hosts.
     if not (isinstance(units, list) and isinstance(logs, list)):
         return profile
-    with_units, with_logs = names_in(units, "component"), names_in(logs, "service")
-    more_units: list[dict[str, Any]] = []
-    more_logs: list[dict[str, Any]] = []
-    for component in COMPONENTS:
-        service = component.log_name or component.name
-        if component.units and component.name not in with_units:
-            more_units.append({"component": component.name, "units": list(component.units)})
-        if component.log and service not in with_logs:
-            places = {"files": list(component.log.files), "journals": list(component.log.journals)}
-            more_logs.append({"service": service, **places})
+    more_units = other_units(names_in(units, "component"))
+    more_logs = other_logs(names_in(logs, "service"))
     return {**profile, "units": [*units, *more_units], "logs": [*logs, *more_logs]}
+
+
+def other_units(named: set[str]) -> list[dict[str, Any]]:
+    """Return the units of components that are not named already."""
+    others = [component for component in COMPONENTS if component.units and component.name not in named]
+    return [{"component": component.name, "units": list(component.units)} for component in others]
+
+
+def other_logs(named: set[str]) -> list[dict[str, Any]]:
+    """Return the logs of services that are not named already."""
+    logs: list[dict[str, Any]] = []
+    for component in COMPONENTS:
+        service, log = component.log_name or component.name, component.log
+        if log and service not in named:
+            logs.append({"service": service, "files": list(log.files), "journals": list(log.journals)})
+    return logs
 
 
 def names_in(entries: list[Any], key: str) -> set[str]:
