@@ -14,6 +14,7 @@ import hmac
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import IO
 
 from ..._components.catalogue import PROJECTS
@@ -26,7 +27,7 @@ SHARED_FOLDERS = (
     "/etc/kolla",
 )  # fmt: skip
 # The rules for sudo have the same folders in the same order.
-FOLDERS = (*(folder for project in PROJECTS for folder in project.configuration), *SHARED_FOLDERS)
+FOLDERS = (*chain.from_iterable(project.configuration for project in PROJECTS), *SHARED_FOLDERS)
 # Databases, keys and such that services write by themselves
 WRITTEN_BY_SERVICES = re.compile(
     r"/etc/openvswitch/|/etc/libvirt/(?:qemu|secrets|nwfilter)/|\.lock$|~$|/fernet-keys/|/credential-keys/"
@@ -43,7 +44,7 @@ MOST_FILES = 200
 LONGEST_DIGEST = 12
 # Those that components of several projects use
 SHARED_PACKAGES = ("python3-oslo*", "dnsmasq*", "haproxy")
-PACKAGES = (*(package for project in PROJECTS for package in project.packages), *SHARED_PACKAGES)
+PACKAGES = (*chain.from_iterable(project.packages for project in PROJECTS), *SHARED_PACKAGES)
 BY_DPKG = ("dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *PACKAGES)
 BY_RPM = ("rpm", "--query", "--all", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n")
 HEADER = re.compile(r"^\[([^\]]+)\]")

@@ -27,7 +27,10 @@ def read(host: Any, params: JsonObject) -> JsonObject | None:
 
 
 def events(run: Context, reads: JsonObject) -> list[Event]:
-    return [from_line(logged, host, run.hosts) for host, read in reads.items() for logged in reader.events_in(read)]
+    found: list[Event] = []
+    for host, read in reads.items():
+        found += [from_line(logged, host, run.hosts) for logged in reader.events_in(read)]
+    return found
 
 
 def from_line(logged: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:

@@ -14,9 +14,10 @@ from .source import Context, JsonObject, Rule, Source
 
 
 def events(run: Context, reads: JsonObject) -> list[Event]:
-    return [
-        from_message(kept, host, run.hosts) for host, read in reads.items() for kept in (read or {}).get("events") or []
-    ]
+    found: list[Event] = []
+    for host, read in reads.items():
+        found += [from_message(kept, host, run.hosts) for kept in (read or {}).get("events") or []]
+    return found
 
 
 def from_message(kept: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:
