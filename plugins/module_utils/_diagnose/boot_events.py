@@ -10,6 +10,7 @@ The events are those that log_info returns, as JSON.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from . import host_files
@@ -47,18 +48,24 @@ def is_sign(event: Json) -> bool:
 
 def add_addresses(logs: LogDirectory, hosts: Hosts, ports: Collection[str]) -> None:
     """Give each host the addresses by which the others know it."""
+    addresses = addresses_in_files(logs, hosts)
+    worker = compute_host(hosts)
+    if worker in addresses:
+        known = set(chain.from_iterable(addresses.values()))
+        clients = dict.fromkeys(binding_clients(hosts, ports))
+        addresses[worker] += [client for client in clients if client not in known]
+    for host, read in hosts.items():
+        read["addresses"] = addresses[host]
+
+
+def addresses_in_files(logs: LogDirectory, hosts: Collection[str]) -> dict[str, list[str]]:
+    """Return the addresses of each host that its own files or those of the others have."""
     whole_hosts = [place for place in logs.places if place.whole_host]
     addresses = host_files.named_addresses([place.top for place in whole_hosts], hosts)
     for place in whole_hosts:
-        if place.name in hosts:
+        if place.name in addresses:
             addresses[place.name] = sorted({*addresses[place.name], *host_files.addresses_of(place.top)})
-    worker = compute_host(hosts)
-    if worker in addresses:
-        for client in binding_clients(hosts, ports):
-            if not any(client in texts for texts in addresses.values()):
-                addresses[worker] = [*addresses[worker], client]
-    for host, read in hosts.items():
-        read["addresses"] = addresses[host]
+    return addresses
 
 
 def binding_clients(hosts: Hosts, ports: Collection[str]) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from .._model.bundle import LOOKING, Answer, LoggedRequest, Owner, is_rejection
@@ -79,22 +80,25 @@ def request_of(root: str, names: Sequence[str], by_id: LinesById) -> LoggedReque
     by = first or lines[0]
     owner = owner_in(by_id[root])
     began = min(line.began for line in lines)
-    return LoggedRequest(
+    request = LoggedRequest(
         id=root,
         ids=tuple(names),
         at=began,
         until=lines[-1].at,
         service=by.service,
         host=by.host,
-        method=first.method if first else None,
-        path=first.path if first else None,
-        status=first.status if first else None,
+        method=None,
+        path=None,
+        status=None,
         owner=owner,
         asked=bool(owner or own_answers),
         answers=tuple(answers),
         errors=[line.failed for line in lines].count(True),
         resources=resources_in(lines),
     )
+    if first is None:
+        return request
+    return replace(request, method=first.method, path=first.path, status=first.status)
 
 
 def first_answer(answers: Iterable[Answer]) -> Answer | None:

@@ -10,7 +10,7 @@ import io
 import os
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -152,15 +152,19 @@ def named_addresses(tops: Iterable[str], names: Iterable[str]) -> dict[str, list
     addresses: dict[str, set[str]] = {name: set() for name in names}
     short = {name.partition(".")[0]: name for name in addresses}
     for top in tops:
-        for line in (text_of(top, "etc/hosts") or "").splitlines():
-            address, *words = line.partition("#")[0].split() or [""]
-            if address.startswith(NOT_OF_HOST):
-                continue
-            for word in words:
-                name = word if word in addresses else short.get(word.partition(".")[0])
-                if name:
-                    addresses[name].add(address)
+        for address, word in hosts_entries(text_of(top, "etc/hosts") or ""):
+            name = word if word in addresses else short.get(word.partition(".")[0])
+            if name:
+                addresses[name].add(address)
     return {name: sorted(texts) for name, texts in addresses.items()}
+
+
+def hosts_entries(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each address in an etc/hosts with each of its names, without those that every host has."""
+    for line in text.splitlines():
+        address, *words = line.partition("#")[0].split() or [""]
+        if not address.startswith(NOT_OF_HOST):
+            yield from ((address, word) for word in words)
 
 
 def time_given(text: str) -> float:

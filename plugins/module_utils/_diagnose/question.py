@@ -198,16 +198,20 @@ def around(logs: LogDirectory, boot: WholeBoot) -> list[LoggedRequest]:
 
     If there are none, return those of others whose clients got a failure: they count if the boot went well.
     """
-    began, ids = boot.found.at, boot.ids
-    removals = [line.at + NEAR for line in boot.lines if Mark.DELETED in line.marks and ids.has_server_of(line)]
-    failed = failed_in(logs, began - NEAR, min([began + FAR, *removals]), began)
-    of_others = others(failed, ids)
-    projects = projects_of(boot)
-    concerning = [request for request in of_others if may_concern(request, ids, projects)]
+    began, projects = boot.found.at, projects_of(boot)
+    failed = failed_in(logs, began - NEAR, end_near(boot), began)
+    of_others = others(failed, boot.ids)
+    concerning = [request for request in of_others if may_concern(request, boot.ids, projects)]
     if concerning:
         return concerning
     visible = [request for request in of_others if request.asked and request.has_failed_for_client]
     return [replace(request, of_others=True) for request in visible]
+
+
+def end_near(boot: WholeBoot) -> float:
+    """Return the time until which a request may concern a boot."""
+    deletions = [line for line in boot.lines if Mark.DELETED in line.marks and boot.ids.has_server_of(line)]
+    return min([boot.found.at + FAR, *(line.at + NEAR for line in deletions)])
 
 
 def projects_of(boot: WholeBoot) -> set[str]:
