@@ -131,6 +131,12 @@ def why_not(spec: Spec, value: Any, what: str = "it") -> str | None:
         return f"{what} is not {wanted}"
     if "choices" in spec and value not in spec["choices"]:
         return f"{what} is not one of {', '.join(spec['choices'])}"
+    return why_not_inside(spec, value)
+
+
+def why_not_inside(spec: Spec, value: Any) -> str | None:
+    """Return why a part of a dictionary or of a list does not fit; None if all do."""
+    kind = spec.get("type")
     if kind == "dict" and "options" in spec:
         return first(why_not_key(spec["options"], key, part) for key, part in value.items())
     if kind == "list" and "elements" in spec:
