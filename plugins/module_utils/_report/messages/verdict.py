@@ -203,8 +203,12 @@ REASONS = {
 def hosts_sentence(record: Record) -> str:
     """Return the part of a pass that is about the hosts; it hides nothing that could not be read."""
     text = agreement(record) + unread_hosts(record)
-    is_refused = any(unread.kind == REFUSED for host in record.hosts for unread in host.unread)
+    is_refused = any(map(has_refusal, record.hosts))
     return f"{text} {SUDO_ADVICE}" if is_refused and SUDO_ADVICE not in text else text
+
+
+def has_refusal(host: Host) -> bool:
+    return any(unread.kind == REFUSED for unread in host.unread)
 
 
 def agreement(record: Record) -> str:
@@ -222,7 +226,10 @@ def agreement(record: Record) -> str:
 
 def checks_with(record: Record, status: CheckStatus) -> list[tuple[Host, Check]]:
     """Return the checks of the hosts that have a status, each with its host."""
-    return [(host, check) for host in record.hosts for check in host.checks if check.status == status]
+    found: list[tuple[Host, Check]] = []
+    for host in record.hosts:
+        found += [(host, check) for check in host.checks if check.status == status]
+    return found
 
 
 def is_of_cloud(host: Host) -> bool:
