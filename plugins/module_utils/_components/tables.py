@@ -24,6 +24,11 @@ def owners(entries: Iterable[Entry], things_of: Callable[[Entry], Iterable[Thing
     return table
 
 
+def names_of(is_meant: Callable[[Component], bool]) -> list[str]:
+    """Return the names of the components for which something is so, in the order of the catalogue."""
+    return [component.name for component in COMPONENTS if is_meant(component)]
+
+
 BY_NAME = {component.name: component for component in COMPONENTS}
 PROJECT_OF = owners(PROJECTS, lambda project: [component.name for component in project.components])
 # The component that writes a log, by the name of the log where that is another one
@@ -72,7 +77,7 @@ def depends_on(name: str | None) -> tuple[str, ...]:
 
 
 def dependents_of(name: str) -> set[str]:
-    return {component.name for component in COMPONENTS if name in component.depends_on}
+    return set(names_of(lambda component: name in component.depends_on))
 
 
 def project_of(name: str) -> str:
@@ -94,7 +99,7 @@ def missing_with(back_end: str | None) -> set[str]:
     """Return the components that a cloud with this back end of Neutron does not have; none if it is not known."""
     if not back_end:
         return set()
-    return {component.name for component in COMPONENTS if component.network_back_end not in (None, back_end)}
+    return set(names_of(lambda component: component.network_back_end not in (None, back_end)))
 
 
 def stands_for(name: str) -> list[str]:
@@ -104,33 +109,27 @@ def stands_for(name: str) -> list[str]:
 
 def working_on_boots() -> set[str]:
     """Return the services that work on a boot under its own request id, and so ask the same APIs."""
-    return {component.name for component in COMPONENTS if component.works_on_boot}
+    return set(names_of(lambda component: component.works_on_boot))
 
 
 def workers_of(stage: str) -> list[str]:
     """Return the components that have a part in a stage that no flow follows."""
-    return [component.name for component in COMPONENTS if stage in component.stages]
+    return names_of(lambda component: stage in component.stages)
 
 
 def carriers_of(kind: str) -> list[str]:
     """Return the components that carry a message of this kind."""
-    return [component.name for component in COMPONENTS if kind in component.carries]
+    return names_of(lambda component: kind in component.carries)
 
 
 def answering_calls_of(project: str) -> list[str]:
     """Return the components that answer the calls of a project's services over the queue."""
-    return [
-        component.name for component in COMPONENTS if component.answers_calls and project_of(component.name) == project
-    ]
+    return names_of(lambda component: component.answers_calls and project_of(component.name) == project)
 
 
 def meant_by_exception(exception: str) -> list[str]:
     """Return the components that an exception is about, by the words in its class."""
-
-    def is_meant(component: Component) -> bool:
-        return any(word in exception for word in component.exceptions)
-
-    return [component.name for component in COMPONENTS if is_meant(component)]
+    return names_of(lambda component: any(word in exception for word in component.exceptions))
 
 
 def share_of_healthy_runs(name: str, logger: str | None, exception: str | None) -> float:
