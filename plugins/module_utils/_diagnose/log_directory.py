@@ -61,8 +61,8 @@ class LogReads:
 class LogDirectory:
     """A directory of collected logs.
 
-    first, last: the time that all its logs cover. ends: when each file ends. unread: files that could not be read, and
-    why. These are known after lines were looked for. doubts: what a reader has to know, as sentences.
+    begins, ends: when the files begin and end. unread: files that could not be read, and why. These are known after
+    lines were looked for. doubts: what a reader has to know, as sentences.
     """
 
     def __init__(
@@ -76,8 +76,7 @@ class LogDirectory:
         self.directory = directory
         self.services = Services(services)
         self.default, self.zones = zone, zones or {}
-        self.first: float | None = None
-        self.last: float | None = None
+        self.begins: list[float] = []
         self.ends: list[float] = []
         self.unread: list[str] = []
         self.met: set[str] = set()
@@ -129,8 +128,7 @@ class LogDirectory:
         near: a time close to that of the lines, for formats without a year.
         """
         either = any_of(texts)
-        self.first = self.last = None
-        self.ends, self.unread = [], []
+        self.begins, self.ends, self.unread = [], [], []
         lines: list[Line] = []
         for place, path, sifted in self.sifted(either.search):
             at = near or sifted.changed
@@ -158,11 +156,11 @@ class LogDirectory:
         """Widen the time of all logs to that of a file, and keep when it ends."""
         zone = self.zone_of(place, place.name, near)
         head, tail = sifted.edges
-        first, last = first_time(head, near, zone), first_time(tail, near, zone)
+        first = line_formats.first_time(head, near, zone)
+        last = line_formats.first_time(tail, near, zone)
         if first is not None:
-            self.first = first if self.first is None else min(self.first, first)
+            self.begins.append(first)
         if last is not None:
-            self.last = last if self.last is None else max(self.last, last)
             self.ends.append(last)
 
     def events(self, wanted: Mapping[str, Any]) -> LogReads:
@@ -232,15 +230,6 @@ def highest(levels: Collection[Level]) -> Level:
     return max(levels, key=lambda level: level.rank)
 
 
-def first_time(texts: Sequence[str], near: float, zone: int) -> float | None:
-    """Return the time of the first line that has one."""
-    for text in texts:
-        parsed = line_formats.parse(text, near, zone)
-        if parsed and parsed.at is not None:
-            return parsed.at
-    return None
-
-
 def any_of(texts: Iterable[str]) -> re.Pattern[bytes]:
     """Return one expression for all texts, as a search for each of them takes far longer.
 
@@ -261,9 +250,9 @@ def nothing_found(logs: LogDirectory, message: str) -> StageError:
 def extent(logs: LogDirectory) -> str:
     files = sum(len(place.files) for place in logs.places)
     hosts = listed([place.name for place in logs.places], MOST_NAMED)
-    if logs.first is None or logs.last is None:
+    if not logs.begins or not logs.ends:
         return f"No line in the {files} files of {hosts} has a time in a known format"
-    return f"The {files} files of {hosts} cover {moment(logs.first)} to {moment(logs.last)}"
+    return f"The {files} files of {hosts} cover {moment(min(logs.begins))} to {moment(max(logs.ends))}"
 
 
 def unread_hint(logs: LogDirectory) -> str:

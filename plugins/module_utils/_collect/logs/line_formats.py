@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple, Optional
 
@@ -130,6 +130,15 @@ def parse(line: str, near: float, zone: float) -> Line | None:
 def parse_dated(line: str, near: float, zone: float) -> Line | None:
     """Return the same for a line whose writer is known: only the time at its beginning is parsed."""
     return checked(dated, line, near, zone)
+
+
+def first_time(lines: Iterable[str], near: float, zone: float) -> float | None:
+    """Return the time of the first line that has one."""
+    for line in lines:
+        parsed = parse(line, near, zone)
+        if parsed and parsed.at is not None:
+            return parsed.at
+    return None
 
 
 def checked(read: Parser, line: str, near: float, zone: float) -> Line | None:

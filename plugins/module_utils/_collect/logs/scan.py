@@ -134,11 +134,7 @@ class Scan:
 
     def when(self, lines: Iterable[str], zone: float) -> float | None:
         """Return the time of the first line that has one."""
-        for line in lines:
-            parsed = line_formats.parse(line, self.wanted.until, zone)
-            if parsed and parsed.at is not None:
-                return parsed.at
-        return None
+        return line_formats.first_time(lines, self.wanted.until, zone)
 
     # Lines
 
