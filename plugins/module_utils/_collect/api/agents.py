@@ -53,8 +53,7 @@ def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
 
 
 def compute(admin: Any) -> list[Agent]:
-    services = answer_of(admin.compute.get("/os-services"))["services"]
-    return [of_service(from_json(ServiceAnswer, service)) for service in services]
+    return services_of(admin.compute)
 
 
 def network(admin: Any) -> list[Agent]:
@@ -63,9 +62,11 @@ def network(admin: Any) -> list[Agent]:
 
 
 def volume(admin: Any) -> list[Agent]:
-    if not admin.has_service("block-storage"):
-        return []
-    services = answer_of(admin.block_storage.get("/os-services"))["services"]
+    return services_of(admin.block_storage) if admin.has_service("block-storage") else []
+
+
+def services_of(api: Any) -> list[Agent]:
+    services = answer_of(api.get("/os-services"))["services"]
     return [of_service(from_json(ServiceAnswer, service)) for service in services]
 
 

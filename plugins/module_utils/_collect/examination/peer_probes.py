@@ -80,8 +80,8 @@ def peers_in(options: Iterable[Option]) -> NamedPeers:
         if option.name in HOST_OPTIONS:
             component, port_option, usual = HOST_OPTIONS[option.name]
             given = values.get((option.path, option.section, port_option))
-            _address, port = address_of(f"host:{given}", usual)
-            found = [Peer(component, option.value.strip(), port or usual, "http")]
+            _host, port = address_of(f"host:{given}", usual) or ("", usual)
+            found = [Peer(component, option.value.strip(), port, "http")]
         for peer in found:
             peers.setdefault(peer, set()).add(option.project)
     return dict(list(peers.items())[:MOST])
@@ -122,9 +122,10 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
         authority = PATH_MARKS.split(behind)[0]
     peers = []
     for part in parts_of(authority, component):
-        place, port = address_of(part.rpartition("@")[2], usual)
-        if place is None or port is None:
+        address = address_of(part.rpartition("@")[2], usual)
+        if address is None:
             continue
+        place, port = address
         named = component or component_behind(option, path, port)
         if named:
             peers.append(Peer(named, place, port, "tcp" if is_encrypted(port) else spoken))
@@ -151,13 +152,13 @@ def component_behind(option: str, path: list[str], port: int) -> str | None:
     return URL_OPTIONS.get(option) or URL_PATHS.get("".join(path[:1])) or component_at(port)
 
 
-def address_of(text: str, usual: int) -> tuple[str, int] | tuple[None, None]:
+def address_of(text: str, usual: int) -> tuple[str, int] | None:
     """Return (address, port) at the beginning of a text such as controller1:5672 or [fd00::1]:5672."""
     match = ADDRESS.match(text)
     if match is None:
-        return None, None
+        return None
     port = int(match.group("port") or usual)
-    return (match.group("place").strip("[]"), port) if 0 < port <= HIGHEST_PORT else (None, None)
+    return (match.group("place").strip("[]"), port) if 0 < port <= HIGHEST_PORT else None
 
 
 def probes(peers: NamedPeers) -> tuple[Reach, ...]:
