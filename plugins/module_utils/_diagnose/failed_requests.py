@@ -52,13 +52,15 @@ def makers_of(by_id: LinesById) -> dict[str, str]:
     makers: dict[str, str] = {}
     for name, lines in by_id.items():
         for line in lines:
-            for maker in line.requests[:-1]:
-                if maker in by_id and maker != name:
-                    makers[name] = maker
-            for made in line.names if line.failed else ():
-                if made in by_id and made != name:
-                    makers.setdefault(made, name)
+            for maker in others_in(line.requests[:-1], name, by_id):
+                makers[name] = maker
+            for made in others_in(line.names if line.failed else (), name, by_id):
+                makers.setdefault(made, name)
     return makers
+
+
+def others_in(names: Iterable[str], own: str, by_id: LinesById) -> list[str]:
+    return [name for name in names if name in by_id and name != own]
 
 
 def root_of(name: str, makers: Mapping[str, str]) -> str:
