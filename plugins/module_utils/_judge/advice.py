@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import chain
 
 from .._components.tables import commands_of
 from .._model.finding import Advice, Cause, Reason
@@ -106,10 +107,9 @@ def more_logs(flows: Sequence[FollowedFlow]) -> Advice | None:
     """Return the logs that services would have to write besides, by the levels of the evidence that they gave."""
     if not flows:
         return None
-    levels: set[Level | None] = set()
-    for flow in flows:
-        for step in flow.steps:
-            levels |= {item.level for item in step.evidence}
+    steps = chain.from_iterable(flow.steps for flow in flows)
+    evidence = chain.from_iterable(step.evidence for step in steps)
+    levels = {item.level for item in evidence}
     if Level.MESSAGING in levels:
         return None
     return Advice(Reason.LOG_MESSAGING if Level.DEBUG in levels else Reason.LOG_DEBUG)

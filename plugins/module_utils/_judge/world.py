@@ -23,6 +23,7 @@ from .._model.finding import Suspect
 from .._model.how import How
 from .._model.symptom import Kind, Symptom
 from .case import Case
+from .evidence import is_cut_off
 
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
@@ -147,10 +148,9 @@ def called_by(component: str | None) -> list[str]:
 
 def is_cut(symptom: Symptom) -> bool:
     """Return whether only this host does not reach a peer, or the peer does not let it in."""
-    if symptom.kind == Kind.REACH:
-        return symptom.only_from_here and symptom.component is not None
     is_denied = symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED
-    return is_denied and symptom.own and symptom.certain and symptom.component != symptom.peer
+    is_kept_out = is_denied and symptom.own and symptom.certain and symptom.component != symptom.peer
+    return is_kept_out or is_cut_off(symptom)
 
 
 def places_of(case: Case) -> dict[str, set[str]]:

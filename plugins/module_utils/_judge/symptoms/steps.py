@@ -31,7 +31,7 @@ def missing(case: Case) -> list[Symptom]:
                 Symptom(
                     Code.STEP_MISSING,
                     responsible_for(step, done),
-                    peer=None if step.target in done else step.target,
+                    peer=receiver_of(step, done),
                     how=How.MISSING if proves and step.status == StepStatus.MISSING else How.UNSEEN,
                     carriers=tuple(carriers_of(step.kind)),
                     share=1 / (1 + distance),
@@ -50,8 +50,11 @@ def workers(case: Case) -> list[Symptom]:
 def responsible_for(step: Step, done: set[str]) -> str | None:
     """Return the component that is responsible for a step; its receiver, if that component did its part."""
     responsible = step.responsible or step.source
-    if responsible not in done:
-        return responsible
+    return receiver_of(step, done) if responsible in done else responsible
+
+
+def receiver_of(step: Step, done: set[str]) -> str | None:
+    """Return the component that was to take a step, unless it did its part."""
     return None if step.target in done else step.target
 
 
