@@ -22,6 +22,10 @@ ALSO_ASK = working_on_boots() - {"nova-compute"}
 NAME_OF_CALL = re.compile(r"\bmethod\b")
 
 
+def asks_for_caller(rule: Rule) -> bool:
+    return "caller" in (rule.where or "")
+
+
 class Visibility:
     """Which rules can be answered by what was read."""
 
@@ -47,7 +51,7 @@ class Visibility:
 
     def hidden_caller(self, rule: Rule) -> str | None:
         """Return why the address that a request came from does not show who asked, if a rule asks for it."""
-        if "caller" not in (rule.where or ""):
+        if not asks_for_caller(rule):
             return None
         if not self._scope.caller_known:
             return "the addresses of the hosts are not known"
@@ -57,7 +61,7 @@ class Visibility:
 
     def _only_caller(self, rule: Rule) -> str | None:
         """Return why the lack of a request by somebody proves nothing: all may have come by a load balancer."""
-        if "caller" not in (rule.where or ""):
+        if not asks_for_caller(rule):
             return None
         requests = [event for event in self._index.of("log", rule.service) if event.get("client")]
         callers = {event.get("caller") for event in requests}
@@ -112,8 +116,8 @@ class Visibility:
         """Return which log, at which level, or which access would show a step that nothing showed."""
         read = {log.service for log in self._scope.logs}
         sights = [SOURCES[rule.source].to_see(rule, self.levels, read) for rule in definition.observe]
-        unique = list(dict.fromkeys(sight for sight in sights if sight))
+        unique = dict.fromkeys(filter(None, sights))
         if unique:
             return "would be shown by " + ", or ".join(unique)
-        reasons = (self.hidden(rule) for rule in definition.observe)
-        return next((reason for reason in reasons if reason), "nothing that was read shows it")
+        reasons = map(self.hidden, definition.observe)
+        return next(filter(None, reasons), "nothing that was read shows it")
