@@ -1,7 +1,7 @@
 # Labs and devstacks, and what is tested on them; the Makefile in the folder above includes this file.
 .PHONY: lab-status lab-stop lab-destroy lab-cache devstack devstack-status devstack-stop devstack-destroy \
   test-on-lab test-ovn ovn-destroy test-devstack test-beside molecule recordings \
-  faults faults-ovn faults-devstack soak-ovn soak-devstack soak-release release-destroy
+  faults faults-list faults-ovn faults-devstack soak-ovn soak-devstack soak-release release-destroy
 
 # Two commands that change a lab at the same time would disturb each other.
 alone = @tools/alone
@@ -82,7 +82,7 @@ recordings: lab ## Record the evidence of the unit tests again: PART=hosts for a
 	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \
 	  $(or $(RECORDINGS),tests/recorded) $(PART)
 
-# A slice of one half of the catalogue, in the order that a seed gives it
+# A slice of one half of the catalogue, in the order that a seed gives it, or names of faults
 export FAULTS ?= 1:0-10
 export HALF ?= open
 RECORDS = $(CURDIR)/.cache/catalogue/$(LAB_NAME)-$(HALF)
@@ -92,8 +92,11 @@ define run-faults
 	$(CATALOGUE) tests/catalogue/catalogue_runs.py $(RECORDS) $(HALF) $(FAULTS)
 	$(CATALOGUE) tests/catalogue/catalogue_table.py $(RECORDS)
 endef
-faults: lab ## A slice of the catalogue of faults (FAULTS=seed:from-to HALF=open), resumed where it was interrupted, and its table
+faults: lab ## A slice of the catalogue of faults (FAULTS=seed:from-to, seed:from-to:wrong or names, HALF=open), resumed, and its table
 	$(run-faults)
+
+faults-list: $(VENV)/ready ## The faults of the half open for the lab in LAB_DIRECTORY with their truths, and the size of both halves
+	@$(CATALOGUE) tests/catalogue/catalogue_list.py
 
 faults-ovn: ## The same on a lab with OVN, which is built first and stays
 	$(MAKE) lab

@@ -5,7 +5,8 @@
 """A catalogue of faults as data: kind x component x host x moment. A seed puts it in order, and halves it for ever.
 
 One half may be looked at while the judge is built. The other half is run to see how right the judge is about faults
-that nobody had told it.
+that it was not made with. A fault is of the class dead, where something does not run or cannot be reached, or wrong,
+where everything runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from breaking import frozen, stopped
-from catalogue_parts import Part, Peer
+from catalogue_parts import BEFORE, DURING, LATER, TEXTS, FaultClass, Part, Peer
 from lab_under_test import NETWORK
 from truths import with_other_names
 from ways_to_break import (
@@ -39,26 +40,32 @@ if NETWORK:
 else:
     from devstack_parts import CLOUD
 
-BEFORE, DURING, LATER = "before", "during", "later"
-# The text in a run's progress at which a fault begins: once the cloud has answered the request for the server, or once
-# the server runs and is to get its volume and then its floating IP
-TEXTS = {
-    BEFORE: "",
-    DURING: '"stage": "boot", "text": "waiting for the server',
-    LATER: '"stage": "boot", "text": "attaching the volume',
-}
 # What a server needs that gets a volume and a floating IP, and the variables of such a run
 CONNECTING = {
     "rabbitmq", "database", "keystone", "nova-api", "nova-compute", "libvirt", "cinder-api", "cinder-volume",
     "ceph-mon", "ceph-osd", "neutron-server", "neutron-l3-agent", "ovsdb", "ovn-nb-db", "ovn-sb-db", "ovn-controller",
 }  # fmt: skip
 CONNECTED = {"attach": "after", "floating_ip": "true", "tcp_port": "80", "boot_timeout": "60", "metadata_timeout": "60"}
+# What a run needs to meet a wrong fault, by the words of its needs, as variables
+GUEST = {"tcp_port": "80", "metadata_timeout": "60"}
+NEEDS = {
+    "floating": {"floating_ip": "true", **GUEST},
+    "router": {"router": "always", "metadata_timeout": "60"},
+    "connected": CONNECTED,
+    "image-volume": {"volume": "image"},
+    "default-type": {"volume_type": ""},
+}
+VOLUME_NEEDS = {"volume", "default-type", "connected"}
 # The half to build with, and the half that is not looked at. When that one has been run, the word that draws the halves
-# changes.
+# of its class changes.
 OPEN, KEPT = 0, 1
-DRAWN_BY = "third"
+DRAWN_BY = {FaultClass.DEAD: "third", FaultClass.WRONG: "lantern"}
 # Faults whose verdicts have been looked at while the judge was built: they are of the open half, whatever is drawn.
-LOOKED_AT = set(Path(__file__).with_name("looked_at.txt").read_text().split())
+LOOKED_AT = {
+    name
+    for file in ("looked_at.txt", "looked_at_wrong.txt")
+    for name in Path(__file__).with_name(file).read_text().split()
+}
 # The services of a project share their account and their rights.
 PROJECTS = ("nova-", "neutron-", "cinder-", "glance-", "placement-", "keystone")
 IDENTITY, DATABASE, QUEUE = "keystone", "database", "rabbitmq"
@@ -84,10 +91,27 @@ class CatalogueFault:
     variables: dict = field(default_factory=dict)
     # The stage for which fault_runs has a short limit
     stage: str = "boot"
+    fault_class: FaultClass = FaultClass.DEAD
+    kind: str | None = None
+    # What the headline must match, all of it, where no component is named; without components none may be named.
+    reason: tuple = ()
 
     @property
     def half(self):
-        return OPEN if self.name in LOOKED_AT else hashlib.sha256(f"{DRAWN_BY} {self.name}".encode()).digest()[0] % 2
+        word = DRAWN_BY[self.fault_class]
+        return OPEN if self.name in LOOKED_AT else hashlib.sha256(f"{word} {self.name}".encode()).digest()[0] % 2
+
+    @property
+    def truth(self):
+        """What a record is filed with."""
+        return {
+            "class": self.fault_class.value,
+            "kind": self.kind,
+            "components": sorted(self.components),
+            "hosts": sorted(self.hosts),
+            "reason": list(self.reason),
+            "moment": self.moment,
+        }
 
     @property
     def during(self):
@@ -154,8 +178,54 @@ def variables_of(components, moment):
     return {**variables, **CLOUD.images} if IMAGES & components else variables
 
 
+def wrong_variables(fault):
+    """A run that meets a wrong fault: what it needs is in words, on a devstack as far as that has it."""
+    needs = set(fault.needs.split())
+    variables = dict(CLOUD.variables)
+    if "anywhere" in needs:
+        variables = {name: value for name, value in variables.items() if name not in ("cloud", "host")}
+    if needs & VOLUME_NEEDS or fault.moment == LATER:
+        variables.pop("volume", None)
+    for need, more in NEEDS.items():
+        if need in needs:
+            variables.update(more)
+    if needs & {"image", "ceph-image"}:
+        variables.update(CLOUD.images)
+    if "ceph-image" in needs:
+        variables["image_store"] = "ceph"
+    if fault.moment == LATER:
+        variables.update(CONNECTED)
+    return {**variables, **fault.variables}
+
+
+def wrong_faults():
+    """The faults where everything runs, by their names."""
+    table = {}
+    for fault in CLOUD.wrong:
+        key = fault.name if fault.moment == BEFORE else f"{fault.name}-{fault.moment}"
+        assert key not in table, f"two faults are called {key}"
+        components, hosts = frozenset(fault.components.split()), frozenset(fault.hosts.split())
+        table[key] = CatalogueFault(
+            key,
+            fault.make,
+            with_other_names(components),
+            hosts,
+            fault.moment,
+            wrong_variables(fault),
+            fault_class=FaultClass.WRONG,
+            kind=fault.kind.value,
+            reason=tuple(fault.reason),
+        )
+    return table
+
+
 def catalogue():
     """All faults by their names."""
+    return {**dead_faults(), **wrong_faults()}
+
+
+def dead_faults():
+    """The faults where something does not run or cannot be reached, by their names."""
     faults = [
         (f"{CLOUD.name_of(part)}-{kind}", make, *truth_of(ends, kind in ("no-database-rights", "account-disabled")),
          moments, {end.component for end in ends if isinstance(end, Part) or end.component in VOLUMES})
@@ -177,7 +247,8 @@ def catalogue():
     return table
 
 
-def drawn(seed, half):
-    """The faults of a half in the order of a seed."""
-    faults = [fault for fault in catalogue().values() if fault.half == half]
+def drawn(seed, half, fault_class=None):
+    """The faults of a half in the order of a seed; only those of a class, if one is named."""
+    of_class = (fault for fault in catalogue().values() if fault_class in (None, fault.fault_class))
+    faults = [fault for fault in of_class if fault.half == half]
     return sorted(faults, key=lambda fault: hashlib.sha256(f"{seed} {fault.name}".encode()).digest())

@@ -4,7 +4,7 @@
 
 """Runs a slice of the catalogue of faults on a lab and files each record with its truth; it can be taken up again.
 
-make faults FAULTS=SEED:FROM-TO HALF=open|kept
+make faults FAULTS=SEED:FROM-TO HALF=open|kept, or FAULTS=SEED:FROM-TO:wrong for one class, or FAULTS=NAME,NAME
 """
 
 from __future__ import annotations
@@ -18,29 +18,40 @@ import traceback
 from pathlib import Path
 
 import pytest
-from catalogue import KEPT, OPEN, drawn
+from catalogue import KEPT, OPEN, catalogue, drawn
+from catalogue_parts import FaultClass
+from catalogue_undone import differences, fingerprint
 from devstack_faults import Devstack
 from devstack_under_test import HOST
 from fault_runs import end, has_ended, lab_as_root, run_with
 from lab_under_test import NETWORK, connect, lab_host
 
-SLICE = re.compile(r"(\w+):(\d+)-(\d+)")
+SLICE = re.compile(r"(\w+):(\d+)-(\d+)(?::(dead|wrong))?")
 HALVES = {"open": OPEN, "kept": KEPT}
 
 
 def filed(lab, fault, folder):
     """Run a fault and file its record beside its truth, also if the lab does not become well afterwards."""
-    truth = {"components": sorted(fault.components), "hosts": sorted(fault.hosts), "moment": fault.moment}
-    told = []
+    verdicts = []
 
     def file(outcome):
-        told.append(outcome.record["verdict"])
-        row = {"fault": fault.name, "truth": truth, "record": outcome.record}
+        verdicts.append(outcome.record["verdict"])
+        row = {"fault": fault.name, "cloud": NETWORK or "devstack", "truth": fault.truth, "record": outcome.record}
         (folder / f"{fault.name}.json").write_text(json.dumps(row))
 
     with tempfile.TemporaryDirectory() as runs:
         run_with(lab, fault, Path(runs), file)
-    return told[0]
+    return verdicts[0]
+
+
+def chosen(text, half):
+    """The faults of a half that a slice or a list of names chooses."""
+    slice_of = SLICE.fullmatch(text)
+    if slice_of:
+        seed, first, last, fault_class = slice_of.groups()
+        return drawn(seed, half, FaultClass(fault_class) if fault_class else None)[int(first) : int(last)]
+    faults = catalogue()
+    return [faults[name] for name in text.split(",") if faults[name].half == half]
 
 
 def devstack_as_root():
@@ -50,17 +61,21 @@ def devstack_as_root():
 def main():
     signal.signal(signal.SIGTERM, end)
     folder, half = Path(sys.argv[1]), HALVES[sys.argv[2]]
-    seed, first, last = SLICE.fullmatch(sys.argv[3]).groups()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lab = lab_as_root() if NETWORK else devstack_as_root()
     failed = []
-    for fault in drawn(seed, half)[int(first) : int(last)]:
+    for fault in chosen(sys.argv[3], half):
         if (folder / f"{fault.name}.json").exists():
             continue
         try:
+            before = fingerprint(lab)
             verdict = filed(lab, fault, folder)
             print(f"{fault.name}: {verdict['result']}, {verdict['stage']}: {verdict['reason'][:300]}", flush=True)
-        except (Exception, pytest.fail.Exception):  # what was waited for in vain is no Exception
+            left = differences(before, fingerprint(lab))
+            if left:
+                failed.append(fault.name)
+                print(f"{fault.name}: not undone: {'; '.join(left)}", flush=True)
+        except (Exception, pytest.fail.Exception):  # a wait that timed out is no Exception
             failed.append(fault.name)
             print(f"{fault.name}: failed", flush=True)
             traceback.print_exc()

@@ -11,7 +11,10 @@ from functools import partial
 from catalogue_parts import Cloud, Part, Peer, Special
 from devstack_faults import COMPUTE, CONDUCTOR, LIBVIRT, METADATA, MYSQL, OVN_AGENT, SCHEDULER
 from devstack_under_test import HOST
+from lab_under_test import DIRECTORY, HOSTS
+from sites import of_devstack
 from ways_to_break import commanded, few_connections, full_disk
+from wrong import wrong_of
 
 QUEUE = Peer("rabbitmq", HOST, 5672)
 APIS = tuple(f"devstack@{name}" for name in ("n-api", "n-api-meta", "neutron-api", "g-api", "placement-api"))
@@ -57,4 +60,13 @@ SPECIALS = {
     "instances-disk-full": Special(INSTANCES, "nova-compute libvirt", HOST),
 }
 
-CLOUD = Cloud(parts=PARTS, specials=SPECIALS, controller=HOST, apis=APIS, workers=WORKERS, variables={"volume": "none"})
+CLOUD = Cloud(
+    parts=PARTS,
+    specials=SPECIALS,
+    controller=HOST,
+    apis=APIS,
+    workers=WORKERS,
+    variables={"volume": "none"},
+    images={"image_file": str(DIRECTORY / "probe.raw")},
+    wrong=wrong_of(of_devstack(HOSTS, MYSQL)),
+)

@@ -10,8 +10,10 @@ from functools import partial
 
 from breaking import unplugged
 from catalogue_parts import Cloud, Part, Peer, Special
-from lab_under_test import DIRECTORY, GROUPS, NETWORK
+from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
+from sites import of_lab
 from ways_to_break import commanded, few_connections, full_disk, sql
+from wrong import wrong_of
 
 CONTROLLER, NETWORK_HOST, STORAGE = (GROUPS[name][0] for name in ("controller", "network", "storage"))
 COMPUTE = GROUPS["compute"][0]
@@ -133,4 +135,5 @@ CLOUD = Cloud(
     workers=WORKERS,
     variables={"cloud": "lab-admin", "host": COMPUTE, "volume": "none"},
     images={"image_file": str(DIRECTORY / "probe.raw"), "image_store": "rgw"},
+    wrong=wrong_of(of_lab(GROUPS, HOSTS, NETWORK)),
 )

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a fault may change, read before and after it: what is not as before was not undone."""
+
+from __future__ import annotations
+
+# Commands whose output a fault must leave as it was, by what they read; where one does not exist, it says so each time.
+ON_HOSTS = {
+    "files": (
+        "find /etc/nova /etc/neutron /etc/cinder /etc/glance /etc/keystone /etc/placement /etc/ceph /etc/hosts"
+        " /etc/libvirt/qemu.conf /etc/sudoers.d /run/systemd/system /run/systemd/system.control -type f"
+        " -not -path '*/fernet-keys/*' -exec sha256sum {} + 2>/dev/null | sort"
+    ),
+    "rights": (
+        "stat --format='%n %U %a' /etc/ceph /etc/ceph/* /var/lib/nova/instances /var/lib/neutron/dhcp"
+        " /etc/keystone/fernet-keys /etc/sudoers.d/* 2>/dev/null"
+    ),
+    "rules": "iptables --wait --list-rules 2>/dev/null",
+    "links": "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent",
+    "switch": (
+        "ovs-vsctl --columns=external_ids list open_vswitch 2>/dev/null; ovs-vsctl get-manager 2>/dev/null;"
+        " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
+        " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
+        " ovs-ofctl --protocols=OpenFlow10,OpenFlow13,OpenFlow15 dump-flows br-int 2>/dev/null | grep priority=65535,"
+        " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort"
+    ),
+    "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
+    "kept": "ls /root/kept-* /root/catalogue* 2>/dev/null",
+}
+ON_CONTROLLER = {
+    "queue": (
+        "rabbitmqctl --quiet list_permissions --vhost /; rabbitmqctl --quiet list_vhost_limits;"
+        " rabbitmqctl --quiet list_user_limits; rabbitmqctl --quiet list_policies"
+    ),
+    "northbound": (
+        "for table in nb_global acl dhcp_options logical_switch logical_router nat; do"
+        " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
+        " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null"
+    ),
+}
+# Answers of the cloud's APIs: the service, the path, and the fields of each of its rows that must stay
+IN_CLOUD = {
+    "endpoints": ("identity", "/endpoints", "endpoints", ("id", "url", "enabled")),
+    "flavors": ("compute", "/flavors/detail?is_public=none", "flavors", ("id", "name")),
+    "services": ("compute", "/os-services", "services", ("binary", "host", "status", "forced_down")),
+    "aggregates": ("compute", "/os-aggregates", "aggregates", ("name", "hosts")),
+    "agents": ("network", "/agents", "agents", ("binary", "host", "admin_state_up")),
+    "subnets": ("network", "/subnets", "subnets", ("id", "allocation_pools")),
+    "networks": ("network", "/networks", "networks", ("id", "name")),
+    "volume types": ("block_storage", "/types", "volume_types", ("name",)),
+    "volume services": ("block_storage", "/os-services", "services", ("binary", "host", "status")),
+    "providers": ("placement", "/resource_providers", "resource_providers", ("uuid", "name")),
+}
+
+
+def fingerprint(lab):
+    """Read everything that faults change; by its name."""
+    hosts = list(getattr(lab, "hosts", {})) or [None]
+    commands = {(name, host): lab.run(host, f"{command}; true") for host in hosts for name, command in ON_HOSTS.items()}
+    controller = next((host for host in hosts if host and "controller" in host), hosts[0])
+    commands.update({(name, controller): lab.run(controller, f"{text}; true") for name, text in ON_CONTROLLER.items()})
+    return {**commands, **{(name, "cloud"): rows(lab, *where) for name, where in IN_CLOUD.items()}, **inventories(lab)}
+
+
+def rows(lab, service, path, key, fields):
+    try:
+        listed = getattr(lab.admin, service).get(path).json().get(key, [])
+    except Exception as error:  # a devstack has no Cinder, for example
+        return type(error).__name__
+    return "\n".join(sorted(str({field: row.get(field) for field in fields}) for row in listed))
+
+
+def inventories(lab):
+    """The inventories and the usages of each provider, which no boot leaves changed."""
+    placement = lab.admin.placement
+    table = {}
+    for provider in placement.get("/resource_providers").json()["resource_providers"]:
+        path = f"/resource_providers/{provider['uuid']}"
+        table["inventories", provider["name"]] = str(placement.get(f"{path}/inventories").json()["inventories"])
+        table["usages", provider["name"]] = str(placement.get(f"{path}/usages").json()["usages"])
+    return table
+
+
+def differences(before, after):
+    """Return what is not as before, with the lines that came or went."""
+    found = []
+    for name in before.keys() | after.keys():
+        old, new = (set((text.get(name) or "").splitlines()) for text in (before, after))
+        lines = [f"-{line}" for line in sorted(old - new)] + [f"+{line}" for line in sorted(new - old)]
+        if lines:
+            found.append(f"{' of '.join(name)}: {'; '.join(lines)}")
+    return sorted(found)

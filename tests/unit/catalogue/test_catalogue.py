@@ -1,0 +1,149 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The catalogue of faults is consistent on each cloud: names, halves, truths, and what the tables of it say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import BY_NAME
+from tree import LAB, ROOT
+
+FIVE = yaml.safe_load((LAB / "roles/lab/vars/topologies/five.yml").read_text())["lab_hosts"]
+DEVSTACK = yaml.safe_load((LAB / "roles/lab/vars/topologies/devstack.yml").read_text())["lab_hosts"]
+CLOUDS = {"ovs": FIVE, "ovn": FIVE, "devstack": DEVSTACK}
+# Names that truths give to components besides those of the catalogue of components
+OTHER_NAMES = {"openvswitch", "guest", "data network", "data-network", "nova-metadata", "placement", "rgw"}
+# Prints all faults of the cloud whose folder LAB_DIRECTORY names
+PROGRAM = """
+import json
+from catalogue import LOOKED_AT, catalogue, dead_faults, wrong_faults
+faults = [
+    {"name": fault.name, "half": fault.half, "during": fault.during, "variables": fault.variables, **fault.truth}
+    for fault in catalogue().values()
+]
+whole = {"faults": faults, "dead": len(dead_faults()), "wrong": len(wrong_faults()), "looked_at": sorted(LOOKED_AT)}
+print(json.dumps(whole))
+"""
+
+
+def inventory_of(hosts):
+    groups = {group for host in hosts.values() for group in host["groups"]}
+    return {
+        "all": {
+            "hosts": {name: {"ansible_host": f"10.0.0.{number}"} for number, name in enumerate(hosts, 11)},
+            "children": {
+                group: {"hosts": {name: {} for name, host in hosts.items() if group in host["groups"]}}
+                for group in groups
+            },
+        }
+    }
+
+
+@pytest.fixture(scope="module")
+def clouds(tmp_path_factory):
+    """The catalogue of each cloud, as a lab with this inventory would have it."""
+    folders = ["tests", "tests/lab", "tests/devstack", "tests/catalogue"]
+    path = os.pathsep.join([str(ROOT / folder) for folder in folders] + [str(ROOT / ".venv/collections")])
+    made = {}
+    for cloud, hosts in CLOUDS.items():
+        folder = tmp_path_factory.mktemp(cloud)
+        (folder / "inventory.yml").write_text(yaml.safe_dump(inventory_of(hosts)))
+        if cloud != "devstack":
+            (folder / "network").write_text(cloud)
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", PROGRAM],
+            env={**os.environ, "LAB_DIRECTORY": str(folder), "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        made[cloud] = json.loads(done.stdout)
+    return made
+
+
+@pytest.fixture(params=sorted(CLOUDS))
+def cloud(request, clouds):
+    return {"name": request.param, **clouds[request.param]}
+
+
+def wrong(cloud):
+    return [fault for fault in cloud["faults"] if fault["class"] == "wrong"]
+
+
+def test_no_two_faults_have_one_name(cloud):
+    names = [fault["name"] for fault in cloud["faults"]]
+    assert len(names) == len(set(names)) == cloud["dead"] + cloud["wrong"]
+
+
+def test_most_faults_of_the_clouds_together_are_wrong_and_not_dead(clouds):
+    assert sum(len(wrong(cloud)) for cloud in clouds.values()) >= 120
+    requests = {fault["name"] for cloud in clouds.values() for fault in wrong(cloud) if not fault["components"]}
+    assert len(requests) >= 20
+
+
+def test_each_wrong_fault_has_a_kind_and_no_dead_one_has(cloud):
+    for fault in cloud["faults"]:
+        assert (fault["kind"] is not None) == (fault["class"] == "wrong"), fault["name"]
+
+
+def test_a_truth_names_components_that_are_known(cloud):
+    for fault in wrong(cloud):
+        unknown = set(fault["components"]) - set(BY_NAME) - OTHER_NAMES
+        assert not unknown, (fault["name"], unknown)
+
+
+def test_a_truth_names_hosts_of_the_cloud(cloud):
+    hosts = set(CLOUDS[cloud["name"]])
+    for fault in wrong(cloud):
+        assert set(fault["hosts"]) <= hosts, fault["name"]
+        assert bool(fault["hosts"]) == bool(fault["components"]), fault["name"]
+
+
+def test_a_request_that_cannot_be_satisfied_has_a_reason(cloud):
+    requests = [fault for fault in wrong(cloud) if not fault["components"]]
+    assert [fault["name"] for fault in requests if not fault["reason"]] == []
+
+
+def test_both_halves_have_each_kind(clouds):
+    faults = [fault for cloud in clouds.values() for fault in wrong(cloud)]
+    for kind in {fault["kind"] for fault in faults}:
+        assert {fault["half"] for fault in faults if fault["kind"] == kind} == {0, 1}, kind
+
+
+def test_what_was_looked_at_exists_and_is_open(clouds):
+    """A name that was misspelt would leave a fault in the half that nobody looks at."""
+    faults = {fault["name"]: fault for cloud in clouds.values() for fault in cloud["faults"]}
+    looked_at = clouds["ovs"]["looked_at"]
+    assert [name for name in looked_at if name not in faults] == []
+    assert {faults[name]["half"] for name in looked_at} == {0}
+
+
+def test_a_fault_is_in_the_same_half_on_each_cloud(clouds):
+    halves = {}
+    for cloud in clouds.values():
+        for fault in cloud["faults"]:
+            assert halves.setdefault(fault["name"], fault["half"]) == fault["half"], fault["name"]
+
+
+@pytest.mark.parametrize(
+    ("name", "half"),
+    [
+        ("ovn-northd-paused", 0),
+        ("cell-disabled", 0),
+        ("mtu-network1", 1),
+        ("nova-conductor-frozen", 0),
+        ("database-stopped", 1),
+    ],
+)
+def test_the_halves_stay(clouds, name, half):
+    """Another word draws others: then measured results are no longer of the half that they name."""
+    (found,) = {fault["half"] for cloud in clouds.values() for fault in cloud["faults"] if fault["name"] == name}
+    assert found == half
