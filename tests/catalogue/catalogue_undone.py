@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from devstack_under_test import HOST
+
 # Commands whose output a fault must leave as it was, by what they read; where one does not exist, it says so each time.
 ON_HOSTS = {
     "files": (
@@ -28,13 +30,15 @@ ON_HOSTS = {
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
     "kept": "ls /root/kept-* /root/catalogue* 2>/dev/null",
 }
+# These print nothing on other hosts.
 ON_CONTROLLER = {
     "queue": (
-        "rabbitmqctl --quiet list_permissions --vhost /; rabbitmqctl --quiet list_vhost_limits;"
-        " rabbitmqctl --quiet list_user_limits; rabbitmqctl --quiet list_policies"
+        "if command -v rabbitmqctl > /dev/null; then rabbitmqctl --quiet list_permissions --vhost /;"
+        " rabbitmqctl --quiet list_vhost_limits; rabbitmqctl --quiet list_user_limits; fi"
     ),
     "northbound": (
-        "for table in nb_global acl dhcp_options logical_switch logical_router nat; do"
+        "test ! -S /var/run/ovn/ovnnb_db.sock ||"
+        " for table in nb_global acl dhcp_options logical_switch logical_router nat; do"
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
         " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null"
     ),
@@ -54,13 +58,33 @@ IN_CLOUD = {
 }
 
 
+# The line between the outputs of two commands
+BETWEEN = "---- {} ----"
+
+
 def fingerprint(lab):
-    """Read everything that faults change; by its name."""
-    hosts = list(getattr(lab, "hosts", {})) or [None]
-    commands = {(name, host): lab.run(host, f"{command}; true") for host in hosts for name, command in ON_HOSTS.items()}
-    controller = next((host for host in hosts if host and "controller" in host), hosts[0])
-    commands.update({(name, controller): lab.run(controller, f"{text}; true") for name, text in ON_CONTROLLER.items()})
-    return {**commands, **{(name, "cloud"): rows(lab, *where) for name, where in IN_CLOUD.items()}, **inventories(lab)}
+    """Read everything that faults change; by its name and its place."""
+    read = {}
+    for host in list(getattr(lab, "hosts", None) or [HOST]):
+        commands = {**ON_HOSTS, **ON_CONTROLLER}
+        # One call for all: each costs a connection.
+        script = [f"echo '{BETWEEN.format(name)}'\n{command}\n" for name, command in commands.items()]
+        output = lab.run(host, "".join([*script, "true"]))
+        read.update({(name, host): part for name, part in parts_of(output, commands).items()})
+    clouds = {(name, "cloud"): rows(lab, *where) for name, where in IN_CLOUD.items()}
+    return {**read, **clouds, **inventories(lab)}
+
+
+def parts_of(text, names):
+    """Return the output of each command by its name."""
+    parts, current = {name: [] for name in names}, None
+    begins = {BETWEEN.format(name): name for name in names}
+    for line in text.splitlines():
+        if line in begins:
+            current = begins[line]
+        elif current:
+            parts[current].append(line)
+    return {name: "\n".join(lines) for name, lines in parts.items()}
 
 
 def rows(lab, service, path, key, fields):

@@ -21,6 +21,7 @@ from breaking import REPORTING, edited, recovered, undone
 SETTLING = 30
 # The transient unit that holds a lock
 HOLDER = "catalogue-holder"
+SLEEP = "DO SLEEP(3600)"
 # Sets, or with an empty value removes, an option in a section of an INI file
 SET_OPTION = """
 import sys
@@ -79,7 +80,8 @@ def set_wrong(lab, part, edits, path=None):
     """Commands change a file of settings, and the part restarts with it; then both are as before."""
     names = " ".join(part.services)
     path = path or part.settings
-    make = f"{' && '.join(edits)}; systemctl restart {names} || true"
+    kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
+    make = f"{' && '.join(edits)} && ! cmp --silent {path} {kept} && (systemctl restart {names} || true)"
     back = f"systemctl reset-failed {names}; systemctl restart {names}"
     reporting = [unit for unit in part.services if unit in REPORTING]
     with edited(lab, part.host, path, make, back, reporting) as since:
@@ -168,6 +170,30 @@ def external_id(host, name, value):
     )
 
 
+@contextlib.contextmanager
+def renamed_chassis(lab, host, controller, name):
+    """The chassis has another name than before; the row of that name goes once it has its own again."""
+    change = "ovs-vsctl set open_vswitch . external_ids:system-id={}"
+    before = lab.run(host, "ovs-vsctl get open_vswitch . external_ids:system-id").strip().strip('"')
+    with recovered(lab, host):
+        try:
+            with undone(lab, host, change.format(name), change.format(before)):
+                yield
+        finally:
+            lab.run(host, "systemctl stop ovn-controller")
+            lab.run(controller, f"ovn-sbctl --if-exists chassis-del {name}; ovn-sbctl --if-exists chassis-del {before}")
+            lab.run(host, "systemctl start ovn-controller")
+
+
+def other_bridge(host, name):
+    """ovn-controller works on another bridge than the services that plug into it; it makes that bridge itself."""
+    back = (
+        "ovs-vsctl remove open_vswitch . external_ids ovn-bridge; systemctl restart ovn-controller; sleep 3;"
+        f" ovs-vsctl --if-exists del-br {name}"
+    )
+    return by(host, f"ovs-vsctl set open_vswitch . external_ids:ovn-bridge={name}", back)
+
+
 def dropping(host, rule):
     """A rule of iptables. rule: its chain and the rest."""
     return by(host, f"iptables --wait --insert {rule}", f"iptables --wait --delete {rule}")
@@ -212,9 +238,12 @@ def one_worker_frozen(lab, part):
 @contextlib.contextmanager
 def held(lab, host, statement, mysql):
     """A connection to the database that keeps a lock open."""
-    client = f"{mysql} --execute {quote(f'{statement}; DO SLEEP(3600)')}"
+    client = f"{mysql} --execute {quote(f'{statement}; {SLEEP}')}"
     make = f"systemd-run --quiet --unit={HOLDER} --setenv=HOME=/root /bin/sh -c {quote(client)} && sleep 1"
-    back = f"systemctl stop {HOLDER}.service; systemctl reset-failed {HOLDER}.service; true"
+    # The server does not see that the client is gone while it sleeps.
+    asleep = f"SELECT id FROM information_schema.processlist WHERE info='{SLEEP}'"
+    kill = f'for id in $({mysql} -BN --execute "{asleep}"); do {mysql} --execute "KILL $id"; done'
+    back = f"{kill}; systemctl stop {HOLDER}.service; systemctl reset-failed {HOLDER}.service; true"
     with commanded(lab, host, f"{make} && systemctl is-active {HOLDER}", back):
         yield
 

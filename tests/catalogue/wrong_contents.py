@@ -20,7 +20,9 @@ from ways_to_set_wrong import (
     held,
     kept_value,
     moved_endpoint,
+    other_bridge,
     other_password,
+    renamed_chassis,
     sql,
     volume_service_off,
     without_role,
@@ -465,23 +467,22 @@ def chassis(site):
     address = site.addresses[site.controller]
     elsewhere = site.addresses[site.other] if site.other else "10.255.255.9"
     values = [
-        ("remote-is-northbound", "ovn-remote", f"tcp:{address}:6641", {}),
-        ("remote-port", "ovn-remote", f"tcp:{address}:6643", {}),
-        ("encap-ip-of-another", "ovn-encap-ip", elsewhere, {}),
-        ("encap-type", "ovn-encap-type", "vxlan", {}),
-        ("hostname", "hostname", "another-host", {}),
-        ("bridge", "ovn-bridge", "br-integration", {}),
-        ("bridge-mappings", "ovn-bridge-mappings", "provider:br-ex", {}),
-        ("remote-is-unknown", "ovn-remote", "tcp:ovn.invalid:6642", {}),
+        ("remote-is-northbound", "ovn-remote", f"tcp:{address}:6641"),
+        ("remote-port", "ovn-remote", f"tcp:{address}:6643"),
+        ("remote-is-unknown", "ovn-remote", "tcp:ovn.invalid:6642"),
+        ("encap-ip-of-another", "ovn-encap-ip", elsewhere),
+        ("encap-type", "ovn-encap-type", "vxlan"),
+        ("hostname", "hostname", "another-host"),
+        ("bridge-mappings", "ovn-bridge-mappings", "provider:br-ex"),
     ]
     if site.storage:
-        values += [
-            ("system-id", "system-id", "renamed", {}),
-            ("datapath-type", "ovn-bridge-datapath-type", "system", {}),
-        ]
-    for name, key, value, more in values:
-        make = external_id(site.compute, key, value)
-        yield wrong(f"chassis-{name}", Kind.SETTINGS, make, "ovn-controller ovsdb", site.compute, **more)
+        values.append(("datapath-type", "ovn-bridge-datapath-type", "system"))
+    host, setting, components = site.compute, Kind.SETTINGS, "ovn-controller ovsdb"
+    for name, key, value in values:
+        yield wrong(f"chassis-{name}", setting, external_id(host, key, value), components, host)
+    renamed = partial(renamed_chassis, host=host, controller=site.controller, name="renamed")
+    yield wrong("chassis-system-id", setting, renamed, components, host)
+    yield wrong("chassis-bridge", setting, other_bridge(host, "br-integration"), components, host)
     if site.network:
         for name, key, value in (
             ("bridge-mappings", "ovn-bridge-mappings", "provider:br-ex"),
@@ -489,10 +490,7 @@ def chassis(site):
             ("remote-is-northbound", "ovn-remote", f"tcp:{address}:6641"),
         ):
             make = external_id(site.network, key, value)
-            components = "ovn-controller ovsdb"
-            yield wrong(
-                f"chassis-{site.network}-{name}", Kind.SETTINGS, make, components, site.network, needs="floating"
-            )
+            yield wrong(f"chassis-{site.network}-{name}", setting, make, components, site.network, needs="floating")
 
 
 def metadata_veth(site):
@@ -555,7 +553,7 @@ def rows(site):
         "port-disabled",
         'for port in $(ovn-nbctl --bare --columns=_uuid find logical_switch_port type=\\"\\"); do'
         " ovn-nbctl set logical_switch_port $port enabled=false; done",
-        moment=DURING,
+        moment=LATER,
     )
     if site.network:
         yield row(

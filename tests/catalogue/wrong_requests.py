@@ -257,7 +257,9 @@ def prepared_network(lab, subnet=None, **options):
         yield
     finally:
         for port in network.ports(network_id=made.id):
-            network.delete_port(port)
+            # Neutron's own ports go with their network.
+            if not port.device_owner.startswith("network:"):
+                network.delete_port(port)
         network.delete_network(made)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from catalogue_undone import differences
+from catalogue_undone import BETWEEN, differences, parts_of
 from sites import of_lab
 from ways_to_set_wrong import set_option
 
@@ -55,6 +55,11 @@ def test_an_empty_value_removes_an_option(tmp_path):
     subprocess.run(set_option(path, "neutron", "password", ""), shell=True, check=True)
     assert "password = other" not in path.read_text()
     assert "password = right" in path.read_text()
+
+
+def test_the_outputs_of_several_commands_are_separated():
+    text = f"{BETWEEN.format('files')}\na\nb\n{BETWEEN.format('rules')}\n{BETWEEN.format('links')}\nc\n"
+    assert parts_of(text, ["files", "rules", "links"]) == {"files": "a\nb", "rules": "", "links": "c"}
 
 
 def test_what_is_as_before_is_no_difference():
