@@ -127,6 +127,7 @@ def paths(site):
     for name, match, of_compute, of_network in LOSSES:
         yield from lost(site, name, match, site.compute, of_compute)
         yield from lost(site, name, match, site.network, of_network)
+    yield from closed(site)
     controller, storage = site.addresses[site.controller], site.addresses[site.storage]
     around = f"via {site.addresses[site.other]}"
     here = "nova-compute neutron-l2-agent ovn-controller neutron-ovn-metadata-agent"
@@ -136,6 +137,19 @@ def paths(site):
         wrong = f"ip neigh replace {address} lladdr 02:00:00:00:00:99 dev eth0 nud permanent"
         make = by(site.compute, wrong, f"ip neigh del {address} dev eth0")
         yield Wrong(f"neighbour-{name}-wrong", Kind.NAMES, make, here, site.compute)
+
+
+def closed(site):
+    """A firewall beside a service that turns one host's packets away."""
+    asking = site.compute if site.is_ovn else site.network
+    sources = (("placement-api", site.compute), ("neutron-server", site.compute), ("keystone", site.compute),
+               ("nova-api-metadata", asking))  # fmt: skip
+    for peer, source in sources:
+        field, port = PEERS[peer]
+        rule = f"INPUT --protocol tcp --source {site.addresses[source]} --dport {port} --jump DROP"
+        make = dropping(getattr(site, field), rule)
+        components, hosts = f"{ASKING.get(peer, 'nova-compute')} {peer}", f"{source} {getattr(site, field)}"
+        yield Wrong(f"firewall-of-{peer}-against-{source}", Kind.PATH, make, components, hosts)
 
 
 def lost(site, name, match, host, peers):

@@ -435,6 +435,8 @@ def switch(site):
             make = flow(host, "br-int", match)
             yield wrong(f"ovs{suffix}-{name}", CONTENTS, make, switched, host)
     if not site.is_ovn:
+        tags = "for port in $(ovs-vsctl list-ports br-int | grep '^tap'); do ovs-vsctl set port $port tag=99; done"
+        yield at(network, "tags", tags, "true", moment=LATER)
         for host in (compute, network):
             # The agent has made both ends; it makes them again when it restarts.
             agent = site.parts_of("neutron-l2-agent")[0].services[0]

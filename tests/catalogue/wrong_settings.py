@@ -122,6 +122,7 @@ NOVA_ROWS = (
     row("nova-compute", "host-renamed", ("DEFAULT", "host", "another-compute")),
     row("nova-compute", "reserved-memory", ("DEFAULT", "reserved_host_memory_mb", "900000"),
         reason=("memory|RAM|MEMORY_MB",)),
+    row("nova-compute", "processor-ratio", ("DEFAULT", "cpu_allocation_ratio", "0.001"), reason=("CPU",)),
     row("nova-scheduler", "region-of-placement", ("placement", "region_name", "RegionTwo"), needs="anywhere"),
     row("nova-scheduler", "filter-of-instances", ("filter_scheduler", "enabled_filters", "NumInstancesFilter"),
         ("filter_scheduler", "max_instances_per_host", "0"), needs="anywhere", reason=("NumInstancesFilter",)),
@@ -187,7 +188,8 @@ STORAGE_ROWS = (
     row("glance-api", "rbd-pool", ("ceph", "rbd_store_pool", "nowhere"), needs="ceph-image"),
     row("glance-api", "rbd-user", ("ceph", "rbd_store_user", "nobody"), needs="ceph-image"),
     row("glance-api", "size-cap", ("DEFAULT", "image_size_cap", "1000"), needs="image", reason=("size|large|cap",)),
-    row("glance-api", "default-store", ("rgw", "swift_store_region", "RegionTwo"), needs="image"),
+    row("glance-api", "swift-region", ("rgw", "swift_store_region", "RegionTwo"), needs="image"),
+    row("glance-api", "default-store", ("glance_store", "default_backend", "gone"), needs="image"),
     row("glance-api", "swift-password", ("rgw", "key", "wrong"), kind=SECRET, needs="image",
         path="/etc/glance/glance-swift.conf"),
 )  # fmt: skip

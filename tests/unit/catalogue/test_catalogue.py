@@ -166,6 +166,7 @@ GO_WITH_THE_RUN = {
     "image-checksum-wrong-uploaded", "metadata-veth-gone-later", "ovn-nb-dhcp-options-deleted-networked",
     "ovn-nb-dhcp-options-without-server-networked", "ovn-nb-dhcp-route-wrong-networked",
     "ovn-nb-gateway-chassis-gone-later", "ovn-nb-metadata-port-gone-networked", "ovn-nb-port-disabled-later",
+    "ovs-network1-tags-later",
     # ovn-controller makes its row again.
     "ovn-sb-chassis-gone",
 }  # fmt: skip
