@@ -74,7 +74,7 @@ def cause(
 
 
 def error(kind: str = "deadline", message: str = "it failed", said: str | None = None) -> Json:
-    about: Json = {"kind": kind, "message": message, "said": said, "hint": "Look."}
+    about: Json = {"kind": kind, "message": message, "answer": said, "hint": "Look."}
     return {**about, "resource": None, "status": None, "request_id": None}
 
 
@@ -91,7 +91,7 @@ def call(status: int | None, service: str = "compute", path: str = "/v2.1/server
 
 def logged(service: str = "nova-compute", **more: Any) -> Json:
     """Return an error in a log, as a record has it."""
-    about: Json = {"service": service, "host": "h1", "logger": "l.m", "exception": None, "keyed": True, "count": 1}
+    about: Json = {"service": service, "host": "h1", "logger": "l.m", "exception": None, "own": True, "count": 1}
     rest: Json = dict.fromkeys(("raised_in", "how", "peer", "peer_address", "quote", "usual"))
     return {**about, **rest, "mentions": [], "at": "2026-11-21T12:00:05.000000+00:00", **more}
 
@@ -99,12 +99,12 @@ def logged(service: str = "nova-compute", **more: Any) -> Json:
 def diagnosis(outcome: str | None = None) -> Json:
     """Return the part of a record that only a diagnosis has, for a boot that ended so."""
     boot: Json = {"request": None, "client": None, "server": None, "outcome": outcome, "siblings": 0}
-    return {"made": FINISHED, "boot": boot}
+    return {"created": FINISHED, "boot": boot}
 
 
 def agent(**more: Any) -> Json:
     about: Json = {"component": "nova-compute", "host": "n1", "state": "up"}
-    return {**about, "enabled": True, "heard": "2026-11-21 12:00:00", **more}
+    return {**about, "enabled": True, "last_report": "2026-11-21 12:00:00", **more}
 
 
 def flow(steps: Iterable[Any], **more: Any) -> Json:

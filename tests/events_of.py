@@ -11,7 +11,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.codec 
 
 def plain(event):
     """Return an event as flows see it, with what it was found by."""
-    return {**event.searchable, "said": list(event.phrases), "window": list(event.texts)}
+    return {**event.searchable, "phrases": list(event.phrases), "texts": list(event.texts)}
 
 
 def followed(record, flows, reads):

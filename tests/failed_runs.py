@@ -41,7 +41,7 @@ def step_of(step: StepDefinition, status: str, at: str | None = None, host: str 
         phase=step.phase,
         stage=MODERN.stage_of(step).value,
         repeats=MODERN.repeats(step),
-        owed_by=step.responsible,
+        responsible=step.responsible,
         follows=list(step.follows),
         status=status,
         at=at,
@@ -54,7 +54,7 @@ def run_of(name: str) -> Json:
     found = recorded(name)
     steps = [step_of(step, *found["steps"].get(step.id, NOTHING)) for step in MODERN.steps]
     record: Json = {**run.new_record(f"run-{name}", "lab"), **found["record"]}
-    record["instance"] = {"asked": record["started"], **INSTANCE, **record["instance"]}
+    record["instance"] = {"queried": record["started"], **INSTANCE, **record["instance"]}
     about = {"name": "modern", "title": "modern", "lifelines": [], "coverage": []}
     record["flows"] = [{**about, "judged": True, "steps": steps}]
     return record

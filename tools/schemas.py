@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Generate the JSON Schemas of records, and their tables in docs/record.md, from the dataclasses of _model.
+"""Generate the JSON Schemas of records, and their tables in the documentation, from the dataclasses of _model.
 
 schemas.py writes them. schemas.py NAME prints the schema of one, such as run. The annotations of the fields are the
 shapes. A class's docstring begins with its description; "name: text" describes a field, "name, name: text" several.
@@ -10,6 +10,7 @@ shapes. A class's docstring begins with its description; "name: text" describes 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import sys
@@ -23,18 +24,21 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / ".venv/collections"))
 
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Step
 from ansible_collections.stackproof.provision.plugins.module_utils._model.history import CloudHistory, History
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import Check
 from ansible_collections.stackproof.provision.plugins.module_utils._model.load import LoadTest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call, Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Verdict
 
 Node = dict[str, Any]
 
-RECORDS: dict[str, type[Any]] = {"sweep": Sweep, "load": LoadTest, "history": History}
-# That of a run is still written by hand: its places that are open have more detail than the model.
-PRINTED: dict[str, type[Any]] = {**RECORDS, "run": Record}
+RECORDS: dict[str, type[Any]] = {"run": Record, "sweep": Sweep, "load": LoadTest, "history": History}
 FOLDER = ROOT / "roles/report/files"
-TABLES = ROOT / "docs/record.md"
+RECORD_PAGE = ROOT / "docs/record.md"
+VERDICT_PAGE = ROOT / "docs/verdict.md"
 
 LICENCE = "Copyright (c) 2026, stackproof contributors; SPDX-License-Identifier: GPL-3.0-or-later"
 TIME: Node = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$"}
@@ -45,8 +49,48 @@ PLAIN: dict[Any, Node] = {
     float: {"type": "number"},
     Any: {},
 }
-# The rows of a table with a head, as far as the next empty line
-TABLE = re.compile(r"(\| key \| what it holds \|\n\|---\|---\|\n)(?:\|.*\n)+")
+NULL: Node = {"type": "null"}
+# A table of keys: its head, and its rows as far as the next empty line
+TABLE = re.compile(r"(\| key \|.*\n\|-.*\n)(?:\|.*\n)+")
+
+
+def fields(**properties: Node) -> Node:
+    """Return the schema of an object some of whose fields are like this."""
+    return {"properties": properties}
+
+
+# What the fields of one object have to do with each other, which no annotation of a field can say
+CONDITIONS: dict[type[Any], tuple[Node, ...]] = {
+    Record: (
+        {
+            "if": fields(finished=NULL),
+            "then": fields(duration_s=NULL, verdict=fields(result={"const": "incomplete"})),
+            "else": fields(duration_s={"type": "number"}, stages={"minItems": 6}),
+        },
+        fields(stages={"maxItems": 6}),
+    ),
+    Verdict: ({"if": fields(result={"const": "pass"}), "then": fields(stage=NULL, step=NULL)},),
+    Stage: (
+        {
+            "if": fields(status={"const": "failed"}),
+            "then": fields(error={"type": "object"}),
+            "else": fields(error=NULL),
+        },
+        {
+            "if": fields(started=NULL),
+            "then": fields(status={"const": "skipped"}, finished=NULL, duration_s=NULL, calls={"maxItems": 0}),
+            "else": fields(finished={"type": "string"}, duration_s={"type": "number"}),
+        },
+    ),
+    Call: ({"if": fields(status=NULL), "then": {"required": ["error"], **fields(error={"type": "string"})}},),
+    Check: ({"if": fields(status={"const": "ok"}), "else": fields(reason={"type": "string", "minLength": 1})},),
+    Step: (
+        {
+            "if": fields(status={"enum": ["seen", "cached", "absent"]}),
+            "then": fields(evidence={"minItems": 1}),
+        },
+    ),
+}
 
 
 # Descriptions
@@ -54,7 +98,7 @@ TABLE = re.compile(r"(\| key \| what it holds \|\n\|---\|---\|\n)(?:\|.*\n)+")
 
 def described(kind: type[Any]) -> tuple[str, dict[str, str]]:
     """Return the description of a class, and those of its fields by their names."""
-    text = " ".join((kind.__doc__ or "").split())
+    text = docstring_of(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     # A description ends where the next one begins.
@@ -64,6 +108,13 @@ def described(kind: type[Any]) -> tuple[str, dict[str, str]]:
         for each in listed.split(", "):
             fields[each] = description.strip()
     return parts[0].strip(), fields
+
+
+def docstring_of(kind: type[Any]) -> str:
+    """Return the docstring of a class in one line; empty if it has none of its own."""
+    text = " ".join((kind.__doc__ or "").split())
+    # A dataclass or an enum without one gets one from Python.
+    return "" if text.startswith(f"{kind.__name__}(") else text
 
 
 def sentence(text: str) -> str:
@@ -79,6 +130,7 @@ class Schema:
 
     def __init__(self, kind: type[Any]) -> None:
         self.definitions: dict[str, Node] = {}
+        self.classes: dict[str, type[Any]] = {}
         self.root = self.object_of(kind)
 
     def object_of(self, kind: type[Any]) -> Node:
@@ -89,17 +141,17 @@ class Schema:
         for field in dataclasses.fields(kind):
             hint = hints[field.name]
             key = codec.key_of(field.name, hint)
-            node = self.node_of(hint)
+            # JSON leaves out a flag that is false.
+            is_flag = field.metadata.get("omitted") and field.default is False
+            node = {"const": True} if is_flag else self.node_of(hint)
             properties[key] = {**node, "description": sentence(texts[field.name])} if field.name in texts else node
             if not field.metadata.get("omitted"):
                 required.append(key)
-        return {
-            "description": text,
-            "type": "object",
-            "required": required,
-            "additionalProperties": False,
-            "properties": properties,
-        }
+        node: Node = {"description": text} if text else {}
+        node.update(type="object", required=required, additionalProperties=False, properties=properties)
+        if kind in CONDITIONS:
+            node["allOf"] = list(CONDITIONS[kind])
+        return node
 
     def node_of(self, hint: Any) -> Node:
         """Return the schema of an annotation."""
@@ -117,8 +169,13 @@ class Schema:
         if origin is tuple:
             return {"type": "array", "items": self.node_of(arguments[0])}
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return {"type": "object", "additionalProperties": self.node_of(arguments[1]) or True}
+            return self.mapping(*arguments)
         return {"type": "array", "items": self.node_of(arguments[0])}
+
+    def mapping(self, key: Any, value: Any) -> Node:
+        node = {"type": "object", "additionalProperties": self.node_of(value) or True}
+        names = self.node_of(key)
+        return node if names == PLAIN[str] else {**node, "propertyNames": names}
 
     def marked(self, hint: Any, marks: tuple[Any, ...]) -> Node:
         """Return the schema of an annotation with marks for the codec."""
@@ -132,10 +189,13 @@ class Schema:
                 return {"type": "string", "pattern": f"^{mark.text}$"}
             if isinstance(mark, codec.Range):
                 return {**self.node_of(hint), "minimum": mark.least, "maximum": mark.most}
-        return self.node_of(hint)
+        keywords = [dict(mark.keywords) for mark in marks if isinstance(mark, codec.Schema)]
+        return functools.reduce(with_keywords, keywords, self.node_of(hint))
 
     def reference(self, kind: type[Any]) -> Node:
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+        if self.classes.setdefault(name, kind) is not kind:
+            raise SystemExit(f"two classes have the name {name}: {kind} and {self.classes[name]}")
         if name not in self.definitions:
             self.definitions[name] = {}  # so that a class which has itself in it comes to an end
             self.definitions[name] = self.enum_of(kind) if issubclass(kind, Enum) else self.object_of(kind)
@@ -143,12 +203,21 @@ class Schema:
 
     @staticmethod
     def enum_of(kind: type[Enum]) -> Node:
-        text = " ".join((kind.__doc__ or "").split())
-        return {"description": text, "enum": [member.value for member in kind]}
+        values: Node = {"enum": [member.value for member in kind]}
+        text = docstring_of(kind)
+        return {"description": text, **values} if text else values
+
+
+def with_keywords(node: Node, keywords: Node) -> Node:
+    """Return a schema with more keywords. JSON has lists where Python has tuples."""
+    values = keywords.get("enum")
+    return {**node, **keywords} if values is None else {"enum": list(values)}
 
 
 def optional(node: Node) -> Node:
     """Return the schema of a value that may be null."""
+    if isinstance(node.get("enum"), list):
+        return {**node, "enum": [*node["enum"], None]}
     if isinstance(node.get("type"), str):
         return {**node, "type": [node["type"], "null"]}
     return {"oneOf": [node, {"type": "null"}]}
@@ -156,7 +225,7 @@ def optional(node: Node) -> Node:
 
 def schema_of(name: str) -> Node:
     """Return the whole schema of a record, by the name of its file."""
-    schema = Schema(PRINTED[name])
+    schema = Schema(RECORDS[name])
     version = schema.root["properties"]["schema"].get("const", f"stackproof.{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -183,26 +252,58 @@ def table_of(kind: type[Any]) -> str:
     return "".join(rows)
 
 
-def with_tables(text: str) -> str:
-    """Return the documentation with the tables of all records; each stands in the section of its file."""
-    for name, kind in RECORDS.items():
-        before, heading, section = text.partition(f"\n## {name}.json\n")
-        head = TABLE.search(section)
-        if head is None:
-            raise SystemExit(f"{TABLES} has no table of {name}.json")
-        table = head[1] + table_of(CLOUD if kind is History else kind)
-        text = before + heading + section[: head.start()] + table + section[head.end() :]
+def table_of_run() -> str:
+    """Return the rows of the table of a run: each key, whether it is always there, and what is open below it."""
+    schema = schema_of("run")
+    _text, texts = described(Record)
+    rows = []
+    for key, node in schema["properties"].items():
+        there = "always" if key in schema["required"] else ""
+        listed = ", ".join(f"`{place}`" for place in openings(node, schema["$defs"]))
+        rows.append(f"| `{key}` | {there} | {texts[key].rstrip('.')} | {listed} |\n")
+    return "".join(rows)
+
+
+def openings(node: Node, definitions: Mapping[str, Node], place: str = "") -> list[str]:
+    """Return the places in a schema that take any field, as keys with dots."""
+    if "$ref" in node:
+        return openings(definitions[node["$ref"].rpartition("/")[2]], definitions, place)
+    if node.get("additionalProperties") is True:
+        return [place]
+    found = []
+    for below in (*node.get("oneOf", ()), node.get("items"), node.get("additionalProperties")):
+        found += openings(below, definitions, place) if below else []
+    for key, below in node.get("properties", {}).items():
+        found += openings(below, definitions, f"{place}.{key}".lstrip("."))
+    return found
+
+
+def with_table(text: str, section: str, rows: str) -> str:
+    """Return a page with the rows of the table in one of its sections."""
+    before, heading, after = text.partition(f"\n## {section}\n")
+    head = TABLE.search(after)
+    if head is None:
+        raise SystemExit(f"no table of keys in the section {section}")
+    return before + heading + after[: head.start()] + head[1] + rows + after[head.end() :]
+
+
+def record_page() -> str:
+    """Return docs/record.md with the tables of all records; each is in the section of its file."""
+    text = with_table(RECORD_PAGE.read_text(encoding="utf-8"), "run.json", table_of_run())
+    # The keys of history.json are few; those of each of its clouds are what a reader asks for.
+    for name, kind in (("sweep", Sweep), ("load", LoadTest), ("history", CloudHistory)):
+        text = with_table(text, f"{name}.json", table_of(cast(Any, kind)))
     return text
 
 
-# The keys of history.json are few; those of each of its clouds are what a reader asks for.
-CLOUD: type[Any] = CloudHistory
+def verdict_page() -> str:
+    return with_table(VERDICT_PAGE.read_text(encoding="utf-8"), "In run.json", table_of(Verdict))
 
 
 def files() -> dict[Path, str]:
     """Return the texts of all files that are made here."""
     schemas = {FOLDER / f"{name}.schema.json": text_of(name) for name in RECORDS}
-    return {**schemas, TABLES: with_tables(TABLES.read_text(encoding="utf-8"))}
+    return {**schemas, RECORD_PAGE: record_page(), VERDICT_PAGE: verdict_page()}
 
 
 def main(arguments: list[str]) -> None:

@@ -137,7 +137,7 @@ error:
       the catalogue has no service dns; it has block-storage, compute, identity, image, network, object-store,
       placement
     resource: dns
-    said: null
+    answer: null
     status: null
     request_id: null
     hint: 'Look at the service catalogue: openstack catalog list.'

@@ -100,11 +100,11 @@ record:
       type: list
       elements: dict
       sample:
-        - {kind: flavor, id: 1b2b2458-9ded-472f-8c9e-6b0787cc802e, name: probe, made: false}
+        - {kind: flavor, id: 1b2b2458-9ded-472f-8c9e-6b0787cc802e, name: probe, created: false}
         - kind: server
           id: 89ed9d85-f672-4d0b-887e-ac18d04bd01c
           name: stackproof-20261121-152747-af4099-server
-          made: true
+          created: true
     calls:
       description: Every request with method, service, path, status, seconds and request id.
       returned: always
@@ -126,7 +126,7 @@ record:
       type: list
       elements: dict
       sample:
-        - for: the server stackproof-20261121-152747-af4099-server to be active
+        - awaited: the server stackproof-20261121-152747-af4099-server to be active
           started: '2026-11-21T15:28:00.383292+00:00'
           seconds: 14.701904
           states:
@@ -139,7 +139,7 @@ record:
               after_s: 14.701904
               resolution_s: 0.671
           resolution_s: 0.671
-          looks: 54
+          polls: 54
     details:
       description: Flavor, the global request id, addresses, ports, and the events that the compute service recorded.
       returned: always
@@ -152,7 +152,7 @@ record:
             start_time: '2026-11-21T15:28:00.000000'
             finish_time: '2026-11-21T15:28:15.000000'
             result: Success
-            hostId: 4c7327a630bc8a863803ced2ab9bc9cd86be510f723915d2e021a0d6
+            host_id: 4c7327a630bc8a863803ced2ab9bc9cd86be510f723915d2e021a0d6
         server:
           id: 89ed9d85-f672-4d0b-887e-ac18d04bd01c
           zone: nova
@@ -173,7 +173,7 @@ error:
       making the server stackproof-20261121-073057-d8aefd-server: the cloud said (403): Quota exceeded for ram:
       Requested 1048576, but already used 128 of 51200 ram (request req-37ec2681-7584-4161-a74e-3f32e33564e8)
     resource: null
-    said: 'Quota exceeded for ram: Requested 1048576, but already used 128 of 51200 ram'
+    answer: 'Quota exceeded for ram: Requested 1048576, but already used 128 of 51200 ram'
     status: 403
     request_id: req-37ec2681-7584-4161-a74e-3f32e33564e8
     hint: 'Raise the project''s quota, or remove what is no longer used: openstack quota show --usage.'
@@ -184,8 +184,8 @@ import base64
 import contextlib
 import uuid
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
@@ -353,9 +353,20 @@ def events_of(nova: Any, identity: str, request_id: str | None) -> tuple[ServerE
         if answer.status_code != 200:
             return ()
         events = answer.json()["instanceAction"].get("events") or []
-        return tuple(codec.from_json(ServerEvent, event, "event") for event in events[:MOST_EVENTS])
+        return tuple(event_of(event) for event in events[:MOST_EVENTS])
     except UNREADABLE:
         return ()
+
+
+@dataclass(frozen=True)
+class EventAnswer(ServerEvent):
+    """An event as Nova answers it."""
+
+    host_id: Annotated[str | None, codec.Key("hostId")] = None
+
+
+def event_of(answer: Any) -> ServerEvent:
+    return ServerEvent(**vars(codec.from_json(EventAnswer, answer, "event")))
 
 
 def finished_events(

@@ -87,7 +87,7 @@ runs:
         - stackproof-20261121-065813-30e86c-server
       left: []
       kept: false
-      made: 8
+      created: 8
       deleted: 8
 """
 
@@ -97,7 +97,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Annotated
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
@@ -132,7 +131,7 @@ class CleanedRun:
     to_delete: tuple[str, ...]
     left: tuple[Leftover, ...]
     kept: bool
-    created: Annotated[int, codec.Key("made")]
+    created: int
     deleted: int
 
 
@@ -225,7 +224,7 @@ def cleaned(run: Run, before: tuple[str, ...], left: Iterable[Leftover] = (), ke
         to_delete=before,
         left=tuple(left),
         kept=kept,
-        created=run.record["made"],
+        created=run.record["created"],
         deleted=run.record["deleted"],
     )
 

@@ -71,23 +71,35 @@ verdict:
   sample:
     result: fail
     stage: boot
+    reason: >-
+      boot: nova-compute (compute1): responsible for the missing step 13. Step 13 (Subscribe new instance request) did
+      not happen. Last seen: step 12 (rpc.cast to launch instance), 3.2 s after the start. Stage error: the logs do not
+      show that Nova built the server 08892fb7-48fe-4dfb-bb03-85a445d2b1cb.
     step: '13'
     component: nova-compute
     host: compute1
-    reason: >-
-      boot: nova-compute (compute1): responsible for the missing step 13. Step 13 (Subscribe new instance request) did
-      not happen. Last seen: step 12 (rpc.cast to launch instance), 3.5 s after the start. Stage error: the logs do not
-      show that Nova built the server 08892fb7-48fe-4dfb-bb03-85a445d2b1cb.
     last_seen:
       id: '12'
       message: rpc.cast to launch instance
-      at: '2026-11-21T17:10:06.105000+00:00'
+      at: '2026-11-21T17:10:00.775000+00:00'
       host: controller1
-    evidence: ['nova-compute (compute1): responsible for the missing step 13']
+    evidence: ['nova-compute: responsible for the missing step 13']
+    headline: 'nova-compute (compute1): responsible for the missing step 13'
+    missing_step: step 13 (Subscribe new instance request) did not happen
+    confidence: 0.839
+    quote: null
+    quote_source: null
+    connection: null
+    explains: []
+    unexplained: []
+    dependencies: []
     next: null
     alternatives:
-      - {component: rabbitmq, host: null, weight: 1.0, why: ['nova-compute: responsible for the missing step 13']}
-      - {component: nova-api, host: controller1, weight: 1.0, why: ['nova-api: responsible for the missing step 11']}
+      - component: nova-api
+        host: controller1
+        weight: 1.15
+        evidence: ['nova-api: responsible for the missing step 58']
+        confidence: 0.006
 """
 
 from typing import Any

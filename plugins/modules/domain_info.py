@@ -80,7 +80,7 @@ unread:
     - what: the domain
       kind: refused
       command: sudo -n virsh --connect qemu:///system --readonly dumpxml 8585247f-547f-46d6-8c03-334064b2be45
-      why: >-
+      reason: >-
         sudo refuses: sudo -n virsh --connect qemu:///system --readonly dumpxml 8585247f-547f-46d6-8c03-334064b2be45:
         sudo: a password is required
 """

@@ -79,7 +79,7 @@ def status_of(read: dict[str, Any] | None) -> tuple[str, str | None]:
         reason = one_line(read.get("msg"))
         return "unreadable", with_advice(reason) if REFUSALS.search(reason) else reason
     if read["unread"]:
-        reason = "; ".join(f"{entry['what']}: {entry['why']}" for entry in read["unread"])
+        reason = "; ".join(f"{entry['what']}: {entry['reason']}" for entry in read["unread"])
         is_refused = any(entry["kind"] == "refused" for entry in read["unread"])
         return "read", with_advice(reason) if is_refused else reason
     return "read", None
@@ -153,7 +153,7 @@ def main():
             examined = examinations(run, params["reads"])
             with run.alone():
                 run.record["hosts"] = [{**host, "examination": examined.get(host["host"])} for host in hosts]
-                asked = (run.record["instance"] or {}).get("asked") or now()
+                asked = (run.record["instance"] or {}).get("queried") or now()
                 run.record["evidence"] = {"started": asked, "finished": now()}
                 run.save()
     for host in hosts:

@@ -92,7 +92,7 @@ foreign:
   description: Whether tracing was on before, and so stays on.
   returned: success
   type: bool
-why:
+reason:
   description: Why there are no events, or not all of them.
   returned: when O(state=stopped)
   type: str
@@ -168,7 +168,7 @@ def was_traced(directory):
 def stop(module, name, directory):
     if not os.path.isdir(directory):
         why = "the recorder had ended before: at its deadline, or with the broker"
-        return {"changed": False, "foreign": False, "events": [], "why": why}
+        return {"changed": False, "foreign": False, "events": [], "reason": why}
     why, events, foreign = None, [], False
     try:
         foreign = was_traced(directory)
@@ -181,7 +181,7 @@ def stop(module, name, directory):
     except OSError as exc:
         why = f"the recorder has not begun: {exc.strerror}"
     undo(module, name, directory)
-    return {"changed": True, "foreign": foreign, "events": events, "why": why}
+    return {"changed": True, "foreign": foreign, "events": events, "reason": why}
 
 
 def undo(module, name, directory):
@@ -218,7 +218,7 @@ def main():
     if os.geteuid():
         module.fail_json(msg="only root may trace the broker: set become")
     if module.check_mode:
-        module.exit_json(changed=False, foreign=False, events=[], why="in check mode nothing is recorded")
+        module.exit_json(changed=False, foreign=False, events=[], reason="in check mode nothing is recorded")
     name = firehose.MARK + run_id
     act = {"started": start, "stopped": stop}[module.params["state"]]
     result = act(module, name, os.path.join(PLACE, name))

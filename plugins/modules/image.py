@@ -112,7 +112,7 @@ record:
       type: list
       elements: dict
       sample:
-        - {kind: image, id: eb3db05b-1d3f-4163-b31d-ef1538244a5b, name: probe, made: false}
+        - {kind: image, id: eb3db05b-1d3f-4163-b31d-ef1538244a5b, name: probe, created: false}
     calls:
       description: Every request with method, service, path, status, seconds and request id.
       returned: always

@@ -54,7 +54,7 @@ instance:
   returned: success
   type: dict
   sample:
-    asked: '2026-11-21T11:06:56.839166+00:00'
+    queried: '2026-11-21T11:06:56.839166+00:00'
     server:
       id: 8585247f-547f-46d6-8c03-334064b2be45
       name: stackproof-20261121-110109-02c608-server

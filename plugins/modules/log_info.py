@@ -61,8 +61,8 @@ events:
   sample: >-
     [{"at": 1795275840.25, "keys": {"request": ["req-a2cf2953-1cad-448f-8990-3fb911eca0ab",
     "req-50d0ac4d-f782-4c73-a6cc-061e2cb2dc78"], "server": ["5ad4aca3-f346-4e25-8d7d-c6a37e159215"]}, "kind": "line",
-    "level": "debug", "resolution_s": 0.001, "said": ["Starting instance\\.\\.\\."], "service": "nova-compute",
-    "window": []}]
+    "level": "debug", "resolution_s": 0.001, "phrases": ["Starting instance\\.\\.\\."], "service": "nova-compute",
+    "texts": []}]
 sources:
   description:
     - Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) if not, and whether
@@ -72,11 +72,11 @@ sources:
   elements: dict
   sample:
     - first: 1795271940.486
-      from: /var/log/neutron/neutron-openvswitch-agent.log
+      path: /var/log/neutron/neutron-openvswitch-agent.log
       requests: false
       service: neutron-l2-agent
-      whole: true
-      why: null
+      complete: true
+      reason: null
 addresses:
   description: The host's own addresses, as other services log them.
   returned: success

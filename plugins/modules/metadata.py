@@ -118,12 +118,12 @@ record:
       type: list
       elements: dict
       sample:
-        - for: the guest to show that it read metadata and user data
+        - awaited: the guest to show that it read metadata and user data
           started: '2026-11-21T15:28:18.660382+00:00'
           seconds: 8.18265
           states: [{state: both read, at: '2026-11-21T15:28:26.843062+00:00', after_s: 8.18265, resolution_s: 1.358}]
           resolution_s: 1.358
-          looks: 10
+          polls: 10
     details:
       description: The guest's steps with its own times, and the answers to ping and TCP.
       returned: always
@@ -148,14 +148,14 @@ record:
           metadata: true
           user_data: true
           own: {uptime: 7.95, user_data: 0b4ac3142912f393b17da5176d7a7919, metadata: 491e610c26857496d98ac232622159a6}
-          last_asks: true
+          lease_request: true
           uuid: 89ed9d85-f672-4d0b-887e-ac18d04bd01c
-          meta: 491e610c26857496d98ac232622159a6
+          nonce: 491e610c26857496d98ac232622159a6
         lease_is_port_address: true
         reached:
           address: 10.71.17.82
-          ping: {status: answered, said: echo reply, seconds: 0.006343}
-          tcp: {status: answered, said: port 80 is open, seconds: 0.006055}
+          ping: {status: answered, text: echo reply, seconds: 0.006343}
+          tcp: {status: answered, text: port 80 is open, seconds: 0.006055}
 error:
   description:
     - The action, the resource, and what to check next.
@@ -167,7 +167,7 @@ error:
     kind: no_lease
     message: 'the server stackproof-20261121-171658-3a3251-server: the guest asked for a lease and got none'
     resource: stackproof-20261121-171658-3a3251-server
-    said: null
+    answer: null
     status: null
     request_id: null
     hint: >-

@@ -135,15 +135,15 @@ record:
       type: list
       elements: dict
       sample:
-        - {kind: external_network, id: dca85dd0-f52d-41f1-a5a9-87c03ab12877, name: public, made: false}
+        - {kind: external_network, id: dca85dd0-f52d-41f1-a5a9-87c03ab12877, name: public, created: false}
         - kind: network
           id: d4217a13-8228-47c4-9ea6-86b1771cb7e7
           name: stackproof-20261121-152747-af4099-network
-          made: true
+          created: true
         - kind: subnet
           id: c32fa7cf-d4f4-444d-bf64-c5bb7505b92d
           name: stackproof-20261121-152747-af4099-subnet
-          made: true
+          created: true
     calls:
       description: Every request with method, service, path, status, seconds and request id.
       returned: always

@@ -90,6 +90,15 @@ verdict:
     reason: 'The cloud provisions an instance: active after 13.6 s, and the guest has its metadata.'
     last_seen: null
     evidence: []
+    headline: null
+    missing_step: null
+    confidence: null
+    quote: null
+    quote_source: null
+    connection: null
+    explains: []
+    unexplained: []
+    dependencies: []
     next: null
     alternatives: []
 summary:

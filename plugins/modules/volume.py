@@ -95,7 +95,7 @@ record:
         - kind: volume
           id: cf716623-1ad9-40b5-a897-87f26eeb7b79
           name: stackproof-20261121-152747-af4099-volume
-          made: true
+          created: true
     calls:
       description: Every request with method, service, path, status, seconds and request id.
       returned: always
@@ -116,14 +116,14 @@ record:
       type: list
       elements: dict
       sample:
-        - for: the volume stackproof-20261121-152747-af4099-volume to be available
+        - awaited: the volume stackproof-20261121-152747-af4099-volume to be available
           started: '2026-11-21T15:27:58.013140+00:00'
           seconds: 0.290963
           states:
             - {state: creating, at: '2026-11-21T15:27:58.095819+00:00', after_s: 0.082656, resolution_s: null}
             - {state: available, at: '2026-11-21T15:27:58.304131+00:00', after_s: 0.290963, resolution_s: 0.291}
           resolution_s: 0.291
-          looks: 2
+          polls: 2
     details:
       description: Size, type and zone of the volume.
       returned: always
@@ -138,7 +138,7 @@ error:
     kind: not_found
     message: the cloud has no volume type nope; it has __DEFAULT__, ceph
     resource: nope
-    said: null
+    answer: null
     status: null
     request_id: null
     hint: Look at the name or id, and whether this project may see it.

@@ -61,7 +61,7 @@ def diagnose(folder, label):
 def cut(folder, record, label, chance):
     """Keep of each log what was written before a moment of the boot."""
     begin = clock.seconds_of(record["started"])
-    moment = begin + record["diagnosis"]["took_s"] * chance.uniform(0.1, 0.9)
+    moment = begin + record["diagnosis"]["build_s"] * chance.uniform(0.1, 0.9)
     for path in filter(Path.is_file, folder.rglob("*")):
         kept = []
         for line in path.read_text(errors="surrogateescape").splitlines(keepends=True):

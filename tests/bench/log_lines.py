@@ -45,7 +45,7 @@ def read(folder, count):
     """In a process of its own: seconds, mebibytes of it and its commands, and events."""
     wanted = {
         "keys": {"request": [OURS]},
-        "phrases": [{"service": "nova-compute", "says": "Claim successful on node"}],
+        "phrases": [{"service": "nova-compute", "pattern": "Claim successful on node"}],
         "windows": [{"service": "nova-compute", "text": "seconds to build instance"}],
         "since": BEGIN - 300,
         "began": BEGIN,

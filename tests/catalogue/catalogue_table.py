@@ -145,7 +145,7 @@ def step_is_right(verdict, truth, record):
     if place is None or is_request(truth):
         return None
     near = steps[max(0, place - 1) : place + 2]
-    names = {name for step in near for name in (step["source"], step["target"], step.get("owed_by"))}
+    names = {name for step in near for name in (step["source"], step["target"], step.get("responsible"))}
     names |= {name for step in near for name in carriers_of(step["kind"])}
     for _way in range(2):
         names = names.union(*(depends_on(name) for name in names))

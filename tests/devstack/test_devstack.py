@@ -48,7 +48,7 @@ def assert_healthy(outcome):
     checks = [check for host in record["hosts"] for check in host["checks"]]
     assert checks
     assert [check for check in checks if check["status"] in ("failed", "unreadable")] == []
-    assert [log for read in record["logs"] for log in read["sources"] if not log["whole"]] == []
+    assert [log for read in record["logs"] for log in read["sources"] if not log["complete"]] == []
     assert [unread for read in [*record["hosts"], *record["logs"]] for unread in read["unread"]] == []
 
 

@@ -41,7 +41,7 @@ def write_ledger(directory, record):
     """Write a ledger that agrees with a record whose resources are all gone."""
     ledger = Ledger(str(directory / "ledger.jsonl"))
     for stage in record["stages"]:
-        for resource in filter(lambda resource: resource["made"], stage["resources"]):
+        for resource in filter(lambda resource: resource["created"], stage["resources"]):
             ledger.write(GONE, resource["kind"], resource["name"], id=resource["id"])
 
 

@@ -82,7 +82,7 @@ def test_every_compute_host_passes_and_is_judged_with_the_hosts_that_serve_it(ru
         assert [(stage["stage"], stage["status"]) for stage in target["stages"]] == [(name, "ok") for name in STAGES]
         run = done.run(target).record
         assert done.run(target).stage("boot")["details"]["server"]["host"] == target["host"]
-        assert run["made"] == run["deleted"] > 0
+        assert run["created"] == run["deleted"] > 0
         # Of the compute hosts only its own is read; a sweep over all would read each of them for each.
         others = {name for group in ("controller", "network", "storage") for name in GROUPS[group]}
         assert {host["host"] for host in run["hosts"]} == {target["host"], "localhost"} | others
@@ -196,7 +196,7 @@ def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
     process.wait(timeout=60)
     records = until("all runs have ended", lambda: ended(runs), 90)
     assert [(record["verdict"]["result"], record["leftovers"]) for record in records] == [("incomplete", [])]
-    assert records[0]["made"] == records[0]["deleted"] > 0
+    assert records[0]["created"] == records[0]["deleted"] > 0
     whole = json.loads(next(runs.glob("sweep-*/sweep.json")).read_text())
     jsonschema.validate(whole, SCHEMA)
     assert whole["verdict"]["result"] == "incomplete"

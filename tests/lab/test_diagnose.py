@@ -65,7 +65,7 @@ def test_a_volume_that_nobody_has_room_for_is_told_by_its_id(failed):
     record, output = diagnosed(failed, resource_id=failed.volume)
     verdict = record["verdict"]
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", None)
-    assert (verdict["quoted"]["component"], verdict["quoted"]["host"]) == ("cinder-scheduler", CONTROLLER)
+    assert (verdict["quote_source"]["component"], verdict["quote_source"]["host"]) == ("cinder-scheduler", CONTROLLER)
     assert "No valid backend was found" in verdict["quote"]
     assert record["diagnosis"]["failures"][0]["requests"][0]["path"].endswith("/volumes")
     assert re.search(r"requests that failed\n +1  volume: POST /v3/\w+/volumes", output)
@@ -81,5 +81,5 @@ def test_a_request_of_which_the_logs_have_no_answer_is_not_judged(failed):
     """The web server of neutron-api logs answers without ids. The volume that fails beside it is another service's."""
     error = f"{failed.refused} (Request-ID: {failed.refused.request_id})"
     record, _output = diagnosed(failed, error=error)
-    assert record["diagnosis"]["asked"] == {"error": failed.refused.request_id}
+    assert record["diagnosis"]["query"] == {"error": failed.refused.request_id}
     assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("incomplete", [])

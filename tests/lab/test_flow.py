@@ -160,7 +160,7 @@ def test_every_exchange_of_the_trace_is_found_or_explained(alone):
     trace = alone.flow("http_trace")
     assert alone.unseen("http_trace") == {}
     assert sum(step["status"] == "seen" for step in trace["steps"]) >= 25
-    assert [exchange for exchange in trace["others"] if not exchange["because"]] == []
+    assert [exchange for exchange in trace["others"] if not exchange["reason"]] == []
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_each_access_shows_so_many_of_the_58(alone, tier, level, least):
     if NAMELESS and level == "messaging":
         pytest.skip("what this release logs of messages shows fewer")
     row = alone.covered(tier, level)
-    assert row["of"] == 58
+    assert row["total"] == 58
     assert row["seen"] + row["absent"] >= least, row
     place = [(0, None), (1, None), (2, "info"), (2, "debug"), (2, "messaging")].index((tier, level))
     assert_as_the_page_says(row, place)
@@ -194,7 +194,7 @@ def test_every_host_is_read_whole(alone):
     for host in alone.outcome.record["logs"]:
         assert host["reason"] is None
         assert host["unread"] == []
-        assert all(source["whole"] for source in host["sources"]), host
+        assert all(source["complete"] for source in host["sources"]), host
 
 
 def minute_and_second(line):
@@ -215,7 +215,7 @@ def test_following_takes_little_time(alone):
 def test_two_boots_at_one_moment_are_told_apart(together):
     fresh, plain = together["fresh"], together["plain"]
     for boot, other in ((fresh, plain), (plain, fresh)):
-        assert boot.flow("ops_guide")["rivals"] >= 1
+        assert boot.flow("ops_guide")["concurrent_boots"] >= 1
         # A request of ours may be about the other, as when a host counts what lies on it: no step takes that for ours.
         assert [
             event for event in boot.events if other.own_ids & {key for keys in event["keys"].values() for key in keys}

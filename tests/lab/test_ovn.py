@@ -149,7 +149,7 @@ def test_every_step_of_the_stages_before_the_boot_is_seen(kept, name):
 def test_each_access_leaves_as_many_of_the_58_unseen_as_the_page_shows(kept):
     (flow,) = (flow for flow in kept.record["flows"] if flow["name"] == "ops_guide")
     unseen = [row["unseen"] for row in flow["coverage"] if row["tier"] < 3]
-    assert {row["of"] for row in flow["coverage"]} == {58}
+    assert {row["total"] for row in flow["coverage"]} == {58}
     page = re.findall(r"^\| tier [0-2].*\| (\d+) \|$", (ROOT / "docs/flows.md").read_text(), re.M)
     # A look at the state every half second may miss the shortest of them.
     assert [abs(ours - int(shown)) <= 2 for ours, shown in zip(unseen, page, strict=True)] == [True] * 5, unseen

@@ -105,7 +105,9 @@ def test_nothing_is_unread(inventory, runs):
     hosts = {host["host"]: host for host in record["hosts"] if host["host"] != "localhost"}
     assert {name: (host["status"], host["unread"]) for name, host in hosts.items()} == dict.fromkeys(READ, ("read", []))
     assert {log["host"]: (log["reason"], log["unread"]) for log in record["logs"]} == dict.fromkeys(READ, (None, []))
-    assert [source for log in record["logs"] for source in log["sources"] if source["why"] == "it was not read"] == []
+    assert [
+        source for log in record["logs"] for source in log["sources"] if source["reason"] == "it was not read"
+    ] == []
     assert all(log["sources"] for log in record["logs"])
     (facts,) = (host["facts"] for host in hosts.values() if (host["facts"].get("domain") or {}).get("process"))
     assert facts["domain"]["process"]["connections"]
@@ -129,7 +131,7 @@ def test_a_rule_that_is_left_out_is_named(without_a_rule, runs):
     for name in GROUPS["compute"]:
         (unread,) = hosts[name]["unread"]
         assert (unread["what"], unread["kind"]) == ("the interface in Open vSwitch", "refused")
-        assert unread["why"].startswith("sudo refuses: sudo -n ovs-vsctl ")
+        assert unread["reason"].startswith("sudo refuses: sudo -n ovs-vsctl ")
         assert LEFT_OUT in unread["command"]
     others = [host["unread"] for name, host in hosts.items() if name not in GROUPS["compute"]]
     assert not any(others)

@@ -71,7 +71,7 @@ def test_messages_show_what_only_a_log_of_every_message_would(instrumented):
     """Without that log, which few clouds have: what is unseen then is none of the messages."""
     rows = instrumented.flow("ops_guide")["coverage"]
     row = next(row for row in rows if (row["tier"], row["level"]) == (3, "debug"))
-    assert (row["of"], row["unseen"]) == (58, 0)
+    assert (row["total"], row["unseen"]) == (58, 0)
     for name in ("6", "8", "12", "13", "14", "15", "17", "18", "27", "28", "29", "32", "33", "36", "45", "46", "47"):
         shown = [seen for seen in instrumented.steps()[name]["evidence"] if seen["source"] == "queue"]
         assert [(seen["tier"], seen["grade"]) for seen in shown] == [(3, "keyed")], name
@@ -124,7 +124,7 @@ def test_a_killed_recorder_leaves_the_broker_as_it_was(broker):
     finally:
         answer = firehose("stopped", "killed-recorder")
     assert (answer["changed"], answer["events"]) == (False, [])
-    assert "had ended before" in answer["why"]
+    assert "had ended before" in answer["reason"]
 
 
 def test_two_recorders_do_not_end_each_other(broker):

@@ -41,7 +41,7 @@ def assert_passed(outcome):
     assert outcome.status == 0, outcome.output
     record = outcome.record
     assert record["verdict"]["result"] == "pass"
-    assert record["made"] == record["deleted"] > 0
+    assert record["created"] == record["deleted"] > 0
     assert not record["leftovers"]
     assert_sound(outcome)
 
@@ -116,7 +116,7 @@ def test_a_floating_ip_is_reached_by_ping_and_tcp(runs, member):
     outcome = verify(runs, floating_ip=True, tcp_port=80)
     assert_passed(outcome)
     reached = outcome.stage("metadata")["details"]["reached"]
-    assert (reached["ping"]["status"], reached["tcp"]["said"]) == ("answered", "port 80 is open")
+    assert (reached["ping"]["status"], reached["tcp"]["text"]) == ("answered", "port 80 is open")
     assert {"router", "router_interface", "floating_ip"} <= {line["kind"] for line in outcome.ledger}
 
 
@@ -183,7 +183,7 @@ def test_what_is_kept_stays_until_the_command_that_the_run_printed(runs, member,
     status, output = play("cleanup", run_dir=outcome.directory)
     assert status == 0, output
     assert not left_of([outcome.directory], admin, storage)
-    assert (outcome.record["kept"], outcome.record["made"]) == (False, outcome.record["deleted"])
+    assert (outcome.record["kept"], outcome.record["created"]) == (False, outcome.record["deleted"])
 
 
 @pytest.mark.soak

@@ -60,7 +60,7 @@ def assert_failed(outcome, stage, kind, *words):
     assert error["hint"]
     assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", stage)
     assert error["message"].rstrip(".") in " ".join(outcome.output.split())
-    assert record["made"] == record["deleted"]
+    assert record["created"] == record["deleted"]
     assert not record["leftovers"]
     after = STAGES[STAGES.index(stage) + 1 :]
     assert {outcome.stage(name)["status"] for name in after} <= {"skipped"}
@@ -124,7 +124,7 @@ def test_flows_that_vanish_while_a_run_goes_on_do_not_keep_it_from_its_end(runs,
     verdict = outcome.record["verdict"]
     assert verdict["result"] == "incomplete"
     assert f"{flow}: [Errno 2] No such file or directory" in verdict["reason"]
-    assert outcome.record["made"] == outcome.record["deleted"] > 0
+    assert outcome.record["created"] == outcome.record["deleted"] > 0
     assert (outcome.directory / "report.html").exists()
     assert_sound(outcome)
 
@@ -204,7 +204,7 @@ def test_a_user_without_a_role_gets_no_token(runs, stranger):
 def test_a_reader_may_make_nothing(runs, stranger):
     outcome = verify(runs, cloud="stranger", env=stranger("reader"))
     error = assert_failed(outcome, "network", "forbidden", "403")
-    assert outcome.record["made"] == 0
+    assert outcome.record["created"] == 0
     assert error["request_id"].startswith("req-")
 
 
@@ -363,7 +363,7 @@ def test_an_interrupted_playbook_cleans_up_behind_itself(runs, stage):
     outcome = wait_for_end(runs)
     record = outcome.record
     assert record["verdict"]["result"] == "incomplete"
-    assert record["made"] == record["deleted"]
+    assert record["created"] == record["deleted"]
     assert not record["leftovers"]
     assert_sound(outcome)
 
@@ -387,7 +387,7 @@ def test_a_killed_playbook_is_cleaned_up_by_the_watching_process(runs):
     process.kill()
     process.wait()
     outcome = wait_for_end(runs)
-    assert outcome.record["made"] == outcome.record["deleted"] > 0
+    assert outcome.record["created"] == outcome.record["deleted"] > 0
 
 
 @pytest.mark.soak
@@ -406,18 +406,18 @@ def test_what_cannot_be_removed_is_named_with_the_reason_and_goes_with_a_later_c
     record = outcome.record
     left = next(leftover for leftover in record["leftovers"] if leftover["kind"] == "server")
     assert (left["id"], left["name"]) == (server["id"], server["name"])
-    assert "is locked" in left["why"]
+    assert "is locked" in left["reason"]
     assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", "removal")
-    assert f"this could not be removed: {left['name']} ({left['why']})" in record["verdict"]["reason"]
-    assert f"left: server {left['name']}: {left['why']}" in output
-    assert record["made"] - record["deleted"] == len(record["leftovers"])
+    assert f"this could not be removed: {left['name']} ({left['reason']})" in record["verdict"]["reason"]
+    assert f"left: server {left['name']}: {left['reason']}" in output
+    assert record["created"] - record["deleted"] == len(record["leftovers"])
     suite = ElementTree.parse(outcome.directory / "junit.xml").getroot()[0]
     assert [case.get("name") for case in suite if case.find("failure") is not None] == ["nothing left"]
     assert_sound(outcome._replace(output=output))
     status, output = play("cleanup", run_dir=outcome.directory)
     assert status == 0, output
     assert not left_of([outcome.directory], admin, storage)
-    assert (outcome.record["made"], outcome.record["leftovers"]) == (outcome.record["deleted"], [])
+    assert (outcome.record["created"], outcome.record["leftovers"]) == (outcome.record["deleted"], [])
 
 
 @pytest.mark.soak

@@ -31,7 +31,7 @@ ID = re.compile(
 ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
 NUMBER = re.compile(r"\d+")
 # By which fields parts of a list are the same thing in both recordings, the k-th of one to the k-th of the other
-TELLING = ("stage", "kind", "host", "method", "service", "path", "check", "binary", "event", "for", "device_owner")
+TELLING = ("stage", "kind", "host", "method", "service", "path", "check", "binary", "event", "awaited", "device_owner")
 # Names of devices have the beginning of the port's id, serial numbers of disks that of the volume's.
 SHORTER = (11, 20)
 

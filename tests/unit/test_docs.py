@@ -164,7 +164,7 @@ def test_log_proves_absence_by_its_silence_and_other_sources_by_events():
     ("step", "who"),
     [
         ({}, "`a`"),
-        ({"owed_by": "b"}, "`b`"),
+        ({"responsible": "b"}, "`b`"),
         ({"cached": [LOG]}, "no component, as the step is optional"),
         ({"absent": [LOG]}, "no component, as the step is optional"),
     ],
@@ -275,7 +275,7 @@ def records():
     judged = [json.loads(path.read_text())["record"] for path in sorted((RECORDED / "failed").glob("*.json"))]
     followed = json.loads((RECORDED / "followed/run.json").read_text())
     (page,) = [run.read_record(path) for path in (RECORDED / "pages").iterdir()]
-    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "keyed": True,
+    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "own": True,
              "exception": "oslo_messaging.exceptions.MessagingTimeout", "at": page["started"], "count": 1}  # fmt: skip
     limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
     limited = {
@@ -351,7 +351,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
     path = "/var/log/cinder/cinder-scheduler.log"
     writers = [from_json(Writer, writer) for writer in yaml.safe_load(log)]
     found.take(log_files.service_of(path, writers), [(None, line)], 0)
-    source = {"service": "cinder-scheduler", "from": path, "whole": True, "first": None, "why": None}
+    source = {"service": "cinder-scheduler", "path": path, "complete": True, "first": None, "reason": None}
     read_there = {
         "controller1": {"events": [event.to_json() for event in found.events], "sources": [source], "addresses": []}
     }

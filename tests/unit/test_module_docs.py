@@ -67,7 +67,7 @@ def test_the_sample_of_a_stage_is_a_record_by_the_schema(module):
 
 @pytest.mark.parametrize("module", ["auth", "volume", "boot", "metadata"])
 def test_the_sample_of_an_error_is_one_by_the_schema(module):
-    assert_valid(block_of(module, "RETURN")["error"]["sample"], "error")
+    assert_valid(block_of(module, "RETURN")["error"]["sample"], "failure")
 
 
 @pytest.mark.parametrize("module", ["report", "diagnosis"])

@@ -148,8 +148,8 @@ def test_the_playbook_asks_what_the_module_takes():
     assert set(given["wanted"]) == {"keys", "phrases", "windows", "since", "began", "until"}
     (phrase,) = given["wanted"]["phrases"]
     (event,) = json.loads(re.search(r"^```json\n(.*?)^```", part_of("log_info"), re.MULTILINE | re.DOTALL)[1])
-    assert set(re.compile(phrase["says"]).groupindex) <= set(event)
-    assert event["said"] == [phrase["says"]]
+    assert set(re.compile(phrase["pattern"]).groupindex) <= set(event)
+    assert event["phrases"] == [phrase["pattern"]]
 
 
 # READMEs of roles

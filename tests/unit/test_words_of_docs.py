@@ -158,7 +158,7 @@ def test_a_fragment_of_the_changelog_has_no_dialect(path):
     [
         ("The cloud told the run so.", 1),
         ("Several targets at once.", 1),
-        ("`told_as` names its place.", 0),
+        ("`shown_as` names its place.", 0),
         ("A well known port is well known.", 0),
         ("The load balancer and the load test.", 0),
     ],

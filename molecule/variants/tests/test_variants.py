@@ -66,7 +66,7 @@ def test_one_boots_from_a_volume_and_is_reached_by_its_floating_ip(records, deta
     assert records["routed"]["instance"]["image"] is None
     assert records["routed"]["instance"]["networks"][0]["routers"]
     reached = routed["metadata"]["reached"]
-    assert (reached["ping"]["status"], reached["tcp"]["said"]) == ("answered", "port 80 is open")
+    assert (reached["ping"]["status"], reached["tcp"]["text"]) == ("answered", "port 80 is open")
 
 
 def test_two_run_on_two_compute_hosts(records):

@@ -42,7 +42,7 @@ PATTERNS = [
         ("no_metadata", r'"step": "no_metadata".*"reason": "(?P<value>[^"]*)"'),
         ("no_metadata", r"Calling 'http://169\.254\.169\.254\S*' failed \[[^]]*\]: (?P<value>.*)"),
         ("no_metadata", r"(?P<value>failed to read iid from metadata)"),
-        ("asks", r'"step": "dhcp_start"|udhcpc: sending discover|udhcpc: broadcasting discover|DHCPDISCOVER'),
+        ("lease_request", r'"step": "dhcp_start"|udhcpc: sending discover|udhcpc: broadcasting discover|DHCPDISCOVER'),
         ("no_user_data", r'"step": "no_user_data".*"reason": "(?P<value>[^"]*)"'),
     )
 ]
@@ -223,7 +223,7 @@ class Reading:
             user_data=self.user_data,
             own=self.own,
             no_lease=self.signs.get("no_lease"),
-            asks=self.signs.get("asks"),
+            lease_request=self.signs.get("lease_request"),
             no_metadata=self.signs.get("no_metadata"),
             no_user_data=self.signs.get("no_user_data"),
             uuid=self.uuid,
@@ -317,7 +317,7 @@ def finding_of_network(seen: GuestReport) -> tuple[str, str]:
         return "no_metadata", f"the guest got no metadata{because(seen.no_metadata)}"
     if seen.lease:
         return "no_metadata", f"the guest has a lease of {seen.lease}, but shows no metadata"
-    if seen.no_lease or seen.asks:
+    if seen.no_lease or seen.lease_request:
         return "no_lease", "the guest asked for a lease and got none"
     return "no_proof", f"its console has {seen.lines} lines, and none is about a lease or metadata"
 

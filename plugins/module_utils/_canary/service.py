@@ -83,4 +83,4 @@ def runs_in(runs: str, is_wanted: Callable[[Record], bool], but: Collection[str]
 
 def has_resources(record: Record) -> bool:
     """Return whether a run still has something in the cloud, as far as its record knows: it was left, or was kept."""
-    return bool(record["leftovers"] or (record["kept"] and record["made"] != record["deleted"]))
+    return bool(record["leftovers"] or (record["kept"] and record["created"] != record["deleted"]))

@@ -113,5 +113,5 @@ def main(
     unread = to_json(host.unread)
     unread_logs = (facts.get("logs") or {}).get("unread", [])
     for entry in [*unread, *unread_logs]:
-        module.warn(f"{entry['what']}: {entry['why']}")
+        module.warn(f"{entry['what']}: {entry['reason']}")
     module.exit_json(changed=False, unread=unread, **facts)

@@ -38,6 +38,6 @@ class ReadEvent:
             "kind": self.kind,
             "level": self.level,
             "keys": self.keys,
-            "said": list(self.phrases),
-            "window": list(self.texts),
+            "phrases": list(self.phrases),
+            "texts": list(self.texts),
         }

@@ -76,15 +76,15 @@ def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[E
 
 def about_diagnosis(bundle: Bundle, events: Sequence[Event]) -> Diagnosis:
     return Diagnosis(
-        made=seconds_of(now()),
-        asked=bundle.asked,
+        created=seconds_of(now()),
+        query=bundle.asked,
         boot=bundle.boot,
         keys=bundle.keys,
         host=bundle.host,
         zones=bundle.zones,
-        doubts=bundle.doubts,
-        took_s=took(events),
-        over=is_over(bundle),
+        warnings=bundle.doubts,
+        build_s=took(events),
+        ended=is_over(bundle),
         silent_s=bundle.silent_s,
     )
 
@@ -94,10 +94,10 @@ def stage_of(name: str, record: Record, about: Diagnosis, followed: Sequence[Fol
     boot = about.boot
     if name != "boot" or not boot:
         return skipped(name, WHY)
-    is_built = about.took_s is not None and boot.outcome is not Outcome.FAILED
+    is_built = about.build_s is not None and boot.outcome is not Outcome.FAILED
     if not (is_built or has_failed(boot, record["errors"], followed)):
         return skipped(name, "the logs do not show how it ended")
-    server = {"kind": "server", "id": boot.server, "name": None, "made": False}
+    server = {"kind": "server", "id": boot.server, "name": None, "created": False}
     return shapes.stage(
         name,
         "ok" if is_built else "failed",
@@ -122,7 +122,7 @@ def error_of(boot: LoggedBoot) -> dict[str, Any]:
 
 def has_failed(boot: LoggedBoot, errors: Sequence[Record], followed: Sequence[FollowedFlow]) -> bool:
     """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
-    if boot.outcome is Outcome.FAILED or any(error["keyed"] for error in errors):
+    if boot.outcome is Outcome.FAILED or any(error["own"] for error in errors):
         return True
     return any(map(lacks_step, followed))
 
@@ -146,14 +146,14 @@ def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Record | sha
 
 def passed(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
     where = f" on {about.host}" if about.host else ""
-    reason = f"The logs show that Nova built {subject_of(boot)}{where} in {about.took_s:.1f} s."
+    reason = f"The logs show that Nova built {subject_of(boot)}{where} in {about.build_s:.1f} s."
     return shapes.verdict("pass", None, reason)
 
 
 def unknown_end(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
     """Return the verdict on a boot whose logs do not show how it ended, with what to collect."""
     hint = "Check whether the logs of all services and hosts were collected."
-    if not about.over:
+    if not about.ended:
         after = f"{about.silent_s:.0f} s after its last line"
         hint = f"They end {after}, when it may still have been running: collect them again."
     elif not boot.request:

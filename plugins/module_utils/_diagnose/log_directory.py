@@ -208,7 +208,7 @@ class Reading:
         by_host[host] = highest([by_host.get(host, Level.INFO), *self.levels_in(sifted, zone)])
         if source:
             reason = sifted.why or source.reason
-            self.sources[host].append(replace(source, whole=reason is None, reason=reason))
+            self.sources[host].append(replace(source, complete=reason is None, reason=reason))
 
     def results(self) -> dict[str, dict[str, Any]]:
         """Return for each host what log_info would return there."""

@@ -91,13 +91,13 @@ def judge(record: Json, quotes: bool) -> Json:
 
 def with_first_line(judged: Json, errors: Iterable[Json]) -> Json:
     """Return the verdict; without a component it quotes the first line of the request, which may say what failed."""
-    first = next((error for error in errors if error["keyed"] and error["quote"]), None)
+    first = next((error for error in errors if error["own"] and error["quote"]), None)
     if judged["component"] or not first:
         return judged
     component, host = writer_of(first["service"]), first["host"]
     reason = f"{judged['reason']} {at_place(component, host, first['quote'])}"
     quoted = {"component": component, "host": host, "at": first["at"]}
-    return {**judged, "reason": reason, "quote": first["quote"], "quoted": quoted}
+    return {**judged, "reason": reason, "quote": first["quote"], "quote_source": quoted}
 
 
 def failure_of(cause: RequestCause) -> RequestFailure:
@@ -138,7 +138,7 @@ def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts) -> 
         "hosts": [host_of(name, read) for name, read in sorted(hosts.items())],
         "logs": [],
         "errors": errors_of(events_of(request, events)),
-        "diagnosis": to_json(Diagnosis(made=request.at)),
+        "diagnosis": to_json(Diagnosis(created=request.at)),
         "stages": [stage_of(request)],
     }
 

@@ -33,7 +33,7 @@ def to_remove(run: Run) -> list[Entry]:
 def recorded(run: Run) -> dict[tuple[str, str], str]:
     """Return the ids of what the record says was made, by kind and name."""
     resources = [resource for stage in run.record["stages"] for resource in stage["resources"]]
-    made = [resource for resource in resources if resource.get("made") is True]
+    made = [resource for resource in resources if resource.get("created") is True]
     return {(resource["kind"], resource["name"]): resource["id"] for resource in made if resource["name"]}
 
 

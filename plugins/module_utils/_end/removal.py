@@ -437,6 +437,6 @@ def settle_account(run: Run, left: list[Leftover]) -> None:
     found_names = {leftover.name for leftover in left if leftover.id}
     made = [entry for entry in entries if entry["id"] is not None or entry["name"] in found_names]
     deleted = [entry for entry in entries if entry["id"] is not None and entry["event"] == ledger.GONE]
-    run.record["made"] = len(made)
+    run.record["created"] = len(made)
     run.record["deleted"] = len(deleted)
     run.record["leftovers"] = codec.to_json(left)

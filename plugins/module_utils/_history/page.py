@@ -50,7 +50,7 @@ RESULTS = ("passed", "failed", "incomplete")
 def render(history: History, templates: str, links: Collection[str]) -> str:
     """Return the whole page. links: the directories of runs that are still there."""
     clouds = [cloud_view(cloud, links) for cloud in history.clouds]
-    return frame.render(templates, "history.html.j2", {"clouds": clouds, "made": minute(history.made)})
+    return frame.render(templates, "history.html.j2", {"clouds": clouds, "created": minute(history.created)})
 
 
 def cloud_view(cloud: CloudHistory, links: Collection[str]) -> dict[str, Any]:

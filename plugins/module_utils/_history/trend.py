@@ -43,7 +43,7 @@ def history_of(digests: Runs, labels: Labels, made: float) -> History:
     clouds: dict[str | None, list[RunDigest]] = {digest.cloud: [] for digest in reversed(digests)}
     for digest in digests:
         clouds[digest.cloud].append(digest)
-    return History(schema=SCHEMA, made=made, clouds=tuple(cloud_of(runs, labels) for runs in clouds.values()))
+    return History(schema=SCHEMA, created=made, clouds=tuple(cloud_of(runs, labels) for runs in clouds.values()))
 
 
 def cloud_of(runs: Runs, labels: Labels) -> CloudHistory:

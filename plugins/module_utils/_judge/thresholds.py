@@ -80,7 +80,7 @@ def apply_limit(limit: Limit, record: Mapping[str, Any]) -> dict[str, Any]:
         "max": most,
         "value": value,
         "ok": problem is None,
-        "said": f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
+        "text": f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
     }
 
 

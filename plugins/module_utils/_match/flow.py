@@ -21,17 +21,17 @@ except ImportError:
 from .._collect.logs.phrases import Pattern
 from .._model.flow import Part
 from .._model.flow_definition import Explanation, Flow, Phase, Rule, StepDefinition
-from .._model.words import Level, Place, Since, StageName
+from .._model.words import Level, Since, StageName, View
 from .._record.errors import MALFORMED, StageError
 from . import expressions, flow_limits, flow_types
 from .flow_types import PARTS
 
 HAS_LIBRARIES = HAS_YAML and expressions.HAS_JMESPATH
-SCHEMA = "stackproof.flow/1"
+SCHEMA = "stackproof.flow/2"
 # Keys of a step that refer to the steps of the flow that is extended
 OF_ANOTHER = {"after", "before", "leads_to", "covers"}
 # These keys say how a flow is shown and used; a flow that extends it does not inherit them.
-NOT_INHERITED = {"judged", "told_as", "told_when", "parts"}
+NOT_INHERITED = {"judged", "shown_as", "shown_when", "parts"}
 # More flows than this may not extend each other.
 MOST_ABOVE = 5
 
@@ -144,8 +144,8 @@ def check(path: str, flow: Json) -> None:
     ids = {str(step["id"]) for step in flow["steps"] if "id" in step}
     check_steps(path, flow, ids)
     check_order(path, flow["steps"])
-    if flow.get("told_when"):
-        check_expression(path, "told_when", flow["told_when"])
+    if flow.get("shown_when"):
+        check_expression(path, "shown_when", flow["shown_when"])
     check_phases(path, flow.get("phases") or {})
     for part in flow.get("parts") or ():
         check_part(path, part, ids)
@@ -153,8 +153,8 @@ def check(path: str, flow: Json) -> None:
 
 def check_others(path: str, rules: Iterable[Json]) -> None:
     for rule in rules:
-        if {"where", "because"} - set(rule):
-            raise FlowError(path, "a rule of others needs where and because")
+        if {"where", "reason"} - set(rule):
+            raise FlowError(path, "a rule of others needs where and reason")
         check_expression(path, "others", rule["where"], of_rule=True)
 
 
@@ -177,9 +177,9 @@ def check_phases(path: str, phases: dict[str, Json]) -> None:
 
 
 def check_part(path: str, part: Json, ids: set[str]) -> None:
-    if {"name", "says", "from"} - set(part) or ("to" in part) == ("to_first" in part):
-        raise FlowError(path, "a part needs name, says, from, and either to or to_first")
-    named = ids_in(part, "from") + ids_in(part, "to") + ids_in(part, "to_first")
+    if {"name", "text", "starts"} - set(part) or ("ends" in part) == ("ends_first" in part):
+        raise FlowError(path, "a part needs name, text, starts, and either ends or ends_first")
+    named = ids_in(part, "starts") + ids_in(part, "ends") + ids_in(part, "ends_first")
     check_names(path, f"the part {part['name']} names", named, ids)
 
 
@@ -218,7 +218,7 @@ def check_keys(path: str, where: str, step: Json) -> None:
 
 
 def check_ends(path: str, where: str, step: Json, lifelines: list[str]) -> None:
-    for end in ("source", "target", "owed_by"):
+    for end in ("source", "target", "responsible"):
         if end in step and step[end] not in lifelines:
             raise FlowError(path, f"{where}: {step[end]} is not a lifeline")
 
@@ -294,13 +294,13 @@ def flow_of(data: Json) -> Flow:
         steps=tuple(step_of(step) for step in given["steps"]),
         stage=StageName(given["stage"]) if "stage" in given else None,
         judged=given.get("judged", False),
-        shown_as=Place(given["told_as"]) if "told_as" in given else None,
-        shown_when=given.get("told_when"),
+        shown_as=View(given["shown_as"]) if "shown_as" in given else None,
+        shown_when=given.get("shown_when"),
         counted=given.get("counted"),
         exclusive=given.get("exclusive", False),
         phases={name: phase_of(phase) for name, phase in given.get("phases", {}).items()},
         parts=tuple(part_of(part) for part in given.get("parts", ())),
-        others=tuple(Explanation(rule["where"], rule["because"]) for rule in given.get("others", ())),
+        others=tuple(Explanation(rule["where"], rule["reason"]) for rule in given.get("others", ())),
         base=flow_of(base) if base else None,
         extends=given.get("extends"),
     )
@@ -312,7 +312,7 @@ def phase_of(data: Json) -> Phase:
 
 
 def part_of(data: Json) -> Part:
-    return Part(data["name"], data["says"], ids_in(data, "from"), ids_in(data, "to"), ids_in(data, "to_first"))
+    return Part(data["name"], data["text"], ids_in(data, "starts"), ids_in(data, "ends"), ids_in(data, "ends_first"))
 
 
 def ids_in(data: Json, name: str) -> tuple[str, ...]:
@@ -329,7 +329,7 @@ def step_of(data: Json) -> StepDefinition:
         target=data["target"],
         message=data["message"],
         kind=data["kind"],
-        responsible=data.get("owed_by") or data["source"],
+        responsible=data.get("responsible") or data["source"],
         numbers=data.get("numbers") or {},
         became=Since(became) if became else None,
         follows=ids_in(data, "follows"),

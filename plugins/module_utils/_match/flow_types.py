@@ -96,8 +96,8 @@ FLOW = {
     "lifelines": Kind("a list of texts", lambda value: isinstance(value, list) and all(map(is_text, value))),
     "stage": optional(STAGE),
     "judged": optional(FLAG),
-    "told_as": optional(one_of(*PLACES)),
-    "told_when": optional(TEXT),
+    "shown_as": optional(one_of(*PLACES)),
+    "shown_when": optional(TEXT),
     "counted": TEXT,
     "exclusive": optional(FLAG),
     "phases": optional(
@@ -111,14 +111,14 @@ FLOW = {
     "steps": Kind("a list of steps", lambda value: isinstance(value, list)),
 }
 PHASE = {"stage": optional(STAGE), "repeats": optional(FLAG)}
-PART = {"name": TEXT, "says": TEXT, "from": IDS, "to": IDS, "to_first": IDS}
-OTHER = {"where": TEXT, "because": TEXT}
+PART = {"name": TEXT, "text": TEXT, "starts": IDS, "ends": IDS, "ends_first": IDS}
+OTHER = {"where": TEXT, "reason": TEXT}
 STEP = {
     "id": ID,
     "phase": optional(TEXT),
     "source": TEXT,
     "target": TEXT,
-    "owed_by": TEXT,
+    "responsible": TEXT,
     "message": TEXT,
     "kind": TEXT,
     "numbers": optional(Kind("a dictionary of whole numbers, texts and lists of them", are_numbers)),

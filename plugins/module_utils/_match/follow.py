@@ -128,7 +128,7 @@ def follow_one(flow: Flow, matcher: Matcher) -> FollowedFlow:
         judged=flow.judged,
         shown_as=flow.shown_as if is_shown else None,
         parts=flow.parts,
-        rivals=matcher.rivals,
+        concurrent_boots=matcher.rivals,
         others=others,
     )
 

@@ -30,7 +30,7 @@ def errors_of(events: Iterable[Event]) -> list[dict[str, Any]]:
         if kind not in errors:
             errors[kind] = {
                 **what,
-                "keyed": event.is_keyed,
+                "own": event.is_keyed,
                 "at": iso_of(event.at),
                 "count": 0,
                 "mentions": event.get("mentions") or [],
@@ -39,5 +39,5 @@ def errors_of(events: Iterable[Event]) -> list[dict[str, Any]]:
             }
         errors[kind]["count"] += 1
     # On a cloud of many hosts those of the run come before those that each host has.
-    kept = sorted(errors.values(), key=lambda error: not error["keyed"])[:MOST_ERRORS]
+    kept = sorted(errors.values(), key=lambda error: not error["own"])[:MOST_ERRORS]
     return sorted(kept, key=lambda error: str(error["at"]))

@@ -120,7 +120,7 @@ class Matcher:
 def are_known_whole(logs: Sequence[ReadLog]) -> bool:
     """Return whether on each host one log was read whole: the web server of nova-api may have a log of its own."""
     hosts = {log.host for log in logs}
-    return bool(hosts) and hosts == {log.host for log in logs if log.whole}
+    return bool(hosts) and hosts == {log.host for log in logs if log.complete}
 
 
 class Matching:

@@ -38,7 +38,7 @@ NO_FACTS: Mapping[str, Any] = {
     "port": None,
     "stores": None,
     "network": None,
-    "made": [],
+    "created": [],
     "removed": [],
 }
 
@@ -73,7 +73,7 @@ def facts_of(record: Record) -> dict[str, Any]:
         "port": stage_of(record, "network")["details"].get("port"),
         "stores": (instance.get("image") or {}).get("stores"),
         "network": back_end_of(record),
-        "made": made_in(record),
+        "created": created_in(record),
         "removed": removed_in(record),
     }
 
@@ -82,7 +82,7 @@ def has_volume(record: Record) -> bool:
     return bool((record.get("instance") or {}).get("volumes")) or stage_of(record, "volume")["status"] == "ok"
 
 
-def made_in(record: Record) -> list[str]:
+def created_in(record: Record) -> list[str]:
     """Return the kinds of resources that the run has asked for, whether or not it got them."""
     names = {call["path"].rpartition("/")[2] for call in calls_of(record, "POST")}
     return sorted({KINDS[name] for name in names & KINDS.keys()})
@@ -105,12 +105,12 @@ def boots_of(record: Record) -> tuple[float, list[Boot]] | None:
         return None
     # Nova's times are by the clocks of its hosts, and the answer does not say of which host each is.
     error = max((abs(host["clock_offset_s"] or 0) for host in record["hosts"]), default=0)
-    boots = [(seconds_of(boot["began"]) - error, end_of(boot, error)) for boot in answer["boots"]]
-    return seconds_of(answer["asked"]), boots
+    boots = [(seconds_of(boot["started"]) - error, end_of(boot, error)) for boot in answer["boots"]]
+    return seconds_of(answer["queried"]), boots
 
 
 def end_of(boot: Record, error: float) -> float:
-    if not boot["ended"]:
+    if not boot["finished"]:
         return math.inf
     settled: float = boot["settling_s"] + error
-    return seconds_of(boot["ended"]) + WHOLE_SECOND + settled
+    return seconds_of(boot["finished"]) + WHOLE_SECOND + settled

@@ -19,17 +19,17 @@ from .rivals import Boot
 class ReadLog:
     """A log of a service that was read on a host.
 
-    whole: whether nothing of the run's time is missing. requests: whether it shows the requests of clients.
+    complete: whether nothing of the run's time is missing. requests: whether it shows the requests of clients.
     """
 
     host: str
     service: str
-    whole: bool
+    complete: bool
     requests: bool = False
 
     @classmethod
     def from_json(cls, host: str, source: Mapping[str, Any]) -> ReadLog:
-        return cls(host, source["service"], bool(source["whole"]), bool(source.get("requests")))
+        return cls(host, source["service"], bool(source["complete"]), bool(source.get("requests")))
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class Visibility:
         return near if self.are_whole(rule, near) else ()
 
     def are_whole(self, rule: Rule, logs: Sequence[ReadLog]) -> bool:
-        if not logs or not all(log.whole for log in logs):
+        if not logs or not all(log.complete for log in logs):
             return False
         if rule.needed_level.rank > self.levels.get(rule.service, Level.INFO).rank:
             return False

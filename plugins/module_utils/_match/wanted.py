@@ -51,7 +51,7 @@ def wanted(flows: Iterable[Flow]) -> dict[str, list[dict[str, str]]]:
         if rule.kind == "rpc":
             windows.update((rule.service, text) for text in MESSAGES)
     return {
-        "phrases": [{"service": service, "says": says} for service, says in sorted(phrases)],
+        "phrases": [{"service": service, "pattern": says} for service, says in sorted(phrases)],
         "windows": [{"service": service, "text": text} for service, text in sorted(windows)],
     }
 

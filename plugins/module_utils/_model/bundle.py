@@ -28,7 +28,8 @@ class Outcome(Word):
 class LoggedBoot:
     """A boot that logs show.
 
-    client: the request id that its client gave. siblings: how many more servers the same request asked for.
+    client: the request id that its client gave. outcome: how it ended by Nova's own lines. siblings: how many more
+    servers the same request asked for.
     """
 
     request: Optional[str]

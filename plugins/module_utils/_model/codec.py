@@ -61,15 +61,36 @@ class Exactly:
 
 @dataclass(frozen=True)
 class Key:
-    """Mark a field that has another name in JSON."""
+    """Mark a field that has another name in the JSON of others."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Mark a value with keywords of JSON Schema.
+
+    The schema of a record has them, but the codec does not check them: what a hostile cloud answers may break them, and
+    the record of that run must still be read.
+    """
+
+    keywords: tuple[tuple[str, Any], ...]
+
+
+def schema(**keywords: Any) -> Schema:
+    return Schema(tuple(keywords.items()))
 
 
 # In memory a number of seconds since the epoch, in JSON a time with microseconds in UTC
 Time = Annotated[float, Moment()]
 # A duration
 Seconds = Annotated[float, Range(0, LONGEST)]
+# A text that says something
+Text = Annotated[str, schema(minLength=1)]
+Count = Annotated[int, schema(minimum=0)]
+# A number that is not negative
+Positive = Annotated[float, schema(minimum=0)]
+Share = Annotated[float, schema(minimum=0, maximum=1)]
 
 
 class MalformedError(ValueError):

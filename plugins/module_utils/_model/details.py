@@ -10,9 +10,9 @@ A stage that failed or was skipped knows only a part, so JSON leaves out what is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Optional
+from typing import Any, Optional
 
-from .codec import Key, Seconds, omitted
+from .codec import Seconds, omitted
 from .words import AttemptStatus
 
 
@@ -169,7 +169,7 @@ class ServerEvent:
     finish_time: Optional[str] = omitted()
     result: Optional[str] = omitted()
     host: Optional[str] = omitted()
-    host_id: Annotated[Optional[str], Key("hostId")] = omitted()
+    host_id: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class GuestReport:
     """What a guest shows on its console.
 
     metadata, user_data: whether the guest has read those of this run. uuid, nonce: from the metadata that it was given.
-    no_lease, asks, no_metadata, no_user_data: what the last line about it says, or true where it says nothing more.
+    no_lease, lease_request, no_metadata, no_user_data: what the last line about it says, or true where it has no text.
     """
 
     lines: int
@@ -226,12 +226,12 @@ class GuestReport:
     metadata: bool
     user_data: bool
     own: Optional[GuestProof]
-    no_lease: Annotated[Any, Key("last_no_lease")] = omitted()
-    asks: Annotated[Any, Key("last_asks")] = omitted()
-    no_metadata: Annotated[Any, Key("last_no_metadata")] = omitted()
-    no_user_data: Annotated[Any, Key("last_no_user_data")] = omitted()
+    no_lease: Any = omitted()
+    lease_request: Any = omitted()
+    no_metadata: Any = omitted()
+    no_user_data: Any = omitted()
     uuid: Optional[str] = omitted()
-    nonce: Annotated[Optional[str], Key("meta")] = omitted()
+    nonce: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Attempt:
     """An attempt to reach an address. text: what came of it. seconds: until the answer."""
 
     status: AttemptStatus
-    text: Annotated[str, Key("said")]
+    text: str
     seconds: Optional[Seconds]
 
 

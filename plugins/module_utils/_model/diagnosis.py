@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Annotated, Optional
 
 from .bundle import LoggedBoot
-from .codec import Time, omitted
+from .codec import Positive, Share, Text, Time, omitted, schema
+from .verdict import Headline
 from .words import StageName
+
+AskedBy = Annotated[str, schema(enum=("request_id", "server_id", "resource_id", "error", "since", "until"))]
 
 
 @dataclass(frozen=True)
 class AffectedRequest:
     """A request that failed, and how it was answered."""
 
-    id: str
+    id: Text
     at: Time
-    service: str
-    host: str
+    service: Text
+    host: Text
     method: Optional[str]
     path: Optional[str]
     status: Optional[int]
@@ -30,38 +33,42 @@ class AffectedRequest:
 
 @dataclass(frozen=True)
 class RequestFailure:
-    """The cause for which requests failed, with the first of them. count: how many there are."""
+    """A cause of failed requests.
+
+    count: how many requests failed by it. requests: the first of them.
+    """
 
     stage: StageName
     component: Optional[str]
     host: Optional[str]
-    confidence: Optional[float]
-    headline: Optional[str]
+    confidence: Optional[Share]
+    headline: Optional[Headline]
     next: Optional[str]
-    reason: str
-    count: int
-    requests: tuple[AffectedRequest, ...]
+    reason: Text
+    count: Annotated[int, schema(minimum=1)]
+    requests: Annotated[tuple[AffectedRequest, ...], schema(minItems=1)]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was asked about and what was found.
+    """A boot, or other requests, as collected logs show them.
 
-    keys: kind to ids, as for a run. host: the host of the instance.
-    zones: host to the seconds by which its logs are to the east.
-    took_s: the time that Nova logged for building the server.
-    over: whether the logs show the end of the boot, or go on for so long after it that it cannot be running any more.
-    silent_s: how long the logs go on after the last line about the boot.
+    created: when the diagnosis was made. query: what was asked about. boot: the boot that was followed; null if other
+    requests were judged alone. keys: by kind, the ids of the boot. host: the host of the instance. zones: by host, how
+    many seconds its logs are ahead of UTC. warnings: what may be wrong with what was read. build_s: how long Nova took
+    to build the server, as it logged. ended: whether the logs show the end of the boot, or continue for so long after
+    it that it must have ended. silent_s: how long the logs continue after the last line about the boot. failures: the
+    causes of other requests that failed, the likeliest common one first.
     """
 
-    made: Time
-    asked: Mapping[str, str] = field(default_factory=dict)
+    created: Time
+    query: Mapping[AskedBy, Text] = field(default_factory=dict)
     boot: Optional[LoggedBoot] = None
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[Text, ...]] = field(default_factory=dict)
     host: Optional[str] = None
     zones: Mapping[str, int] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
-    took_s: Optional[float] = None
-    over: Optional[bool] = omitted()
-    silent_s: Optional[float] = omitted()
+    warnings: tuple[Text, ...] = ()
+    build_s: Optional[Positive] = None
+    ended: Optional[bool] = omitted()
+    silent_s: Optional[Positive] = omitted()
     failures: Optional[tuple[RequestFailure, ...]] = omitted()

@@ -52,7 +52,7 @@ class Event:
         fields = dict(read)
         common = {name: fields.pop(name) for name in COMMON if name in fields}
         level = fields.pop("level", None)
-        phrases, texts = fields.pop("said", ()), fields.pop("window", ())
+        phrases, texts = fields.pop("phrases", ()), fields.pop("texts", ())
         return cls(
             **{**common, **known},
             level=Level(level) if level else None,

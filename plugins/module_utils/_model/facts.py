@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Optional
 
-from .codec import Key, omitted
+from .codec import omitted
 
 
 @dataclass(frozen=True)
@@ -210,12 +210,12 @@ class Translation:
 class Router:
     """A router in the kernel of a network host.
 
-    outer: its interfaces to the outside. inbound, outbound: the rules for packets that come in and go out.
+    external: its interfaces to the outside. inbound, outbound: the rules for packets that come in and go out.
     """
 
-    outer: tuple[RouterInterface, ...]
-    inbound: Annotated[tuple[Translation, ...], Key("to")]
-    outbound: Annotated[tuple[Translation, ...], Key("from")]
+    external: tuple[RouterInterface, ...]
+    inbound: tuple[Translation, ...]
+    outbound: tuple[Translation, ...]
 
 
 @dataclass(frozen=True)

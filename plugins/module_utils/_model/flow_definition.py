@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .flow import Part
-from .words import Level, Place, Since, StageName
+from .words import Level, Since, StageName, View
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Flow:
     steps: tuple[StepDefinition, ...]
     stage: Optional[StageName] = None
     judged: bool = False
-    shown_as: Optional[Place] = None
+    shown_as: Optional[View] = None
     shown_when: Optional[str] = None
     counted: Optional[str] = None
     exclusive: bool = False

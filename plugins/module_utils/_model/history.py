@@ -214,10 +214,10 @@ class History:
     """All runs of a folder over time.
 
     schema: name of this shape.
-    made: when it was written.
+    created: when it was written.
     clouds: each cloud by itself, that of the last run first.
     """
 
     schema: Annotated[str, Exactly(SCHEMA)]
-    made: Time
+    created: Time
     clouds: tuple[CloudHistory, ...]

@@ -10,29 +10,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
-from .codec import Key, Seconds, omitted
+from .codec import Positive, Seconds, Text, omitted, schema
 from .words import CheckStatus, HostStatus
+
+UnreadKind = Annotated[str, schema(enum=("refused", "missing", "failed", "hung", "strange"))]
+Part = Annotated[str, schema(enum=("control", "compute", "network", "ceph", "ovn", "queue"))]
 
 
 @dataclass(frozen=True)
 class Unread:
     """Something that could not be read on a host.
 
-    kind: refused, missing, failed, hung or strange. command: what was tried.
+    kind: how the read failed. what: what was read. command: the command that failed.
     """
 
-    kind: str
+    kind: UnreadKind
     what: str
-    reason: Annotated[str, Key("why")]
+    reason: str
     service: Optional[str] = omitted()
     command: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a host agrees with the API in one thing."""
+    """A check that compares a host with the API.
 
-    check: str
+    reason: what differs, or why it could not be checked; null if it is ok.
+    """
+
+    check: Text
     status: CheckStatus
     reason: Optional[str] = None
     seconds: Seconds = 0.0
@@ -40,7 +46,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Reach:
-    """Whether a component's address answers from the host. named_by: whose configuration names it."""
+    """An address of a component, as it answered from the host.
+
+    named_by: the services whose configuration names it.
+    """
 
     component: str
     address: str
@@ -87,19 +96,29 @@ class Difference:
 
 @dataclass(frozen=True)
 class ChangedFile:
+    """A file of settings that changed shortly before the failure.
+
+    ago_s: how long before.
+    """
+
     path: str
-    ago_s: float
+    ago_s: Positive
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What was looked at on a host after a stage had failed."""
+    """What an examination of a host found after a stage had failed.
+
+    reach: how the peers of its services answer. pending: connections that wait for an answer. reports: what components
+    report about themselves. exhausted: resources that are used up. differences: in what it differs from hosts of the
+    same kind. changed: files of settings that changed recently.
+    """
 
     reach: tuple[Reach, ...] = ()
-    pending: Annotated[tuple[PendingConnection, ...], Key("hanging")] = ()
-    reports: Annotated[tuple[OwnReport, ...], Key("words")] = ()
-    exhausted: Annotated[tuple[Exhausted, ...], Key("ground")] = ()
-    differences: Annotated[tuple[Difference, ...], Key("differs")] = ()
+    pending: tuple[PendingConnection, ...] = ()
+    reports: tuple[OwnReport, ...] = ()
+    exhausted: tuple[Exhausted, ...] = ()
+    differences: tuple[Difference, ...] = ()
     changed: tuple[ChangedFile, ...] = ()
 
 
@@ -107,16 +126,18 @@ class Examination:
 class Host:
     """A host of the inventory.
 
-    facts: what its parts of the cloud know of the instance; the readers in _collect say what each has.
+    parts: the parts of the cloud that it runs. reason: why it could not be read, or not all of it. clock_offset_s: how
+    far its clock is ahead of the control node's. clock_error_s: how far that may be off. health_before: the state of
+    Ceph before the boot. facts: what its parts of the cloud know of the instance. unread: the reads that failed.
     """
 
-    host: str
-    groups: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    host: Text
+    groups: tuple[Text, ...] = ()
+    parts: tuple[Part, ...] = ()
     status: HostStatus = HostStatus.READ
     reason: Optional[str] = None
     clock_offset_s: Optional[float] = None
-    clock_error_s: Optional[float] = None
+    clock_error_s: Optional[Positive] = None
     health_before: Optional[Mapping[str, Any]] = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     examination: Optional[Examination] = None

@@ -100,9 +100,9 @@ class Claims:
 
 @dataclass(frozen=True)
 class DescribedInstance:
-    """An instance as the API describes it. asked: when. volumes: the ids of those that are attached."""
+    """An instance as the API describes it. queried: when. volumes: the ids of those that are attached."""
 
-    asked: Time
+    queried: Time
     server: Server
     ports: tuple[Port, ...]
     networks: tuple[Network, ...]

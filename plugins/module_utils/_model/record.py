@@ -10,54 +10,69 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Optional
 
-from .codec import Key, Seconds, Time, omitted
+from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
 from .flow import FollowedFlow
 from .host import Host, Unread
 from .stage import Leftover, Stage
-from .verdict import Verdict
+from .verdict import LONGEST_QUOTE, Verdict
 from .words import StageName
+
+SCHEMA = "stackproof.run/2"
+# The name of a run, and of its directory
+RUN_ID = r"[a-z0-9][a-z0-9-]{2,39}"
+
+RunId = Annotated[str, schema(pattern=f"^{RUN_ID}$")]
+StageKey = Annotated[str, schema(enum=tuple(stage.value for stage in StageName))]
 
 
 @dataclass(frozen=True)
 class Threshold:
     """A limit that a run has to keep, and what it measured."""
 
-    name: str
-    query: str
+    name: Text
+    query: Text
     min: Optional[float]
     max: Optional[float]
     value: Optional[float]
     ok: bool
-    text: Annotated[str, Key("said")]
+    text: Text
 
 
 @dataclass(frozen=True)
 class EarlierRuns:
     """How long a stage took in earlier runs on the same cloud."""
 
-    runs: int
-    median_s: float
-    p95_s: float
+    runs: Annotated[int, schema(minimum=1)]
+    median_s: Positive
+    p95_s: Positive
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A log that was read. whole: whether nothing of the run's time is missing. first: when its first line was."""
+    """A log that was read.
+
+    path: its path, or the unit whose journal it is. complete: whether nothing of the run's time is missing. first: the
+    time of its first line, in seconds since the epoch. reason: why it is not complete. requests: whether its first or
+    last lines show requests of clients; null where that is not known.
+    """
 
     service: str
-    path: Annotated[str, Key("from")]
-    whole: bool
+    path: str
+    complete: bool
     first: Optional[float]
-    reason: Annotated[Optional[str], Key("why")]
+    reason: Optional[str]
     requests: Optional[bool] = omitted()
 
 
 @dataclass(frozen=True)
 class HostLogs:
-    """What was read of the logs of a host, or the reason why they were not read."""
+    """The logs of a host that were read.
 
-    host: str
+    reason: why none were read.
+    """
+
+    host: Text
     reason: Optional[str]
     sources: tuple[LogFile, ...]
     unread: tuple[Unread, ...]
@@ -65,68 +80,84 @@ class HostLogs:
 
 @dataclass(frozen=True)
 class LoggedError:
-    """An error in the logs; each kind of error is recorded once.
+    """An error in the logs. Each kind of error is recorded once.
 
-    own: whether it names an id of the run. usual: in which share of earlier runs that passed it was logged as well.
-    peer: the component at which it failed. mentions: other components that it names. quote: the line itself.
+    exception: its class. raised_in: the module of the innermost frame of its traceback. count: how often it was logged.
+    how: how it failed, such as refused, silent or denied. peer: the component at which it failed. peer_address: the
+    address of that. mentions: other components that it names. quote: the line itself, only of the one that the verdict
+    quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed; only in a
+    failed run.
     """
 
-    service: str
-    host: str
+    service: Text
+    host: Text
     logger: str
     exception: Optional[str]
     raised_in: Optional[str]
     at: Time
-    count: int
+    count: Annotated[int, schema(minimum=1)]
     how: Optional[str]
     peer: Optional[str]
     peer_address: Optional[str]
     mentions: tuple[str, ...]
-    quote: Optional[str]
-    own: Annotated[bool, Key("keyed")]
-    usual: Optional[float]
+    quote: Optional[Annotated[str, schema(maxLength=LONGEST_QUOTE)]]
+    own: bool
+    usual: Optional[Share]
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A service or an agent as the cloud sees it. heard: when it last reported."""
+    """A service or an agent as the cloud reports it.
 
-    component: str
-    host: str
-    state: str
+    last_report: when it last reported to the cloud, by the cloud's clock.
+    """
+
+    component: Text
+    host: Text
+    state: Annotated[str, schema(enum=("up", "down"))]
     enabled: bool
-    heard: Optional[str]
+    last_report: Optional[str]
 
 
 @dataclass(frozen=True)
 class Instance:
-    """What the API reported about the instance while it ran."""
+    """What the API reported about the instance while it ran.
 
-    asked: Time
+    queried: when. allocations: how many resource providers hold something for it; null if Placement was not asked.
+    claimed_on: their names, while Nova shows no host of it.
+    """
+
+    queried: Time
     server: Mapping[str, Any]
     ports: tuple[Mapping[str, Any], ...]
     networks: tuple[Mapping[str, Any], ...]
     volumes: tuple[str, ...]
     image: Optional[Mapping[str, Any]]
-    allocations: Optional[int]
-    claimed_on: tuple[str, ...] = ()
+    allocations: Optional[Count]
+    claimed_on: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True)
 class OtherBoot:
-    """Another server, and when it was built. settling_s: how long after it the cloud was still busy with it.
+    """Another server, and when it was built.
 
-    ended, settling_s: None while it may still be under way.
+    finished: null while its boot may still be in progress. settling_s: how long after that the cloud was still busy
+    with it.
     """
 
-    began: str
-    ended: Optional[str]
+    started: str
+    finished: Optional[str]
     settling_s: Optional[float]
 
 
 @dataclass(frozen=True)
 class OtherBoots:
-    asked: Time
+    """Other servers that were built at about the same time.
+
+    queried: when the cloud was asked for them.
+    """
+
+    queried: Time
     boots: tuple[OtherBoot, ...]
 
 
@@ -140,38 +171,76 @@ class ReadingTime:
 
 @dataclass(frozen=True)
 class QueueAccount:
-    """How many messages of the run a host's recorder kept. foreign: whether it also saw those of others."""
+    """The messages of the run that the recorder of a host kept.
 
-    host: str
-    messages: int
+    messages: how many. foreign: whether somebody else had the queue traced. reason: why there are not all of them.
+    """
+
+    host: Text
+    messages: Count
     foreign: bool
     reason: Optional[str]
 
 
 @dataclass(frozen=True)
 class SpanAccount:
-    """How many spans of the boot a host has, or the reason why none were read."""
+    """The spans of the boot that a host has.
 
-    host: str
-    spans: int
+    spans: how many. reason: why none were read.
+    """
+
+    host: Text
+    spans: Count
     reason: Optional[str]
 
 
 @dataclass(frozen=True)
 class SourceAccount:
-    """The reason why a source of a user's own was not read on a host, or None."""
+    """A host on which a source of your own was read.
 
-    host: str
+    reason: why it was not read.
+    """
+
+    host: Text
     reason: Optional[str]
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run: everything that it did and found."""
+    """The record of a run. It is valid from its beginning on; what is not known yet is null or empty.
 
-    schema: str
-    run_id: str
-    cloud: Optional[str]
+    schema: name of this shape.
+    run_id: name of the run, and of its directory.
+    cloud: the cloud's name in clouds.yaml, or the address of its identity service; null if the record was lost.
+    started: when the run began.
+    finished: when it ended, null until then.
+    duration_s: from start to end, null until then.
+    verdict: the result, the reason, and for a failure the component, the host, the confidence and the evidence.
+    stages: the six stages in their order, each with its resources, requests, waits and its error.
+    hosts: each host with its clock, its facts, the reads that failed, its checks, and its examination after a failure.
+    flows: each flow with its steps, their status, time and evidence, and its coverage by access.
+    thresholds: each limit, what it measured, and whether it holds.
+    history: by stage, how long it took in the earlier runs on the same cloud.
+    created: how many resources the run created.
+    deleted: how many of them the cloud confirmed as deleted.
+    kept: whether the resources were kept on purpose.
+    leftovers: the resources that remain otherwise, and why.
+    removal: the removal, in the shape of a stage; only where something was to be removed.
+    instance: what the API reported about the instance while it ran; only where hosts were to be read.
+    evidence: from when to when the hosts were read; only where they were to be read.
+    logs: the logs of each host, whether they are complete, and why not; only where the run was followed.
+    errors: the errors in the logs, each kind once; only where the run was followed.
+    agents: the states of services and agents after a failed stage; only with an administrator's cloud.
+    other_boots: other servers that were built at about the same time; only with an administrator's cloud.
+    queue: how many messages each host's recorder kept; only where the queue was recorded.
+    spans: how many spans of the boot OSProfiler had; only where the boot was traced.
+    sources: by source of your own, why a host was not read; only where there are such sources.
+    diagnosis: how the boot was found in the logs, and the causes of other requests that failed; only in a diagnosis.
+    """
+
+    schema: Annotated[str, schema(const=SCHEMA)]
+    run_id: RunId
+    cloud: Optional[Text]
     started: Time
     finished: Optional[Time]
     duration_s: Optional[Seconds]
@@ -180,9 +249,9 @@ class Record:
     hosts: tuple[Host, ...]
     flows: tuple[FollowedFlow, ...]
     thresholds: tuple[Threshold, ...]
-    history: Mapping[str, EarlierRuns]
-    created: Annotated[int, Key("made")]
-    deleted: int
+    history: Mapping[StageKey, EarlierRuns]
+    created: Count
+    deleted: Count
     kept: bool
     leftovers: tuple[Leftover, ...]
     removal: Optional[Stage] = omitted()

@@ -10,31 +10,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
-from .codec import Key, Seconds, Time, omitted
+from .codec import Count, Seconds, Text, Time, omitted, schema
 from .words import StageName, StageStatus
+
+KindName = Annotated[str, schema(pattern="^[a-z_]+$")]
+# Without a query, which may hold a signature
+UrlPath = Annotated[str, schema(pattern="^/[^?#]*$")]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request to the cloud. status: None where no answer came. error: why, if so.
+    """A request to the cloud.
 
-    host: where it was sent; None where only logs of the cloud have it.
+    path: without its query. status: null where no answer came. error: why no answer came. host: the address and the
+    port that it was sent to; not known where only logs of the cloud have it.
     """
 
-    method: str
+    method: Annotated[str, schema(pattern="^[A-Z]+$")]
     service: Optional[str]
-    path: str
-    status: Optional[int]
+    path: UrlPath
+    status: Optional[Annotated[int, schema(minimum=100, maximum=599)]]
     started: Time
     seconds: Seconds
     request_id: Optional[str]
     host: Optional[str] = omitted()
-    error: Optional[str] = omitted()
+    error: Optional[Text] = omitted()
 
 
 @dataclass(frozen=True)
 class State:
-    """A state that a wait saw. resolution_s: how long before it may have begun; None for the first."""
+    """A state that a wait saw.
+
+    resolution_s: how long before that it may have begun; null for the first one.
+    """
 
     state: str
     at: Time
@@ -44,49 +52,59 @@ class State:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait for a resource, with each state that it went through. polls: how often the cloud was asked."""
+    """A wait for a resource, with each state that it went through.
 
-    awaited: Annotated[str, Key("for")]
+    awaited: what was awaited, in words. polls: how often the cloud was asked. resolution_s: how long before its end was
+    seen it may have come. timed_out: whether it ended without what was awaited.
+    """
+
+    awaited: Text
     started: Time
     seconds: Seconds
     states: tuple[State, ...]
-    polls: Annotated[int, Key("looks")]
+    polls: Count
     resolution_s: Optional[Seconds] = None
     timed_out: bool = omitted(False)
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource that a stage made, or chose from what was there."""
+    """A resource of a stage.
 
-    kind: str
-    id: str
+    created: whether the stage created it; otherwise it existed before, and was chosen.
+    """
+
+    kind: KindName
+    id: Text
     name: Optional[str]
-    created: Annotated[bool, Key("made")]
+    created: bool
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """A resource that stays, and why. id: None where its creation was not answered."""
+    """A resource that remains.
 
-    kind: str
+    id: null where its creation was not answered. reason: why it remains.
+    """
+
+    kind: Text
     id: Optional[str]
-    name: str
-    reason: Annotated[str, Key("why")]
+    name: Text
+    reason: Text
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a stage failed.
+    """The error of a failed stage.
 
-    kind: an entry of errors.HINTS. answer: what the cloud said. hint: what to do next.
-    details: what the raiser knows besides.
+    kind: the kind of the error, as a word. resource: the resource that it is about. answer: what the cloud answered.
+    hint: what to do next. details: more about it, by its kind.
     """
 
-    kind: str
-    message: str
+    kind: KindName
+    message: Text
     resource: Optional[str]
-    answer: Annotated[Optional[str], Key("said")]
+    answer: Optional[str]
     status: Optional[int]
     request_id: Optional[str]
     hint: str
@@ -95,7 +113,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a run. details: what this stage knows; details.py types it."""
+    """A stage of a run, or its removal.
+
+    details: what the stage found; each stage has its own. error: why it failed.
+    """
 
     stage: StageName
     status: StageStatus

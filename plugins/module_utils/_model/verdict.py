@@ -9,8 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from .codec import Key, Time, omitted
-from .words import Result
+from .codec import Positive, Share, Text, Time, omitted, schema
+from .words import Result, StageName
+
+# In characters: a headline is one line of a terminal, and a quoted line of a log may be longer.
+LONGEST_HEADLINE = 100
+LONGEST_QUOTE = 300
+
+Headline = Annotated[str, schema(maxLength=LONGEST_HEADLINE)]
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Connection:
-    """The connection between two places, and how it failed."""
+    """The connection from one component to another.
 
-    source: Annotated[Place, Key("from")]
-    target: Annotated[Place, Key("to")]
+    source: the one that depends on the other. how: how it failed there.
+    """
+
+    source: Place
+    target: Place
     how: Optional[str]
 
 
@@ -42,7 +51,7 @@ class LastSeen:
 
 @dataclass(frozen=True)
 class QuoteSource:
-    """Whose log the quoted line is from."""
+    """Whose log the quoted line is from, and when it was written."""
 
     component: str
     host: Optional[str]
@@ -51,35 +60,59 @@ class QuoteSource:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another suspect, with what speaks for it."""
+    """Another possible cause, with its evidence.
 
-    component: str
+    weight: how much evidence there is; only the order of weights says something.
+    """
+
+    component: Text
     host: Optional[str]
-    weight: float
-    evidence: Annotated[tuple[str, ...], Key("why")]
-    confidence: Optional[float] = omitted()
+    weight: Positive
+    evidence: tuple[Text, ...]
+    confidence: Optional[Share] = omitted()
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a run, and the component that broke it."""
+    """The result of a run, and the component that broke it.
+
+    result: pass, fail or incomplete.
+    stage: the stage that failed.
+    reason: most of the following in one paragraph.
+    step: the first step that did not happen and that the component has to do with, by its id.
+    component: the component that broke the run; null if none was identified.
+    host: the host of the component.
+    last_seen: the last step that was seen before.
+    evidence: the evidence against the component, the weightiest first.
+    headline: where and what, in at most 100 characters.
+    missing_step: the step that did not happen, in words.
+    confidence: the probability that the component is the cause, from 0 to 1.
+    quote: the line of a log that shows it best, of at most 300 characters and without secrets.
+    quote_source: the component and the host that logged the quote, and when.
+    connection: source, target and how it failed, if the connection between two components is cut.
+    explains: what is wrong because of the cause.
+    unexplained: what else is wrong.
+    dependencies: each dependency on the cause that its symptoms show: source, target, and how it failed.
+    next: the command to run next, and where.
+    alternatives: other possible causes, the likeliest first.
+    """
 
     result: Result
-    stage: Optional[str]
-    reason: str
+    stage: Optional[Annotated[str, schema(enum=tuple(stage.value for stage in StageName))]]
+    reason: Text
     step: Optional[str] = None
     component: Optional[str] = None
     host: Optional[str] = None
     last_seen: Optional[LastSeen] = None
-    evidence: tuple[str, ...] = ()
-    headline: Optional[str] = None
-    missing_step: Annotated[Optional[str], Key("owed")] = None
-    confidence: Optional[float] = None
-    quote: Optional[str] = None
-    quote_source: Annotated[Optional[QuoteSource], Key("quoted")] = None
-    connection: Annotated[Optional[Connection], Key("way")] = None
-    explains: tuple[str, ...] = ()
-    unexplained: tuple[str, ...] = ()
-    dependencies: Annotated[tuple[Connection, ...], Key("leaning")] = ()
+    evidence: tuple[Text, ...] = ()
+    headline: Optional[Headline] = None
+    missing_step: Optional[str] = None
+    confidence: Optional[Share] = None
+    quote: Optional[Annotated[str, schema(maxLength=LONGEST_QUOTE)]] = None
+    quote_source: Optional[QuoteSource] = None
+    connection: Optional[Connection] = None
+    explains: tuple[Text, ...] = ()
+    unexplained: tuple[Text, ...] = ()
+    dependencies: tuple[Connection, ...] = ()
     next: Optional[str] = None
     alternatives: tuple[Alternative, ...] = ()

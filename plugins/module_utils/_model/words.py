@@ -104,7 +104,7 @@ class Proof(Word):
     ABSENT = "absent"
 
 
-class Place(Word):
+class View(Word):
     """Where a page shows a flow: each step of the boot, the boot in few steps, or the steps of another stage."""
 
     GUIDE = "guide"

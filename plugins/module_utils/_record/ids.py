@@ -83,7 +83,7 @@ def together(things: Iterable[Record], name: str) -> list[Any]:
 
 
 def resources_made(record: Record) -> list[Record]:
-    return [resource for resource in together(record["stages"], "resources") if resource["made"]]
+    return [resource for resource in together(record["stages"], "resources") if resource["created"]]
 
 
 def made(record: Record, kind: str) -> list[str]:

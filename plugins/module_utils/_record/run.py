@@ -20,6 +20,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from .._model import codec
+from .._model.record import RUN_ID as RUN_ID_PATTERN
+from .._model.record import SCHEMA
 from .._model.record import Record as RecordModel
 from . import shapes, shared_memory
 from .clock import now, parse, seconds_between
@@ -27,13 +29,12 @@ from .errors import MALFORMED, StageError
 from .ledger import ForeignFileError, Ledger, own_text, private, regular
 from .masking import words_of
 
-SCHEMA = "stackproof.run/1"
 STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 # The removal of what a run has made is recorded as a stage of its own, beside the others.
 REMOVAL = "removal"
 # The link to the newest run
 LATEST = "latest"
-RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+RUN_ID = re.compile(RUN_ID_PATTERN)
 # A record that could not be read, and was replaced by one that tells only of the removal
 LOST_RECORD = "run.json.unreadable"
 # In characters: a line of progress is for a terminal.
@@ -61,7 +62,7 @@ def with_removal(record: Record) -> list[Record]:
 
 def in_words(leftovers: Iterable[Record]) -> str:
     """Return what is left, and why."""
-    return ", ".join(f"{resource['name']} ({resource['why']})" for resource in leftovers)
+    return ", ".join(f"{resource['name']} ({resource['reason']})" for resource in leftovers)
 
 
 def is_removal(record: Record) -> bool:
@@ -108,7 +109,7 @@ def new_record(run_id: str, cloud: str | None) -> Record:
         "flows": [],
         "thresholds": [],
         "history": {},
-        "made": 0,
+        "created": 0,
         "deleted": 0,
         "kept": False,
         "leftovers": [],

@@ -23,7 +23,7 @@ class Step(TypedDict, total=False):
     target: str
     message: str
     kind: str
-    owed_by: str
+    responsible: str
     follows: list[str]
     covers: list[str]
     numbers: dict[str, Any]
@@ -93,14 +93,14 @@ class Verdict(TypedDict):
     last_seen: dict[str, Any] | None
     evidence: list[str]
     headline: str | None
-    owed: str | None
+    missing_step: str | None
     confidence: float | None
     quote: str | None
-    quoted: dict[str, Any] | None
-    way: dict[str, Any] | None
+    quote_source: dict[str, Any] | None
+    connection: dict[str, Any] | None
     explains: list[str]
     unexplained: list[str]
-    leaning: list[dict[str, Any]]
+    dependencies: list[dict[str, Any]]
     next: str | None
     alternatives: list[dict[str, Any]]
 
@@ -115,7 +115,7 @@ def step(name, source, target, message, kind, **fields) -> Step:
         "target": target,
         "message": message,
         "kind": kind,
-        "owed_by": source,
+        "responsible": source,
         "follows": [],
         "numbers": {},
         "became": None,
@@ -183,14 +183,14 @@ def verdict(result, where, reason, **fields) -> Verdict:
         "last_seen": None,
         "evidence": [],
         "headline": None,
-        "owed": None,
+        "missing_step": None,
         "confidence": None,
         "quote": None,
-        "quoted": None,
-        "way": None,
+        "quote_source": None,
+        "connection": None,
         "explains": [],
         "unexplained": [],
-        "leaning": [],
+        "dependencies": [],
         "next": None,
         "alternatives": [],
         **fields,

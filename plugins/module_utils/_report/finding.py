@@ -53,7 +53,7 @@ def parts(record: Json) -> list[Part]:
     evidence = [line for line in verdict["evidence"][:OTHERS] if line != headline]
     lines = [
         ("log", log_of(verdict)),
-        ("missing step", verdict.get("owed")),
+        ("missing step", verdict.get("missing_step")),
         ("last seen", last_seen_in_words(verdict["last_seen"], record["started"])),
         ("stage error", stage_error(record)),
         ("confidence", confidence_in_words(verdict)),
@@ -91,5 +91,5 @@ def confidence_in_words(verdict: Json) -> str | None:
 def log_of(verdict: Json) -> str | None:
     """Return the line of a log, and whose it is."""
     quote: str | None = verdict.get("quote")
-    source = verdict.get("quoted")
+    source = verdict.get("quote_source")
     return at_place(source["component"], source["host"], quote) if quote and source else quote

@@ -34,7 +34,10 @@ class Arrow(NamedTuple):
 
 def drawing(verdict: Mapping[str, Any]) -> str | None:
     """Return an SVG element for a verdict that names a cause on which others depend, or None."""
-    arrows = [Arrow(name_of(edge["from"]), name_of(edge["to"]), edge["how"]) for edge in verdict.get("leaning") or []]
+    arrows = [
+        Arrow(name_of(edge["source"]), name_of(edge["target"]), edge["how"])
+        for edge in verdict.get("dependencies") or []
+    ]
     culprit = name_of(verdict)
     columns = columns_of(culprit, arrows)
     if len(columns) < 2:

@@ -66,13 +66,16 @@ def summary(record, directory):
         lines += [f"  {call['seconds']:>7.2f}   {stage}: {call['method']} {call['path']}" for stage, call in slowest]
     lines += host_lines(record)
     for limit in record["thresholds"]:
-        lines.append(f"  {'within' if limit['ok'] else 'BEYOND'} the limit: {limit['said']}")
-    lines += ["", f"  made {record['made']}, deleted {record['deleted']}, left {record['made'] - record['deleted']}"]
+        lines.append(f"  {'within' if limit['ok'] else 'BEYOND'} the limit: {limit['text']}")
+    lines += [
+        "",
+        f"  created {record['created']}, deleted {record['deleted']}, left {record['created'] - record['deleted']}",
+    ]
     if record["kept"]:
         command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
         lines.append(f"  kept, as asked for; remove it with: {command}")
     for thing in record["leftovers"]:
-        lines.append(f"  left: {thing['kind'].replace('_', ' ')} {thing['name']}: {thing['why']}")
+        lines.append(f"  left: {thing['kind'].replace('_', ' ')} {thing['name']}: {thing['reason']}")
     return [clean(line) for line in [*lines, *ending(record, directory)]]
 
 
@@ -101,10 +104,10 @@ def diagnosis_lines(record, directory):
     if record["logs"]:
         lines.append(f"  {'host':<16} logs read")
     for host in record["logs"]:
-        whole = sum(source["whole"] for source in host["sources"])
+        whole = sum(source["complete"] for source in host["sources"])
         lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
         lines += why_not_whole(host["sources"])
-    lines += [f"  doubt: {text}" for text in about["doubts"]]
+    lines += [f"  warning: {text}" for text in about["warnings"]]
     lines += failure_lines(about.get("failures") or [])
     where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
     if where:
@@ -114,7 +117,7 @@ def diagnosis_lines(record, directory):
 
 def why_not_whole(sources):
     """A line for each log that was not read whole, as far as they are few: a host may keep hundreds of old ones."""
-    lines = [f"    {source['from']}: {source['why']}" for source in sources if source["why"]]
+    lines = [f"    {source['path']}: {source['reason']}" for source in sources if source["reason"]]
     more = len(lines) - MOST_LOGS
     return [*lines[:MOST_LOGS], f"    and {more} more logs"] if more > 1 else lines
 
@@ -163,11 +166,11 @@ def junit(record):
     """
     cases = [stage_case(stage, record) for stage in record["stages"]]
     cases += [
-        case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["said"])
+        case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["text"])
         for limit in record["thresholds"]
     ]
     cases += [host_case(host["host"], check) for host in record["hosts"] for check in host["checks"]]
-    left = "; ".join(f"{thing['name']}: {thing['why']}" for thing in record["leftovers"])
+    left = "; ".join(f"{thing['name']}: {thing['reason']}" for thing in record["leftovers"])
     cases.append(case("nothing left", 0, failure=left or None))
     verdict = record["verdict"]
     if verdict["result"] != "pass" and all(done.find("failure") is None for done in cases):

@@ -111,8 +111,8 @@ def test_what_was_logged_after_the_run_has_read_the_logs_is_left_out():
 
 
 def test_a_record_is_as_it_was_before_its_flows():
-    record = {"made": 5, "flows": [1], "logs": [], "errors": [], "other_boots": {}, "agents": []}
-    assert before_it_was_followed(record) == {"made": 5, "flows": []}
+    record = {"created": 5, "flows": [1], "logs": [], "errors": [], "other_boots": {}, "agents": []}
+    assert before_it_was_followed(record) == {"created": 5, "flows": []}
 
 
 def test_of_a_run_that_failed_what_is_judged_stays():
@@ -122,7 +122,7 @@ def test_of_a_run_that_failed_what_is_judged_stays():
             "facts": {"names": ["a"], "services": [], "interfaces": {},
                       "ceph": {"health": 1, "osds": 2, "images": 3}}}  # fmt: skip
     steps = [{"id": "13", "status": "missing", "at": None, "host": None, "evidence": []}]
-    record = {"started": "x", "stages": [stage], "hosts": [host], "agents": [], "errors": [], "made": 5,
+    record = {"started": "x", "stages": [stage], "hosts": [host], "agents": [], "errors": [], "created": 5,
               "instance": {"server": {"id": "s", "host": None, "host_id": "", "name": "n"}, "ports": []},
               "flows": [{"name": "ops_guide", "steps": []}, {"name": "modern", "steps": steps}]}  # fmt: skip
     truth = {"name": "n", "stage": "boot", "components": ["a"], "hosts": ["a"], "steps": ["13"], "during": ""}

@@ -76,12 +76,12 @@ def call(path, number):
 
 def test_most_of_many_polls_are_left_out():
     calls = [call("/a", 0), *(call("/b", number) for number in range(20)), call("/c", 20)]
-    record = fewer_polls({"stages": [{"stage": "boot", "calls": calls}], "made": 5})
+    record = fewer_polls({"stages": [{"stage": "boot", "calls": calls}], "created": 5})
     (stage,) = record["stages"]
     assert [(kept["path"], kept["number"]) for kept in stage["calls"]] == [
         ("/a", 0), ("/b", 0), ("/b", 1), ("/b", 17), ("/b", 18), ("/b", 19), ("/c", 20),
     ]  # fmt: skip
-    assert record["made"] == 5
+    assert record["created"] == 5
     few = [call("/b", number) for number in range(5)]
     assert fewer_polls({"stages": [{"calls": few}]})["stages"][0]["calls"] == few
 

@@ -76,7 +76,7 @@ def of_agent(agent: AgentAnswer) -> Agent:
         host=agent.host,
         state="up" if agent.alive else "down",
         enabled=agent.enabled,
-        heard=agent.heard,
+        last_report=agent.last_report,
     )
 
 
@@ -88,7 +88,7 @@ def of_service(service: ServiceAnswer) -> Agent:
         host=host,
         state="up" if service.state == "up" else "down",
         enabled=service.status == "enabled",
-        heard=service.heard,
+        last_report=service.last_report,
     )
 
 

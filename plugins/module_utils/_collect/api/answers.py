@@ -117,7 +117,7 @@ class ServiceAnswer:
     host: str
     state: str
     status: str
-    heard: Annotated[Optional[str], Key("updated_at")]
+    last_report: Annotated[Optional[str], Key("updated_at")]
 
 
 @dataclass(frozen=True)
@@ -128,4 +128,4 @@ class AgentAnswer:
     host: str
     alive: bool
     enabled: Annotated[bool, Key("admin_state_up")]
-    heard: Annotated[Optional[str], Key("heartbeat_timestamp")]
+    last_report: Annotated[Optional[str], Key("heartbeat_timestamp")]

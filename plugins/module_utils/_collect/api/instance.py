@@ -60,7 +60,7 @@ def look(cloud: Any, server_id: str, admin: Any = None) -> DescribedInstance:
     for identity in dict.fromkeys(port.network for port in ports):
         networks[identity] = describe_network(everything, identity)
     return DescribedInstance(
-        asked=seconds_of(now()),
+        queried=seconds_of(now()),
         server=describe_server(server),
         ports=describe_ports(everything, ports, networks),
         networks=tuple(networks.values()),

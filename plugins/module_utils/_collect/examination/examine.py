@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Annotated
 
 from ..._components.tables import dependents_of
-from ..._model.codec import Key
 from ..._model.host import Exhausted, OwnReport, PendingConnection, Reach
 from ..commands import Host
 from . import configuration, machine, peer_probes, self_reports
@@ -44,9 +42,9 @@ class RawExamination:
     """
 
     reach: tuple[Reach, ...] = ()
-    pending: Annotated[tuple[PendingConnection, ...], Key("hanging")] = ()
-    reports: Annotated[tuple[OwnReport, ...], Key("words")] = ()
-    exhausted: Annotated[tuple[Exhausted, ...], Key("ground")] = ()
+    pending: tuple[PendingConnection, ...] = ()
+    reports: tuple[OwnReport, ...] = ()
+    exhausted: tuple[Exhausted, ...] = ()
     files: Mapping[str, SettingsFile] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Optional
+from typing import Optional
 
-from ..._model.codec import Key
 from ..._model.record import LogFile
 from ..read_event import ReadEvent
 
@@ -30,7 +29,7 @@ class Phrase:
     """A pattern that a flow looks for in the lines of a service."""
 
     service: str
-    pattern: Annotated[str, Key("says")]
+    pattern: str
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,10 @@ def from_waits(stage: JsonObject, keys: Keys) -> Iterable[Event]:
                 seconds_of(state["at"]),
                 stage["stage"],
                 "state",
-                f"{wait['for']}: {state['state']}",
+                f"{wait['awaited']}: {state['state']}",
                 resolution_s=state["resolution_s"] or 1e-6,
                 keys=server,
-                fields={"state": state["state"], "waited_for": wait["for"]},
+                fields={"state": state["state"], "waited_for": wait["awaited"]},
             )
 
 
@@ -104,7 +104,7 @@ def from_instance(record: JsonObject) -> Iterable[Event]:
     instance = record.get("instance")
     if not instance:
         return
-    server, asked = instance["server"], seconds_of(instance["asked"])
+    server, asked = instance["server"], seconds_of(instance["queried"])
     keys = {"server": [server["id"]]}
     created, text = seconds_of(server["created"]), "nova's entry of the server"
     yield Event(created, "nova", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields={"fact": "created"})

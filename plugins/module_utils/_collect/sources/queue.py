@@ -35,7 +35,7 @@ def account(reads: JsonObject) -> list[JsonObject]:
 
 
 def account_of(host: str, read: JsonObject) -> JsonObject:
-    reason = read.get("why") if "events" in read else read.get("msg") or "it was not asked"
+    reason = read.get("reason") if "events" in read else read.get("msg") or "it was not asked"
     messages = len(read.get("events") or [])
     return {"host": host, "messages": messages, "foreign": read.get("foreign", False), "reason": reason}
 

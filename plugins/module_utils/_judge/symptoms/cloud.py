@@ -82,7 +82,7 @@ def agents(case: Case) -> list[Symptom]:
         if agent.state == DOWN:
             share = 1.0 if host in examined else case.weights.not_reporting_unseen
             code = Code.SERVICE_NOT_REPORTING
-            symptoms.append(Symptom(code, agent.component, host=host, share=share, last_report=agent.heard))
+            symptoms.append(Symptom(code, agent.component, host=host, share=share, last_report=agent.last_report))
         elif not agent.enabled:
             symptoms.append(Symptom(Code.SERVICE_DISABLED, agent.component, host=host))
     return symptoms

@@ -11,18 +11,17 @@ from itertools import product
 
 from ..._model.finding import Cause, Finding
 from ..._model.symptom import Code, Kind, Symptom
+from ..._model.verdict import LONGEST_HEADLINE
 from . import symptoms
 from .words import AT_PEER, at_place, fitting, place_of
-
-LONGEST = 100
 
 
 def headline(finding: Finding) -> str | None:
     """Return the cause in one line, or why no component is identified; None if nothing is known."""
     if finding.restart:
-        return fitting(restart_forms(finding.restart), LONGEST)
+        return fitting(restart_forms(finding.restart), LONGEST_HEADLINE)
     if finding.cause and finding.main:
-        return fitting(cause_forms(finding.cause, finding.main, finding.change), LONGEST)
+        return fitting(cause_forms(finding.cause, finding.main, finding.change), LONGEST_HEADLINE)
     if finding.step is None:
         return None
     if finding.pause_s is not None:

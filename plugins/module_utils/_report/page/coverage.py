@@ -24,7 +24,7 @@ class Row:
     access: str
     level: str | None
     counts: list[tuple[str, int, float]]
-    of: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -40,5 +40,5 @@ def table(flow: FollowedFlow) -> Table:
 
 def row(coverage: Coverage) -> Row:
     numbers = [(name, getattr(coverage, name)) for name in COUNTED]
-    counts = [(name, number, share(number, coverage.of)) for name, number in numbers]
-    return Row(coverage.tier, TIERS[coverage.tier], coverage.level, counts, coverage.of)
+    counts = [(name, number, share(number, coverage.total)) for name, number in numbers]
+    return Row(coverage.tier, TIERS[coverage.tier], coverage.level, counts, coverage.total)

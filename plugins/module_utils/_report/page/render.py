@@ -13,7 +13,7 @@ from typing import Any
 
 from ..._model.flow import FollowedFlow
 from ..._model.record import Record
-from ..._model.words import Place
+from ..._model.words import View
 from .. import frame
 from ..sequence.drawing import Picture, legend_of_page
 from . import boot, coverage, earlier, hosts, stages, steps, verdict
@@ -56,8 +56,8 @@ def render(
 
 
 def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, Any]] = ()) -> Page:
-    guide = shown_as(record, Place.GUIDE)
-    story = shown_as(record, Place.STORY)
+    guide = shown_as(record, View.GUIDE)
+    story = shown_as(record, View.STORY)
     tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
     cards = [hosts.card(host) for host in record.hosts]
     counts = [of_stage(stage) for stage in record.stages_and_removal]
@@ -79,6 +79,6 @@ def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, A
     )
 
 
-def shown_as(record: Record, place: Place) -> FollowedFlow | None:
-    """Return the flow that the page shows in this place."""
-    return next((flow for flow in record.flows if flow.shown_as == place), None)
+def shown_as(record: Record, view: View) -> FollowedFlow | None:
+    """Return the flow that the page shows like this."""
+    return next((flow for flow in record.flows if flow.shown_as == view), None)

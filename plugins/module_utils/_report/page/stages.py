@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ..._model.flow import FollowedFlow, Step
 from ..._model.record import EarlierRuns, Record
 from ..._model.stage import Stage, Wait
-from ..._model.words import Place, StageName, StageStatus, StepStatus
+from ..._model.words import StageName, StageStatus, StepStatus, View
 from ..messages.words import plural
 from ..text import MINUS
 from ..units import doubt, duration, first_time, share, ticks
@@ -167,7 +167,7 @@ def wait_row(wait: Wait, axis: Axis) -> WaitRow:
 def flows_beside(record: Record, stage: StageName) -> Iterator[FlowRow]:
     """Yield the flows that are shown beside this stage, with their steps in any stage that are a part of the run."""
     for flow in record.flows:
-        if flow.shown_as == Place.STAGE and main_stage(flow) == stage:
+        if flow.shown_as == View.STAGE and main_stage(flow) == stage:
             yield flow_row(flow)
 
 

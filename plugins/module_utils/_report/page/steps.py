@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Guide:
-    """Each step of the boot. zero: the time from which milliseconds count. rivals: other boots in parallel."""
+    """Each step of the boot. zero: the time from which milliseconds count. concurrent_boots: how many there were."""
 
     title: str
     groups: list[Phase]
@@ -80,7 +80,7 @@ class Guide:
     counted: int
     not_seen: int
     counts: list[tuple[str, int]]
-    rivals: int
+    concurrent_boots: int
     zero: str | None
 
 
@@ -121,7 +121,7 @@ def guide(flow: FollowedFlow) -> Guide:
         counted=sum(is_counted(step) for step in flow.steps),
         not_seen=len(flow.steps) - numbers[StepStatus.SEEN],
         counts=counts,
-        rivals=flow.rivals,
+        concurrent_boots=flow.concurrent_boots,
         zero=moment(zero, 6),
     )
 

@@ -59,7 +59,7 @@ class Card:
     evidence: tuple[str, ...]
     unexplained: tuple[str, ...]
     alternatives: list[str]
-    doubts: list[str]
+    warnings: list[str]
     failures: list[FailedRequests]
     limits: list[tuple[bool, str]]
     account: str
@@ -86,7 +86,7 @@ def card(record: Record, plain: dict[str, Any]) -> Card:
         evidence=verdict.evidence,
         unexplained=verdict.unexplained,
         alternatives=alternatives(plain["verdict"]),
-        doubts=list(record.diagnosis.doubts) if record.diagnosis else [],
+        warnings=list(record.diagnosis.warnings) if record.diagnosis else [],
         failures=[failed_requests(failure) for failure in failures_in(plain)],
         limits=limits,
         account=account(record),

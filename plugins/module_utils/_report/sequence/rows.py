@@ -14,7 +14,7 @@ from itertools import chain, groupby
 
 from ..._model.flow import FollowedFlow, Step
 from ..._model.record import Record
-from ..._model.words import Place, StepStatus
+from ..._model.words import StepStatus, View
 from ..statuses import COUNTED, IN_GUIDE, LOOKS, UNUSED, WINDOW
 from ..text import THIN, clean, grouped
 
@@ -60,7 +60,7 @@ def drawn(record: Record) -> list[tuple[str, FollowedFlow]]:
     if not record.flows:
         return []
     main, *others = record.flows
-    beside = [flow for flow in others if flow.shown_as == Place.STAGE and took_part(flow.steps)]
+    beside = [flow for flow in others if flow.shown_as == View.STAGE and took_part(flow.steps)]
     drawings = [("flow", main), *((f"flow-{word_of(flow)}", flow) for flow in beside)]
     if beside:
         drawings.append(("run", whole_run([main, *beside])))
@@ -209,10 +209,10 @@ def counts(flow: FollowedFlow) -> str:
     coverage = by_logs[-1]
     numbers = {name: getattr(coverage, name) for name in COUNTED}
     # To the table of coverage, what must have happened is unseen like all that no evidence shows.
-    missing = sum(step.status == StepStatus.MISSING for step in counted_steps(flow, coverage.of))
+    missing = sum(step.status == StepStatus.MISSING for step in counted_steps(flow, coverage.total))
     numbers[StepStatus.UNSEEN] -= missing
     numbers[StepStatus.MISSING] += missing
-    return counts_in_words(coverage.of, numbers)
+    return counts_in_words(coverage.total, numbers)
 
 
 def counted_steps(flow: FollowedFlow, number: int) -> list[Step]:

@@ -199,7 +199,7 @@ def test_a_server_is_made_and_followed_until_it_is_active(go, cloud):
     assert result["changed"] is True
     record = result["record"]
     server = cloud.all("servers")[0]
-    assert [(resource["kind"], resource["made"]) for resource in record["resources"]] == [
+    assert [(resource["kind"], resource["created"]) for resource in record["resources"]] == [
         ("flavor", False),
         ("server", True),
     ]
@@ -217,7 +217,7 @@ def test_a_server_is_made_and_followed_until_it_is_active(go, cloud):
             "start_time": "2026-11-21T06:53:58.000000",
             "finish_time": "2026-11-21T06:54:11.000000",
             "result": "Success",
-            "hostId": "8b186bef33acc27603f0033368a0920db59cce124e3b5e5236167b70",
+            "host_id": "8b186bef33acc27603f0033368a0920db59cce124e3b5e5236167b70",
         }
     ]
 
@@ -252,7 +252,7 @@ def test_a_server_that_fails_is_left_at_once_with_the_clouds_words(error, go, cl
     cloud.states["servers"] = [BUILD[0], {"status": "ERROR", "fault": fault}]
     failure = error("boot")
     request = go.record("boot")["details"]["request_id"]
-    assert (failure["kind"], failure["said"], failure["request_id"]) == ("build_failed", fault["message"], request)
+    assert (failure["kind"], failure["answer"], failure["request_id"]) == ("build_failed", fault["message"], request)
     assert failure["message"] == f"the server {NAME} is in the state ERROR, the cloud said: No valid host was found."
     assert request in failure["hint"]
     assert failure["details"] == {"fault": fault}
@@ -262,7 +262,7 @@ def test_a_server_that_fails_is_left_at_once_with_the_clouds_words(error, go, cl
 @pytest.mark.usefixtures("ready")
 def test_a_server_that_fails_without_a_reason(error, cloud):
     cloud.states["servers"] = [{"status": "ERROR"}]
-    assert error("boot")["said"] == "no fault is given"
+    assert error("boot")["answer"] == "no fault is given"
 
 
 @pytest.mark.usefixtures("ready")
@@ -304,7 +304,7 @@ def test_a_quota_that_is_used_up(error, cloud):
     cloud.trouble("POST", "/servers$", "nova quota instances")
     failure = error("boot")
     assert (failure["kind"], failure["status"]) == ("quota", 403)
-    assert failure["said"] == "Quota exceeded for instances: Requested 100, but already used 2 of 60 instances"
+    assert failure["answer"] == "Quota exceeded for instances: Requested 100, but already used 2 of 60 instances"
 
 
 @pytest.mark.usefixtures("ready")
@@ -323,7 +323,7 @@ def test_a_flavor_that_is_not_there(error):
 def test_a_volume_is_attached_after_the_boot(go, cloud):
     record = go("boot", attach="after")["record"]
     assert cloud.all("volumes")[0]["status"] == "in-use"
-    assert [wait["for"] for wait in record["waits"]] == [
+    assert [wait["awaited"] for wait in record["waits"]] == [
         f"the server {NAME} to be active",
         "the volume stackproof-run-1-volume to be in use",
         "the ends of the server's events",

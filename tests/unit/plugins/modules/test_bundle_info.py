@@ -51,7 +51,7 @@ def unpacked(bundle):
 
 def sources(result, host=None):
     return {
-        (source["service"], source["from"]): source["why"]
+        (source["service"], source["path"]): source["reason"]
         for name, read in result["hosts"].items()
         for source in read["sources"]
         if host in (None, name)

@@ -59,7 +59,7 @@ def test_what_a_run_left_is_removed_and_counted(call, cloud, left_run, nothing_s
             "to_delete": ["stackproof-run-1-network"],
             "left": [],
             "kept": False,
-            "made": 1,
+            "created": 1,
             "deleted": 1,
         }
     ]
@@ -116,10 +116,10 @@ def test_a_run_that_is_still_watched_is_not_cleaned(call, cloud, left_run):
         "{",
         "[]",
         '{"schema": "stackproof.run/9"}',
-        '{"schema": "stackproof.run/1"}',
-        '{"schema": "stackproof.run/1", "started": 5}',
-        '{"schema": "stackproof.run/1", "started": "2026-11-21T10:00:00"}',
-        '{"schema": "stackproof.run/1", "started": ' + "[" * 200000,
+        '{"schema": "stackproof.run/2"}',
+        '{"schema": "stackproof.run/2", "started": 5}',
+        '{"schema": "stackproof.run/2", "started": "2026-11-21T10:00:00"}',
+        '{"schema": "stackproof.run/2", "started": ' + "[" * 200000,
     ],
 )
 def test_a_run_whose_record_cannot_be_read_is_removed_by_its_ledger(call, cloud, left_run, runs, text):
@@ -131,7 +131,7 @@ def test_a_run_whose_record_cannot_be_read_is_removed_by_its_ledger(call, cloud,
     assert cloud.all("networks") == []
     assert (runs / "run-2" / "run.json.unreadable").read_text() == text
     written = json.loads((runs / "run-2" / "run.json").read_text())
-    assert (written["verdict"]["result"], written["made"], written["deleted"]) == ("incomplete", 1, 1)
+    assert (written["verdict"]["result"], written["created"], written["deleted"]) == ("incomplete", 1, 1)
 
 
 def test_a_run_without_a_record_is_removed_by_its_ledger(call, cloud, left_run, runs):
@@ -144,7 +144,7 @@ def test_a_run_without_a_record_is_removed_by_its_ledger(call, cloud, left_run, 
 def test_a_ledger_that_cannot_be_read_is_named_and_what_the_record_has_is_removed(call, cloud, left_run):
     run = left_run("run-1")
     network = cloud.all("networks")[0]
-    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}]))
+    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}]))
     Path(run.path("ledger.jsonl")).write_text("x" * (ledger_module.LONGEST + 1))
     result = call(module, run_dir=run.directory, cloud="small")
     assert result["failed"] is True
@@ -160,19 +160,19 @@ def resource_of(kind, thing):
 def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left_run, lines):
     run = left_run("run-1")
     network = cloud.all("networks")[0]
-    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}]))
+    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}]))
     os.unlink(run.path("ledger.jsonl")) if lines is None else Path(run.path("ledger.jsonl")).write_text(lines)
     result = call(module, run_dir=run.directory, cloud="small")
     assert result["runs"][0]["to_delete"] == ["stackproof-run-1-network"]
     assert cloud.all("networks") == []
     leftovers = record(run)["leftovers"]
     assert [leftover["name"] for leftover in leftovers] == ["stackproof-run-1-network"]
-    assert "the ledger has lost lines; it was deleted" in leftovers[0]["why"]
+    assert "the ledger has lost lines; it was deleted" in leftovers[0]["reason"]
 
 
 def test_a_foreign_resource_that_a_damaged_record_names_stays(call, cloud, left_run):
     run, foreign = left_run("run-1"), cloud.put("networks", name="theirs")
-    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "made": True}
+    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "created": True}
     run.put_stage(shapes.stage("network", "ok", resources=[lie]))
     call(module, run_dir=run.directory, cloud="small")
     assert [network["id"] for network in cloud.all("networks")] == [foreign["id"]]
@@ -264,7 +264,7 @@ def test_what_stays_fails_the_module_with_the_reason(call, cloud, left_run):
     assert result["msg"].startswith(
         "Not everything could be removed: network stackproof-run-1-network: it does not carry the"
     )
-    assert (result["runs"][0]["made"], result["runs"][0]["deleted"]) == (1, 0)
+    assert (result["runs"][0]["created"], result["runs"][0]["deleted"]) == (1, 0)
     assert record(run)["leftovers"] == result["runs"][0]["left"]
 
 

@@ -34,7 +34,7 @@ def test_a_boot_that_was_built_passes(diagnose, bundle):
         record["verdict"]["reason"]
         == f"The logs show that Nova built the server {bundle.boot.server} on compute2 in 18.6 s."
     )
-    assert (record["diagnosis"]["took_s"], record["errors"]) == (18.64, [])
+    assert (record["diagnosis"]["build_s"], record["errors"]) == (18.64, [])
     assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
     stages = {stage["stage"]: stage for stage in record["stages"]}
     assert {name for name, stage in stages.items() if stage["status"] == "skipped"} == set(stages) - {"boot"}
@@ -53,7 +53,7 @@ def test_lines_of_a_far_off_time_change_nothing(diagnose, bundle, year, context)
     for key, lines in bundle.lines.items():
         bundle.lines[key] = [first, *lines, last]
     record = diagnose()
-    assert (record["verdict"]["result"], record["diagnosis"]["took_s"]) == ("pass", 18.64)
+    assert (record["verdict"]["result"], record["diagnosis"]["build_s"]) == ("pass", 18.64)
 
 
 # When the boot is cut off, which step is owed next, by whom and where
@@ -192,7 +192,7 @@ def test_an_error_that_carries_an_id_of_the_boot_names_who_failed(diagnose, bund
     verdict = record["verdict"]
     assert (verdict["component"], verdict["host"]) == ("neutron-server", "controller1")
     assert "neutron.plugins.ml2.managers logged an error" in verdict["reason"]
-    exceptions = {error["service"]: (error["exception"], error["keyed"]) for error in record["errors"]}
+    exceptions = {error["service"]: (error["exception"], error["own"]) for error in record["errors"]}
     assert exceptions == {
         "neutron-server": (None, True),
         "nova-compute": ("nova.exception.PortBindingFailed", True),
@@ -226,7 +226,7 @@ def test_an_error_of_another_boot_is_none_of_this_one(diagnose, bundle):
     bundle.add(*COMPUTE, error(41.0, "nova.exception.Late: a", context="-"))
     record = diagnose()
     assert record["verdict"]["result"] == "pass"
-    assert {error["keyed"] for error in record["errors"]} == {False}
+    assert {error["own"] for error in record["errors"]} == {False}
 
 
 def test_a_server_whose_request_is_not_known_is_not_judged(diagnose, bundle):
@@ -246,7 +246,7 @@ def test_the_directory_has_what_a_run_has_and_no_more_of_the_lines(diagnose, cal
     assert diagnose.result["changed"] is True
     assert diagnose.result["verdict"] == record["verdict"]
     about = codec.from_json(Diagnosis, record["diagnosis"])
-    assert (about.host, about.boot.server, about.over) == ("compute2", bundle.boot.server, True)
+    assert (about.host, about.boot.server, about.ended) == ("compute2", bundle.boot.server, True)
     assert codec.to_json(about) == record["diagnosis"]
     assert directory.stat().st_mode & 0o077 == 0
     lines = (directory / "events.jsonl").read_text().splitlines()
@@ -274,10 +274,11 @@ def test_doubts_and_the_end_of_another_day_are_told_and_old_logs_are_counted(dia
     path = Path(diagnose.result["directory"], "run.json")
     record = json.loads(path.read_text())
     old = [
-        {"service": "x", "from": f"old-{number}.log", "whole": False, "first": None, "why": "w"} for number in range(99)
+        {"service": "x", "path": f"old-{number}.log", "complete": False, "first": None, "reason": "w"}
+        for number in range(99)
     ]
     record["logs"][0]["sources"] = old
-    record["diagnosis"]["doubts"] = ["the clock of compute1 is hours ahead"]
+    record["diagnosis"]["warnings"] = ["the clock of compute1 is hours ahead"]
     record["finished"] = record["finished"].replace("2026-11-21", "2026-11-22")
     path.write_text(json.dumps(record))
     template = str(ROLES / "report/templates/report.html.j2")

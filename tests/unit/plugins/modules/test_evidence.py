@@ -14,7 +14,7 @@ from ansible_collections.stackproof.provision.plugins.modules import evidence as
 from tree import ROOT
 
 SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
-UNREAD = {"what": "the domain", "kind": "refused", "command": "virsh", "why": "sudo refuses: virsh: sudo: no"}
+UNREAD = {"what": "the domain", "kind": "refused", "command": "virsh", "reason": "sudo refuses: virsh: sudo: no"}
 ADVICE = "docs/security.md has the rules for sudo."
 BECOME = (
     "Task failed: Premature end of stream waiting for become success.\n>>> Standard Error\nsudo: a password is required"
@@ -61,7 +61,7 @@ def test_a_host_that_was_read_is_recorded_with_all_that_it_said():
 
 
 def test_a_host_that_was_read_in_part_says_what_was_not():
-    second = {**UNREAD, "what": "the link", "why": "failed"}
+    second = {**UNREAD, "what": "the link", "reason": "failed"}
     read = {**FOUND["read"], "unread": [UNREAD, second]}
     reason = f"the domain: sudo refuses: virsh: sudo: no; the link: failed. {ADVICE}"
     expected = {**RECORD, "reason": reason, "unread": [UNREAD, second]}
@@ -69,7 +69,7 @@ def test_a_host_that_was_read_in_part_says_what_was_not():
 
 
 def test_a_host_that_was_read_in_part_though_sudo_allows_all_has_no_advice_about_it():
-    unread = {**UNREAD, "kind": "failed", "why": "failed: virsh: error: Domain not found"}
+    unread = {**UNREAD, "kind": "failed", "reason": "failed: virsh: error: Domain not found"}
     host = module.as_record("compute2", {**FOUND, "read": {**FOUND["read"], "unread": [unread]}}, PLATFORM)
     assert host["reason"] == "the domain: failed: virsh: error: Domain not found"
 
@@ -127,7 +127,7 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     filed = record(asked)
     assert [host["host"] for host in filed["hosts"]] == ["c1", "c2", "n1"]
     assert filed["hosts"][1] == {**RECORD, "host": "c2"}
-    assert filed["evidence"]["started"] == filed["instance"]["asked"] < filed["evidence"]["finished"]
+    assert filed["evidence"]["started"] == filed["instance"]["queried"] < filed["evidence"]["finished"]
     assert not list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed))
 
 

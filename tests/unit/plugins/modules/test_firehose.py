@@ -95,7 +95,7 @@ def test_what_was_recorded_of_the_run_is_returned_and_all_is_undone(host):
     )
     result = host.run("stopped", wanted={"keys": {"server": [SERVER]}})
     assert [event["keys"] for event in result["events"]] == [{"server": [SERVER]}]
-    assert (result["changed"], result["foreign"], result["why"]) == (True, False, None)
+    assert (result["changed"], result["foreign"], result["reason"]) == (True, False, None)
     assert host.asked[-1] == ["systemctl", "stop", f"{NAME}.service"]
     assert not host.directory.exists()
 
@@ -111,7 +111,7 @@ def test_nothing_is_undone_twice_where_the_service_has_done_it(host):
 def test_a_recorder_that_has_ended_before_is_said(host):
     result = host.run("stopped")
     assert (result["changed"], result["events"]) == (False, [])
-    assert "had ended before" in result["why"]
+    assert "had ended before" in result["reason"]
     assert host.asked == []
 
 
@@ -119,7 +119,7 @@ def test_a_full_file_is_said(host, monkeypatch):
     host.run("started")
     (host.directory / "messages").write_text(json.dumps(LINE) + "\n")
     monkeypatch.setattr(module.firehose, "KEPT", 10)
-    assert "the rest not" in host.run("stopped")["why"]
+    assert "the rest not" in host.run("stopped")["reason"]
 
 
 def test_tracing_of_somebody_else_is_said(host):

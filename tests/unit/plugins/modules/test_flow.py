@@ -47,7 +47,7 @@ def test_what_to_look_for_is_said(call, directory, followed):
     assert wanted["keys"]["server"] == [followed.record["instance"]["server"]["id"]]
     assert wanted["since"] == wanted["began"] - TOKEN_CACHE
     assert wanted["until"] > wanted["began"] or wanted["until"] > 1.7e9
-    assert {"service", "says"} == set(wanted["phrases"][0])
+    assert {"service", "pattern"} == set(wanted["phrases"][0])
     assert record(directory) == followed.record
 
 
@@ -125,7 +125,7 @@ def put_earlier(directory, record, number, result="pass", errors=(COMPLAINT,), c
         "peer_address": None,
         "mentions": [],
         "quote": None,
-        "keyed": False,
+        "own": False,
         "usual": None,
     }
     verdict = {**record["verdict"], "result": result}
@@ -142,8 +142,8 @@ def errors_after(call, directory, followed):
     def follow(*earlier, has_failed=True):
         at = clock.seconds_of(followed.record["started"]) + 5
         told = {"raised_in": None, "how": None, "peer": None, "peer_address": None, "mentions": [], "quote": None}
-        event = {"at": at, "resolution_s": 0.001, "kind": "error", "level": "info", "keys": {}, "said": [],
-                 "window": [], **told, **COMPLAINT}  # fmt: skip
+        event = {"at": at, "resolution_s": 0.001, "kind": "error", "level": "info", "keys": {}, "phrases": [],
+                 "texts": [], **told, **COMPLAINT}  # fmt: skip
         followed.logs["compute1"]["events"].append(event)
         if has_failed:
             error = a_failure("deadline", "m")
@@ -200,12 +200,12 @@ def test_a_run_is_judged_by_how_usual_its_errors_are(errors_after, monkeypatch):
 def test_messages_that_were_recorded_are_filed_and_used(call, directory, followed):
     message = {
         "at": clock.seconds_of(followed.record["started"]) + 5, "resolution_s": 0.01, "service": "rabbitmq",
-        "kind": "rpc", "level": None, "said": [], "window": [], "action": "cast", "message": "a" * 32,
+        "kind": "rpc", "level": None, "phrases": [], "texts": [], "action": "cast", "message": "a" * 32,
         "method": "schedule_and_build_instances", "topic": "conductor", "client": "10.71.16.12",
         "keys": {"server": [followed.record["instance"]["server"]["id"]]},
     }  # fmt: skip
     queue = {
-        "controller1": {"events": [message], "foreign": False, "why": None},
+        "controller1": {"events": [message], "foreign": False, "reason": None},
         "compute1": None,
         "broker2": {"failed": True, "msg": "no amqp"},
     }
@@ -231,7 +231,7 @@ def test_without_logs_the_run_is_followed_by_what_it_saw_itself(call, directory)
     ("text", "words"),
     [
         ("a: [", "own.yml: while parsing"),
-        ("schema: stackproof.flow/1\nname: a", "own.yml: it lacks lifelines, steps, title. docs/flows.md describes"),
+        ("schema: stackproof.flow/2\nname: a", "own.yml: it lacks lifelines, steps, title. docs/flows.md describes"),
         (None, "own.yml: [Errno 2] No such file"),
     ],
 )
@@ -285,9 +285,9 @@ def test_a_removal_is_looked_for_by_its_own_requests(call, removed):
     wanted = call(asking, run_dir=str(removed), flows=[*FILES, *REMOVE], removal=True)["wanted"]
     assert wanted["began"] == clock.seconds_of(record(removed)["removal"]["started"])
     assert "req-913c48bf-445d-4db2-b64d-bdcae365a8b4" in wanted["keys"]["asked"]
-    assert {"service": "nova-compute", "says": "Terminating instance"} in wanted["phrases"]
+    assert {"service": "nova-compute", "pattern": "Terminating instance"} in wanted["phrases"]
     of_stages = call(asking, run_dir=str(removed), flows=[*FILES, *REMOVE])["wanted"]
-    assert {"service": "nova-compute", "says": "Terminating instance"} not in of_stages["phrases"]
+    assert {"service": "nova-compute", "pattern": "Terminating instance"} not in of_stages["phrases"]
 
 
 def test_a_run_without_a_removal_has_nothing_to_look_for(call, directory):

@@ -112,7 +112,7 @@ def test_what_could_not_be_read_is_returned_and_warned_of(on):
     result = on("refused", "domain_info", uuid=UUID)
     (unread,) = result["unread"]
     assert (result["domain"], unread["what"], unread["kind"]) == (None, "the domain", "refused")
-    assert result["warned"] == [f"the domain: {unread['why']}"]
+    assert result["warned"] == [f"the domain: {unread['reason']}"]
 
 
 def test_prefixes_are_words_before_the_commands_of_a_part(on):
@@ -133,7 +133,7 @@ def test_a_real_command_that_is_missing_is_no_crash(call, monkeypatch, tmp_path,
         ("the host's time zone", "missing"),
         ("the host's services", "missing"),
     ]
-    assert result["unread"][0]["why"].startswith("there is no command for: hostname: ")
+    assert result["unread"][0]["reason"].startswith("there is no command for: hostname: ")
 
 
 def test_a_real_command_gets_the_words_and_the_language_of_programs(call, monkeypatch, tmp_path, instance, platform):

@@ -56,7 +56,7 @@ def test_an_image_is_chosen_and_described(go, cloud):
     result = go("image")
     assert result["changed"] is False
     record = result["record"]
-    assert [(resource["kind"], resource["name"], resource["made"]) for resource in record["resources"]] == [
+    assert [(resource["kind"], resource["name"], resource["created"]) for resource in record["resources"]] == [
         ("image", "probe", False)
     ]
     assert record["details"]["chosen"] == "the smallest that can be booted"
@@ -125,7 +125,7 @@ def test_a_file_is_uploaded_and_compared(go, cloud, file, run):
     assert record["details"]["verified"] == ["size", "sha512"]
     assert record["details"]["image"]["sha512"] == hashlib.sha512(file.read_bytes()).hexdigest()
     assert record["details"]["image"]["size"] == file.stat().st_size
-    assert record["resources"][0]["made"] is True
+    assert record["resources"][0]["created"] is True
     assert record["waits"][0]["states"][-1]["state"] == "active"
     assert run.ledger.__class__(run.path("ledger.jsonl")).find("image", "stackproof-run-1-image")["event"] == "made"
 

@@ -27,7 +27,7 @@ def server_id(cloud, api):
 @pytest.fixture
 def booted(run, server_id):
     """A run whose server that instance is."""
-    resource = {"kind": "server", "id": server_id, "name": "a", "made": True}
+    resource = {"kind": "server", "id": server_id, "name": "a", "created": True}
     run.put_stage(shapes.stage("boot", "ok", resources=[resource]))
     return run
 
@@ -40,7 +40,7 @@ def test_any_server_can_be_asked_for(call, server_id, api):
     result = call(module, cloud="small", server=server_id)
     shown = result["instance"]
     assert (result["changed"], shown["server"]["id"]) == (False, server_id)
-    assert {**shown, "asked": None} == {**api["seen_by_admin"], "asked": None, "allocations": None}
+    assert {**shown, "queried": None} == {**api["seen_by_admin"], "queried": None, "allocations": None}
 
 
 def test_the_server_of_a_run_is_filed_in_its_record(call, booted, server_id):
@@ -102,7 +102,7 @@ def test_an_administrator_is_told_of_the_other_boots_of_that_time(call, cloud, k
     cloud.put("servers", **{"status": "BUILD", "created": "2026-11-21T10:00:00Z", "OS-SRV-USG:launched_at": None})
     call(module, cloud="small", run_dir=booted.directory, admin_cloud="boss")
     other_boots = record(booted)["other_boots"]
-    assert other_boots["boots"] == [{"began": "2026-11-21T10:00:00Z", "ended": None, "settling_s": None}]
+    assert other_boots["boots"] == [{"started": "2026-11-21T10:00:00Z", "finished": None, "settling_s": None}]
     (asked,) = (request for request in cloud.requests if "changes-since" in dict(request.query))
     assert dict(asked.query)["all_tenants"] == "1"
 

@@ -41,7 +41,7 @@ def read(call, monkeypatch, tmp_path, warned):
         os.utime(path, (BEGAN + 60,) * 2)
         wanted = {
             "keys": {"server": [SERVER]},
-            "phrases": [{"service": "nova-compute", "says": "Starting instance"}],
+            "phrases": [{"service": "nova-compute", "pattern": "Starting instance"}],
             "windows": [],
             "began": BEGAN,
             "since": BEGAN - 300,
@@ -65,7 +65,7 @@ def test_events_sources_and_addresses_are_returned(read, tmp_path, check):
     (event,) = result["events"]
     assert (event["at"], event["service"], event["keys"]) == (BEGAN + 10.25, "nova-compute", {"server": [SERVER]})
     (source,) = result["sources"]
-    assert (source["whole"], source["from"]) == (True, str(tmp_path / "nova-compute.log"))
+    assert (source["complete"], source["path"]) == (True, str(tmp_path / "nova-compute.log"))
     assert result["addresses"] == ["10.71.16.15", "fd00::15"]
 
 
@@ -93,7 +93,7 @@ def test_what_could_not_be_read_is_returned_and_warned_of(read):
     assert (result["events"], result["sources"], result["addresses"]) == ([], [], ["10.71.16.15", "fd00::15"])
     (unread,) = result["unread"]
     assert (unread["what"], unread["kind"]) == ("the list of logs", "refused")
-    assert result["warned"] == [f"the list of logs: {unread['why']}"]
+    assert result["warned"] == [f"the list of logs: {unread['reason']}"]
 
 
 def test_commands_are_run_in_the_container_that_has_the_logs(read, tmp_path):
@@ -118,14 +118,14 @@ def test_of_logs_that_cannot_be_read_all_else_says_nothing(read):
     assert result["unread"] == []
     (unread,) = result["logs"]["unread"]
     assert (unread["what"], unread["kind"]) == ("the list of logs", "refused")
-    assert result["warned"] == [f"the list of logs: {unread['why']}"]
+    assert result["warned"] == [f"the list of logs: {unread['reason']}"]
 
 
 def test_a_log_is_waited_for_longer_than_a_command(read):
     hangs = {"find": (124, "", ""), "hostname": (124, "", "")}
     result = read(FIRST, STARTING, whole=True, answers=hangs, patience=4)
-    assert {entry["why"].rpartition(": ")[2] for entry in result["unread"]} == {"no answer after 4 s"}
-    assert {entry["why"].rpartition(": ")[2] for entry in result["logs"]["unread"]} == {"no answer after 60 s"}
+    assert {entry["reason"].rpartition(": ")[2] for entry in result["unread"]} == {"no answer after 4 s"}
+    assert {entry["reason"].rpartition(": ")[2] for entry in result["logs"]["unread"]} == {"no answer after 60 s"}
 
 
 def test_services_and_what_is_wanted_are_needed(call):

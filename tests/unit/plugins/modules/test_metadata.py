@@ -169,7 +169,7 @@ def test_the_guest_is_reached_by_its_floating_ip(go, is_open):
     assert reached["address"] == "127.0.0.1"
     assert reached["ping"]["status"] in ("answered", "unreadable")
     assert reached["tcp"]["status"] == "answered"
-    assert ("open" in reached["tcp"]["said"]) == is_open
+    assert ("open" in reached["tcp"]["text"]) == is_open
 
 
 @pytest.mark.usefixtures("reachable")
@@ -180,7 +180,7 @@ def test_a_guest_that_does_not_answer(error, go, monkeypatch):
         "unreachable",
         "the guest is up, but 127.0.0.1 does not answer ping",
     )
-    assert go.record("metadata")["details"]["reached"]["ping"]["said"] == "no echo reply"
+    assert go.record("metadata")["details"]["reached"]["ping"]["text"] == "no echo reply"
 
 
 def test_metadata_before_its_time(error, cloud):

@@ -26,7 +26,7 @@ def bodies(cloud, word):
 
 
 def made(record):
-    return [(resource["kind"], resource["name"]) for resource in record["resources"] if resource["made"]]
+    return [(resource["kind"], resource["name"]) for resource in record["resources"] if resource["created"]]
 
 
 def test_a_network_a_subnet_and_a_group_are_made_with_the_mark(go, cloud):
@@ -90,7 +90,7 @@ def test_a_range_of_the_sixth_version_is_refused_before_anything_is_made(go, clo
 def test_a_network_that_is_there_is_used(go, cloud, by):
     network = cloud.put("networks", name="lan")
     record = go("network", network=network[by])["record"]
-    assert (record["resources"][0]["id"], record["resources"][0]["made"]) == (network["id"], False)
+    assert (record["resources"][0]["id"], record["resources"][0]["created"]) == (network["id"], False)
     assert made(record) == [("security_group", f"{MARK}-security-group")]
     assert bodies(cloud, "network") == bodies(cloud, "subnet") == []
 
@@ -132,7 +132,7 @@ def test_a_way_out_with_a_floating_ip(go, cloud, external):
         "kind": "external_network",
         "id": external["id"],
         "name": "public",
-        "made": False,
+        "created": False,
     }
     assert bodies(cloud, "router")[0]["external_gateway_info"] == {"network_id": external["id"]}
     assert bodies(cloud, "floatingip") == [

@@ -97,7 +97,7 @@ def test_a_finished_run_keeps_its_verdict_and_is_rendered_again(call, tmp_path):
     shutil.copytree(RUNS / PASSED, tmp_path / PASSED)
     (tmp_path / PASSED / "junit.xml").unlink()
     before = (tmp_path / PASSED / "run.json").read_text()
-    limits = [{"name": "a", "query": "made", "max": 0}]
+    limits = [{"name": "a", "query": "created", "max": 0}]
     result = call(module, run_dir=str(tmp_path / PASSED), thresholds=limits)
     assert (result["changed"], result["verdict"]["result"]) == (False, "pass")
     assert (tmp_path / PASSED / "run.json").read_text() == before

@@ -60,7 +60,7 @@ def test_check_mode_makes_nothing(call, runs):
     [
         ({"run_id": "No Id"}, "'No Id' is not a run id"),
         ({"thresholds": [{"name": "a", "query": "stages[", "max": 1}]}, "the threshold a has no valid query"),
-        ({"thresholds": [{"name": "a", "query": "made"}]}, "the threshold a has neither max nor min"),
+        ({"thresholds": [{"name": "a", "query": "created"}]}, "the threshold a has neither max nor min"),
         ({"flows": ["/nonexistent/flow.yml"]}, "/nonexistent/flow.yml: "),
     ],
 )

@@ -27,7 +27,7 @@ def test_an_empty_volume_is_made_and_awaited(go, cloud):
     ]
     assert record["details"]["volume"] == {"size_gib": 2, "type": "ceph", "zone": "nova", "bootable": False}
     (wait,) = record["waits"]
-    assert wait["for"] == "the volume stackproof-run-1-volume to be available"
+    assert wait["awaited"] == "the volume stackproof-run-1-volume to be available"
     assert [state["state"] for state in wait["states"]] == ["creating", "available"]
 
 
@@ -91,7 +91,7 @@ def test_the_clouds_messages_about_the_volume_are_told(error, cloud, monkeypatch
     monkeypatch.setattr(cloud, "recorded", messages)
     cloud.states["volumes"] = ["error"]
     failure = error("volume")
-    assert failure["said"] == "schedule allocate volume:Could not find any available"
+    assert failure["answer"] == "schedule allocate volume:Could not find any available"
 
 
 @pytest.mark.parametrize("how", [404, 500, "reset"])
@@ -112,7 +112,7 @@ def test_a_quota_that_is_used_up(error, cloud):
     cloud.trouble("POST", "/volumes", "cinder quota")
     failure = error("volume")
     assert (failure["kind"], failure["status"]) == ("quota", 413)
-    assert "exceeds allowed gigabytes quota" in failure["said"]
+    assert "exceeds allowed gigabytes quota" in failure["answer"]
 
 
 def test_a_volume_whose_answer_is_lost_is_made_once(go, cloud):

@@ -54,11 +54,11 @@ def test_a_run_passes_and_leaves_nothing(all_stages, go, call, cloud, run, nothi
     all_stages(look=lambda: record_of(run), **options)
     assert len(cloud.all("servers")) == 1
     (line,) = go("cleanup", end=False)["runs"]
-    assert (line["made"], line["deleted"], line["left"]) == (made, made, [])
+    assert (line["created"], line["deleted"], line["left"]) == (made, made, [])
     result = report(call, run)
     assert result["verdict"]["result"] == "pass"
     record = record_of(run)
-    assert (record["made"], record["deleted"], record["leftovers"]) == (made, made, [])
+    assert (record["created"], record["deleted"], record["leftovers"]) == (made, made, [])
     for word in ("servers", "volumes", "ports", "subnets", "routers", "floatingips", "security-groups"):
         assert cloud.all(word) == []
     assert cloud.all("networks") == [external]
@@ -100,7 +100,7 @@ def test_a_run_that_fails_names_the_stage_and_leaves_nothing(go, call, cloud, ru
     assert result["failed"] is True
     assert (result["verdict"]["result"], result["verdict"]["stage"]) == ("fail", stage)
     record = record_of(run)
-    assert record["made"] == record["deleted"]
+    assert record["created"] == record["deleted"]
     assert [entry["status"] for entry in record["stages"]].count("failed") == 1
     for word in ("servers", "volumes", "networks", "security-groups"):
         assert cloud.all(word) == []
@@ -116,6 +116,6 @@ def test_a_run_with_trouble_on_every_way_passes(all_stages, go, call, cloud, run
     go("cleanup", end=False)
     assert report(call, run)["verdict"]["result"] == "pass"
     record = record_of(run)
-    assert (record["made"], record["deleted"]) == (5, 5)
+    assert (record["created"], record["deleted"]) == (5, 5)
     assert not any(trouble.left for trouble in cloud.troubles)
     assert sum(call["status"] is None for stage in record["stages"] for call in stage["calls"]) >= 5

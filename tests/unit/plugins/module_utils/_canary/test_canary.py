@@ -92,7 +92,7 @@ def test_passes_and_failures_have_numbers_of_their_own_to_keep(runs, conclude, t
 
 
 def test_a_run_that_has_left_something_stays(runs, conclude, tmp_path):
-    left = [{"kind": "server", "id": "a", "name": "b", "why": "c"}]
+    left = [{"kind": "server", "id": "a", "name": "b", "reason": "c"}]
     runs(FAILED, "run-01", leftovers=left)
     runs(FAILED, "run-02")
     runs(FAILED, "run-03")
@@ -199,8 +199,8 @@ def test_a_clock_that_was_ahead_hides_no_later_run(runs, conclude, tmp_path):
 
 
 def test_a_run_that_was_kept_stays_until_it_is_removed(runs, conclude, tmp_path):
-    runs(FAILED, "run-01", kept=True, made=5, deleted=0)
-    runs(FAILED, "run-02", kept=True, made=5, deleted=5)
+    runs(FAILED, "run-01", kept=True, created=5, deleted=0)
+    runs(FAILED, "run-02", kept=True, created=5, deleted=5)
     assert conclude("after", keep_failed=0) == 0
     assert names(tmp_path) == ["run-01"]
 
@@ -229,7 +229,7 @@ STRANGE = [
     {"finished": "none"},
     {"leftovers": "none"},
     {"kept": "none"},
-    {"kept": True, "made": "none"},
+    {"kept": True, "created": "none"},
     {"kept": True, "deleted": "none"},
     {"stages": [{}]},
     {"verdict": []},
@@ -382,7 +382,7 @@ path.write_text(json.dumps({**json.loads(path.read_text()), "finished": "2026-11
 def test_it_goes_when_all_of_its_runs_are_cleaned_up(runs, conclude):
     passed = runs(PASSED, "run-01")
     before_it = (passed / "run.json").stat()
-    broken, kept = runs(FAILED, "run-02", finished=None), runs(FAILED, "run-03", kept=True, made=5, deleted=0)
+    broken, kept = runs(FAILED, "run-02", finished=None), runs(FAILED, "run-03", kept=True, created=5, deleted=0)
     assert conclude("end", cleanup=[sys.executable, "-c", ENDS_A_RUN]) == 0
     assert [json.loads((run / "run.json").read_text())["kept"] for run in (broken, kept)] == [False, False]
     assert (passed / "run.json").stat() == before_it

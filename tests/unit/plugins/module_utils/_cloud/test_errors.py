@@ -107,7 +107,7 @@ SAID = {
 def test_a_recorded_refusal_is_told_in_the_services_own_words(recorded_answer, raised, name):
     line, (kind, message) = recorded_answer(name), SAID[name]
     error = cloud_errors.explain(raised(line["status"], line["text"], **line["headers"]), "making it")
-    assert error["said"] == message
+    assert error["answer"] == message
     assert error["kind"] == kind
     assert error["status"] == line["status"]
     assert error["request_id"] == line["headers"]["x-openstack-request-id"]
@@ -120,7 +120,7 @@ def test_a_recorded_refusal_is_told_in_the_services_own_words(recorded_answer, r
 @BOTH
 def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
     line = recorded_answer("glance invalid")
-    message = cloud_errors.explain(raised(line["status"], line["text"], **line["headers"]), "making it")["said"]
+    message = cloud_errors.explain(raised(line["status"], line["text"], **line["headers"]), "making it")["answer"]
     assert message.startswith("400 Bad Request Provided object does not match schema 'image': 'nonsense' is not one of")
     assert len(message) <= 500
 
@@ -151,7 +151,7 @@ def test_other_shapes_of_answers_are_told_as_well(raised, status, text, kind, me
     headers = {"content-type": "application/json" if text[0] in "{[" else "text/html"}
     error = cloud_errors.explain(raised(status, text, **headers), "making it")
     assert (error["kind"], error["status"], error["request_id"]) == (kind, status, None)
-    assert error["said"].startswith(message)
+    assert error["answer"].startswith(message)
     assert "(request" not in error["message"]
 
 
@@ -160,7 +160,7 @@ def test_an_answer_without_words_is_told_by_its_status(raised):
     error = cloud_errors.explain(raised(503, ""), "making it")
     assert error["kind"] == "service"
     assert error["message"].startswith("making it: the cloud said (503): ")
-    assert error["said"]
+    assert error["answer"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_each_failure_has_a_kind_words_and_a_hint(exc, kind):
         "kind",
         "message",
         "resource",
-        "said",
+        "answer",
         "status",
         "request_id",
         "hint",

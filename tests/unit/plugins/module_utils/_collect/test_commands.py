@@ -127,7 +127,7 @@ def test_an_attempt_says_what_was_not_read_and_goes_on(replay):
     assert host.attempt("the first", read, 1) == "text"
     assert host.attempt("the second", read, 2, default="nothing") == "nothing"
     why = "failed: cat 2: cat: 2: Is a directory"
-    assert to_json(host.unread) == [{"what": "the second", "kind": "failed", "command": "cat 2", "why": why}]
+    assert to_json(host.unread) == [{"what": "the second", "kind": "failed", "command": "cat 2", "reason": why}]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_command_that_hangs_is_ended_and_told_from_one_that_fails():
             "what": "the images",
             "kind": "hung",
             "command": "sudo -n rbd ls",
-            "why": "hangs: sudo -n rbd ls: no answer after 15 s",
+            "reason": "hangs: sudo -n rbd ls: no answer after 15 s",
         }
     ]
 

@@ -429,7 +429,7 @@ def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, re
     assert remove() == []
     assert 0.1 < time.monotonic() - began < 9
     removal.settle_account(run, [])
-    assert (run.record["made"], run.record["deleted"]) == (0, 0)
+    assert (run.record["created"], run.record["deleted"]) == (0, 0)
     assert cloud.asked("DELETE") == []
 
 
@@ -561,7 +561,7 @@ def test_the_account_counts_what_was_made_deleted_and_left(run, had, remove, clo
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
     left = remove()
     removal.settle_account(run, left)
-    assert (run.record["made"], run.record["deleted"]) == (3, 2)
+    assert (run.record["created"], run.record["deleted"]) == (3, 2)
     assert run.record["leftovers"] == codec.to_json(left)
 
 
@@ -569,7 +569,7 @@ def test_what_is_left_was_made_even_if_its_creation_was_never_answered(run, had,
     had("image", has_id=False)
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
     removal.settle_account(run, remove())
-    assert (run.record["made"], run.record["deleted"]) == (1, 0)
+    assert (run.record["created"], run.record["deleted"]) == (1, 0)
 
 
 def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
@@ -577,7 +577,7 @@ def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
     run.record["kept"] = True
     assert clean.clean(run, params) == []
     record = run_module.read_record(run.directory)
-    assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 1, False, [])
+    assert (record["created"], record["deleted"], record["kept"], record["leftovers"]) == (1, 1, False, [])
     texts = [json.loads(line)["text"] for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
     assert len(texts) == len(set(texts)) == 1
 
@@ -607,7 +607,7 @@ def test_what_is_kept_is_counted_and_no_leftover(cloud, run, had):
     had("server")
     clean.keep(run)
     record = run_module.read_record(run.directory)
-    assert (record["made"], record["deleted"], record["kept"], record["leftovers"]) == (1, 0, True, [])
+    assert (record["created"], record["deleted"], record["kept"], record["leftovers"]) == (1, 0, True, [])
     assert cloud.requests == []
 
 

@@ -241,7 +241,7 @@ def test_an_ended_run_keeps_what_it_is_told_to(run, options, keep):
     run.ledger.write(ledger.MADE, "server", "s", id="1")
     watchdog.end(run.directory, {**options, "keep": keep})
     ended = record(run)
-    assert (ended["kept"], ended["made"], ended["deleted"], ended["leftovers"]) == (True, 1, 0, [])
+    assert (ended["kept"], ended["created"], ended["deleted"], ended["leftovers"]) == (True, 1, 0, [])
     assert ended["finished"]
 
 
@@ -251,8 +251,8 @@ def test_an_ended_run_that_cannot_be_cleaned_says_why(run, options, know_cloud):
     watchdog.end(run.directory, options)
     whole, server = record(run)["leftovers"]
     assert (whole["kind"], whole["id"], whole["name"]) == ("run", "run-1", "stackproof-run-1")
-    assert "the cloud small cannot be used" in whole["why"]
-    assert (server["kind"], server["id"], server["why"]) == ("server", "1", "it was not removed")
+    assert "the cloud small cannot be used" in whole["reason"]
+    assert (server["kind"], server["id"], server["reason"]) == ("server", "1", "it was not removed")
 
 
 def test_a_run_that_was_ended_after_its_stages_is_no_pass(run, options, know_cloud, cloud):
@@ -349,5 +349,5 @@ def test_what_a_killed_playbook_left_is_removed_also_with_its_files_in_the_worki
     until(lambda: record(run)["finished"])
     ended = record(run)
     assert cloud.all("networks") == []
-    assert (ended["made"], ended["deleted"], ended["leftovers"]) == (1, 1, [])
+    assert (ended["created"], ended["deleted"], ended["leftovers"]) == (1, 1, [])
     nothing_secret(cloud, run.directory)

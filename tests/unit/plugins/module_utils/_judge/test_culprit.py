@@ -115,7 +115,7 @@ def test_of_the_host_that_broke_it_nothing_can_be_read(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_who_complains_a_lot_is_not_blamed_for_it(name):
     record, truth = run_of(name), truth_of(name)
-    error = logged("nova-api", host="controller1", keyed=False, count=9)
+    error = logged("nova-api", host="controller1", own=False, count=9)
     record["errors"] += [{**error, "logger": f"a.logger{number}"} for number in range(50)]
     assert of_record(record)["component"] in truth["components"]
 
@@ -139,7 +139,7 @@ def test_a_run_that_did_not_fail_has_no_finding(frozen):
 def test_a_finding_says_what_was_seen_last_and_where_to_look(frozen):
     verdict = of_record(frozen)
     assert verdict["headline"].startswith("nova-compute (compute1): frozen")
-    assert re.fullmatch(r"step 13 \(.*\) did not happen", verdict["owed"])
+    assert re.fullmatch(r"step 13 \(.*\) did not happen", verdict["missing_step"])
     assert set(verdict["last_seen"]) == {"id", "message", "at", "host"}
     assert verdict["next"].startswith("on compute1: systemctl status nova-compute.service; journalctl ")
 
@@ -151,7 +151,7 @@ def test_the_reason_is_the_whole_finding_in_a_paragraph(name):
     said = next(stage for stage in record["stages"] if stage["status"] == "failed")["error"]["message"]
     parts = [
         verdict["headline"],
-        verdict["owed"][1:],
+        verdict["missing_step"][1:],
         f"Last seen: step {verdict['last_seen']['id']} (",
         said.rstrip("."),
     ]
@@ -173,7 +173,7 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
     verdict = of_record(record)
     assert (verdict["component"], verdict["host"]) == (None, None)
     assert verdict["headline"] == f"no component identified: step {verdict['step']} is overdue; it may just be slow"
-    assert verdict["owed"].endswith("0.0 s before the end: it may just be slow")
+    assert verdict["missing_step"].endswith("0.0 s before the end: it may just be slow")
     assert "stackproof_timeouts" in verdict["next"]
     assert verdict["alternatives"]
 
@@ -213,7 +213,7 @@ def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
 
 def test_a_finding_without_a_flow_has_no_step(frozen):
     verdict = of_record({**frozen, "flows": []})
-    assert (verdict["step"], verdict["owed"], verdict["last_seen"]) == (None, None, None)
+    assert (verdict["step"], verdict["missing_step"], verdict["last_seen"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,7 +222,7 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
     for key in ("errors", "agents", "instance"):
         del record[key]
     for step in record["flows"][0]["steps"]:
-        del step["owed_by"]
+        del step["responsible"]
     for host in record["hosts"]:
         host["facts"].pop("services", None)
     assert of_record(record)["stage"] == truth_of(name)["stage"]
@@ -234,7 +234,7 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
 def test_a_finding_without_a_line_of_a_log_quotes_nothing(frozen):
     assert finding(frozen).quoted is None
     verdict = of_record(frozen)
-    assert (verdict["quote"], verdict["quoted"]) == (None, None)
+    assert (verdict["quote"], verdict["quote_source"]) == (None, None)
 
 
 def test_no_line_of_a_log_is_kept_but_the_quoted_one():
@@ -250,7 +250,7 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
     record = run_of(name)
     elsewhere = {"component": "billing", "unit": "billing.service", "state": "stopped", "for_s": 9.0}
     record["hosts"][0]["facts"].setdefault("services", []).append(elsewhere)
-    record["errors"] += [logged("accounting", host="controller1", logger="a.b", keyed=False)]
+    record["errors"] += [logged("accounting", host="controller1", logger="a.b", own=False)]
     found = finding(record)
     assert found.cause.component in truth_of(name)["components"]
     assert [symptom.component for symptom in found.unexplained].count("billing") == 1
@@ -262,8 +262,8 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
 
 def test_a_finding_that_names_nobody_explains_nothing(frozen):
     found = of_record(blind(frozen))
-    assert (found["explains"], found["unexplained"], found["leaning"], found["confidence"]) == ([], [], [], None)
-    assert (found["quote"], found["way"]) == (None, None)
+    assert (found["explains"], found["unexplained"], found["dependencies"], found["confidence"]) == ([], [], [], None)
+    assert (found["quote"], found["connection"]) == (None, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -280,7 +280,7 @@ def test_each_suspect_has_a_confidence_and_none_more_than_the_named_one(name):
 PATHS = [
     [
         step_of(shapes.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
-        step_of(shapes.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", owed_by="placement-api")),
+        step_of(shapes.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", responsible="placement-api")),
         step_of(shapes.step("3", "nova-compute", "libvirt", "m", "libvirt")),
     ],
     [step_of(shapes.step("4", "neutron-server", "neutron-l2-agent", "m", "AMQP cast"))],
@@ -353,13 +353,13 @@ def alone(frozen):
 
 def test_a_way_that_is_cut_is_in_the_finding(alone):
     found = of_record(alone)
-    assert found["way"] == {
-        "from": {"component": "nova-compute", "host": "compute1"},
-        "to": {"component": "rabbitmq", "host": "controller1"},
+    assert found["connection"] == {
+        "source": {"component": "nova-compute", "host": "compute1"},
+        "target": {"component": "rabbitmq", "host": "controller1"},
         "how": "silent",
     }
     assert (found["component"], found["host"]) in [
-        tuple(end.values()) for end in (found["way"]["from"], found["way"]["to"])
+        tuple(end.values()) for end in (found["connection"]["source"], found["connection"]["target"])
     ]
     # The same way with another component at its beginning is no other trouble.
     assert not [text for text in found["unexplained"] if "rabbitmq" in text]
@@ -368,17 +368,17 @@ def test_a_way_that_is_cut_is_in_the_finding(alone):
 
 def test_who_depends_on_the_cause_is_in_the_verdict():
     found = of_record(run_of("osd-stopped"))
-    (edge,) = found["leaning"]
-    assert edge["from"]["component"] == "nova-compute"
-    assert edge["to"] == {"component": found["component"], "host": found["host"]}
+    (edge,) = found["dependencies"]
+    assert edge["source"]["component"] == "nova-compute"
+    assert edge["target"] == {"component": found["component"], "host": found["host"]}
 
 
 def test_how_a_component_failed_at_its_peer_is_in_the_verdict(alone):
     verdict = of_record(alone)
-    here, queue = verdict["way"]["from"], verdict["way"]["to"]
-    assert {"from": here, "to": queue, "how": "silent"} in verdict["leaning"]
+    here, queue = verdict["connection"]["source"], verdict["connection"]["target"]
+    assert {"source": here, "target": queue, "how": "silent"} in verdict["dependencies"]
     # Of all that fails at the queue from this host
-    assert {edge["from"]["host"] for edge in verdict["leaning"]} == {"compute1"}
+    assert {edge["source"]["host"] for edge in verdict["dependencies"]} == {"compute1"}
     assert problems(verdict) == []
 
 

@@ -563,7 +563,7 @@ def test_places_are_by_component():
     }
 
 
-LOG = {"from": "x.log", "whole": True, "first": None, "why": None}
+LOG = {"path": "x.log", "complete": True, "first": None, "reason": None}
 
 
 def test_in_collected_logs_a_component_is_where_it_logs():

@@ -45,7 +45,7 @@ def recorded():
 )
 def test_a_value_is_held_against_its_bounds(bounds, ok, words):
     result = apply(BOOT, **bounds)
-    assert (result["ok"], result["said"], result["value"]) == (ok, words, 13.885464)
+    assert (result["ok"], result["text"], result["value"]) == (ok, words, 13.885464)
     assert {name: result[name] for name in bounds} == bounds
 
 
@@ -82,16 +82,16 @@ def test_what_is_no_number_is_not_within_its_limits(query):
     result = apply(query, min=-1e9, max=1e9)
     assert not result["ok"]
     assert result["value"] is None
-    assert result["said"].startswith("it: ")
-    assert "\n" not in result["said"]
+    assert result["text"].startswith("it: ")
+    assert "\n" not in result["text"]
 
 
 def test_a_query_that_finds_much_does_not_say_all_of_it():
-    assert len(apply("stages", max=1.0)["said"]) < 300
+    assert len(apply("stages", max=1.0)["text"]) < 300
 
 
 def test_all_limits_are_applied_in_their_order():
-    results = thresholds.apply_limits([limit("made", max=9.0), limit("made", max=1.0)], run.read_record(RUN))
+    results = thresholds.apply_limits([limit("created", max=9.0), limit("created", max=1.0)], run.read_record(RUN))
     assert [result["ok"] for result in results] == [True, False]
 
 
@@ -105,11 +105,11 @@ def test_a_query_that_is_none_is_found_before_the_run(query):
 
 def test_a_limit_without_a_bound_is_found_before_the_run():
     with pytest.raises(StageError, match="neither max nor min"):
-        thresholds.check_expressions([limit("made")])
+        thresholds.check_expressions([limit("created")])
 
 
 def test_good_limits_pass_the_look_before_the_run():
-    thresholds.check_expressions([limit("made", max=1.0), limit("made", min=0.0)])
+    thresholds.check_expressions([limit("created", max=1.0), limit("created", min=0.0)])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])

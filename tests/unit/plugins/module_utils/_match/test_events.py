@@ -57,7 +57,7 @@ def test_every_event_has_the_same_shape(sources, of_what, names, kinds, count):
         assert event["keys"].keys() <= KINDS
         assert all(ids and all(isinstance(text, str) for text in ids) for ids in event["keys"].values())
         assert (event["level"] is None) == (of_what != "logs")
-        assert {"said", "window", "service", "host"} <= event.keys()
+        assert {"phrases", "texts", "service", "host"} <= event.keys()
         json.dumps(event)
 
 
@@ -80,7 +80,7 @@ def test_keys_tell_the_boots_requests_from_earlier_ones_and_what_others_use_too(
 def test_a_network_that_was_there_before_is_shared(followed):
     for stage in followed.record["stages"]:
         for resource in stage["resources"]:
-            resource["made"] = resource["made"] and resource["kind"] not in ("network", "subnet")
+            resource["created"] = resource["created"] and resource["kind"] not in ("network", "subnet")
     keys = ids.keys_of(followed.record)
     assert len(keys["shared"]) == 3
     assert not {"network", "subnet", "image"} & keys.keys()
@@ -301,7 +301,7 @@ def test_a_status_that_is_not_a_number_is_left_out():
 
 def test_flows_are_as_old_as_they_were_when_the_host_was_asked(followed, sources):
     (flows,) = (event for event in sources["hosts"] if event.get("fact") == "flows")
-    made = next(event["at"] for event in sources["logs"] if "Creating flow rules for port" in event["said"])
+    made = next(event["at"] for event in sources["logs"] if "Creating flow rules for port" in event["phrases"])
     assert flows["at"] - flows["error_s"] <= made <= flows["at"] + flows["error_s"]
     began, ended = (clock.seconds_of(followed.record["evidence"][name]) for name in ("started", "finished"))
     age = next(iter(of(followed.record, "compute2")["facts"]["interfaces"].values()))["flows"]["oldest_s"]

@@ -101,7 +101,7 @@ def test_new_steps_lie_where_they_belong():
 
 def test_what_to_look_for_is_said_by_all_rules():
     wanted = wanted_module.wanted(FLOWS.values())
-    assert {"service": "nova-compute", "says": rivals_module.TOOK} in wanted["phrases"]
+    assert {"service": "nova-compute", "pattern": rivals_module.TOOK} in wanted["phrases"]
     assert {"service": "keystone", "text": "v3/auth/tokens"} in wanted["windows"]
     assert {"service": "nova-conductor", "text": "received message "} in wanted["windows"]
     assert {"service": "nova-api", "text": '/servers" status: 202'} in wanted["windows"]
@@ -146,11 +146,11 @@ def rule(**more):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"text": "- a\n- b"}, "does not begin with schema: stackproof.flow/1"),
+        ({"text": "- a\n- b"}, "does not begin with schema: stackproof.flow/2"),
         ({"text": ""}, "does not begin with schema"),
         ({"text": "a: [b"}, "line 1, column"),
-        ({"schema": "stackproof.flow/2"}, "does not begin with schema"),
-        ({"text": "schema: stackproof.flow/1\nname: x"}, "it lacks lifelines, steps, title"),
+        ({"schema": "stackproof.flow/1"}, "does not begin with schema"),
+        ({"text": "schema: stackproof.flow/2\nname: x"}, "it lacks lifelines, steps, title"),
         ({"steps": None}, "steps must be a list of steps, not nothing"),
         ({"steps": "1"}, "steps must be a list of steps, not '1'"),
         ({"lifelines": None}, "lifelines must be a list of texts, not nothing"),
@@ -180,8 +180,8 @@ def rule(**more):
         ({"steps": rule(within="1")}, "step 1, rule 1 of observe: within must be a list of two steps"),
         ({"steps": rule(within=["1", "77"])}, "step 1 has a rule within 77, which are not steps"),
         ({"counted": "numbers."}, "counted has an expression that is not understood"),
-        ({"others": [{"where": "a"}]}, "a rule of others needs where and because"),
-        ({"others": [{"where": "a(", "because": "b"}]}, "others has an expression that is not understood"),
+        ({"others": [{"where": "a"}]}, "a rule of others needs where and reason"),
+        ({"others": [{"where": "a(", "reason": "b"}]}, "others has an expression that is not understood"),
         ({"extends": "nowhere.yml"}, "nowhere.yml: [Errno 2]"),
         ({"extends": "own.yml"}, "it extends itself"),
     ],
@@ -333,7 +333,7 @@ def test_every_step_of_today_was_seen_or_is_explained(all_of):
 
 
 def test_what_is_found_is_as_the_schema_of_the_record_says(all_of):
-    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/flow", "$defs": SCHEMA["$defs"]})
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/followed_flow", "$defs": SCHEMA["$defs"]})
     for flow in all_of.values():
         plain = {name: value for name, value in flow.items() if name != "by_id"}
         assert [
@@ -347,7 +347,7 @@ def test_what_is_found_is_as_the_schema_of_the_record_says(all_of):
 )
 def test_more_access_shows_more(all_of, tier, level, least):
     (row,) = (row for row in all_of["ops_guide"]["coverage"] if (row["tier"], row["level"]) == (tier, level))
-    assert row["of"] == 58
+    assert row["total"] == 58
     assert row["seen"] + row["absent"] >= least
     assert sum(row[name] for name in (*StepStatus, "window")) == 58
 
@@ -366,7 +366,7 @@ def test_every_exchange_was_found_or_is_explained(all_of):
     assert statuses(trace)["seen"] >= 31
     assert all(step["reason"] for step in trace["steps"] if step["status"] == "skipped")
     assert trace["others"]
-    assert [exchange["what"] for exchange in trace["others"] if not exchange["because"]] == []
+    assert [exchange["what"] for exchange in trace["others"] if not exchange["reason"]] == []
 
 
 def test_each_exchange_is_shown_by_an_event_of_its_own(followed):
@@ -469,10 +469,10 @@ def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followe
     (taken,) = [
         event
         for event in followed.logs["controller1"]["events"]
-        if (event.get("action"), event.get("method")) == ("taken", "dhcp_ready_on_ports") and event["window"]
+        if (event.get("action"), event.get("method")) == ("taken", "dhcp_ready_on_ports") and event["texts"]
     ][-1:]
     ports = ids.keys_of(followed.record)["port"]
-    call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
+    call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "texts": []}
     queue = {"controller1": {"events": [{**call, "service": "rabbitmq", "keys": {"port": ports}}]}}
     (flow,), _events_of_run = events_of.followed(
         followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
@@ -493,7 +493,7 @@ def test_a_periodic_task_that_is_told_of_the_server_shows_no_step(followed):
     (cast,) = [event for event in logged if event["service"] == "nova-conductor" and event.get("action") == "cast"]
     early = {**cast, "at": cast["at"] - 0.4, "action": "received", "method": None, "message": PERIODIC, "keys": {}}
     logged.append(early)
-    reply = {**early, "service": "rabbitmq", "action": "reply", "method": None, "client": "10.71.16.12", "window": []}
+    reply = {**early, "service": "rabbitmq", "action": "reply", "method": None, "client": "10.71.16.12", "texts": []}
     call = {**reply, "action": "call", "method": "object_class_action_versions", "client": "10.71.16.15"}
     reply["keys"] = {"server": ids.keys_of(followed.record)["server"]}
     queue = {"controller1": {"events": [call, reply]}}
@@ -515,7 +515,7 @@ def test_where_libvirts_events_are_not_logged_the_driver_says_that_the_instance_
     logged.append(
         {
             **spawned,
-            "said": ["Instance spawned successfully"],
+            "phrases": ["Instance spawned successfully"],
             "keys": {"server": ids.keys_of(followed.record)["server"]},
         }
     )
@@ -612,11 +612,11 @@ def post(path, method="POST"):
 )
 def test_what_a_run_makes_is_what_it_has_asked_for_with_or_without_an_answer(calls, made):
     stages = [shapes.stage("auth", "ok"), shapes.stage("network", "failed", calls=calls)]
-    assert run_facts.made_in({"stages": stages}) == made
+    assert run_facts.created_in({"stages": stages}) == made
 
 
 def told(run, *names):
-    return [(flow["name"], flow["told_as"]) for flow in follow(run, *names)]
+    return [(flow["name"], flow["shown_as"]) for flow in follow(run, *names)]
 
 
 def test_the_flow_that_knows_ovn_is_told_where_the_cloud_has_it(followed, followed_in_ovn):
@@ -644,7 +644,7 @@ def test_no_agent_is_owed_the_address_where_ovn_answers_dhcp(followed, distribut
         "neutron-server",
         lambda event: (
             event.get("method") not in ("port_create_end", "dhcp_ready_on_ports")
-            and "Allocated IP" not in event["said"]
+            and "Allocated IP" not in event["phrases"]
         ),
     )
     for service in ("neutron-dhcp-agent", "dnsmasq"):
@@ -691,7 +691,7 @@ def test_exchanges_are_told_where_the_run_has_no_name_for_a_rule_to_explain_them
     followed.record["instance"]["ports"], followed.record["hosts"] = [], []
     trace = follow(followed, "http_trace")
     assert trace["others"]
-    assert any(exchange["because"] for exchange in trace["others"])
+    assert any(exchange["reason"] for exchange in trace["others"])
 
 
 def slapd(followed):
@@ -706,12 +706,12 @@ def test_absence_is_proved_by_a_source_that_was_read_whole(followed):
 
 
 def test_absence_is_not_proved_by_a_source_that_was_not_read_whole(followed):
-    slapd(followed)["whole"] = False
+    slapd(followed)["complete"] = False
     assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
 
 
 def test_absence_is_not_proved_where_one_of_two_hosts_was_not_read_whole(followed):
-    followed.logs["network1"]["sources"].append({**slapd(followed), "whole": False})
+    followed.logs["network1"]["sources"].append({**slapd(followed), "complete": False})
     assert follow(followed)["by_id"]["1a"]["status"] == "unseen"
 
 
@@ -742,14 +742,14 @@ BIND = next(step for step in FLOWS["ops_guide"].steps if step.id == "1a").observ
 def bind(followed, at, who=None):
     who = who or ids.stage_of(followed.record, "auth")["details"]["user"]
     event = {"at": at, "resolution_s": 1e-6, "service": "slapd", "kind": "line", "level": "info", "keys": {},
-             "said": [BIND], "who": who, "window": ["BIND dn="]}  # fmt: skip
+             "phrases": [BIND], "who": who, "texts": ["BIND dn="]}  # fmt: skip
     followed.logs["controller1"]["events"].append(event)
 
 
 def test_a_bind_while_the_token_was_made_is_seen_and_no_absence(followed):
     bind(followed, clock.seconds_of(follow(followed)["by_id"]["1"]["at"]) + 0.1)
     rivals = set(rivals_module.RIVALS)
-    followed = without(followed, "nova-api", lambda event: event["keys"] or not rivals & set(event["window"]))
+    followed = without(followed, "nova-api", lambda event: event["keys"] or not rivals & set(event["texts"]))
     step = follow(followed)["by_id"]["1a"]
     assert (step["status"], step["evidence"][0]["grade"], len(step["evidence"])) == ("seen", "window", 1)
 
@@ -772,8 +772,8 @@ def test_a_bind_that_may_be_of_others_proves_neither(followed):
 def rival(followed, at):
     """Another boot, as the log of nova-api shows it."""
     event = {"at": at, "resolution_s": 0.001, "service": "nova-api", "kind": "http", "level": "info", "keys": {},
-             "said": [], "window": ['/servers" status: 202'], "method": "POST", "path": "/v2.1/servers", "status": 202,
-             "client": "10.71.16.99", "seconds": None}  # fmt: skip
+             "phrases": [], "texts": ['/servers" status: 202'], "method": "POST", "path": "/v2.1/servers",
+             "status": 202, "client": "10.71.16.99", "seconds": None}  # fmt: skip
     followed.logs["controller1"]["events"].append(event)
 
 
@@ -784,7 +784,7 @@ PROVISIONED = "Provisioning .*entity DHCP"
 @pytest.fixture
 def vague(followed):
     """The recorded run without the line that says by the port's id that Neutron waits for DHCP no longer."""
-    return without(followed, "neutron-server", lambda event: PROVISIONED not in event["said"])
+    return without(followed, "neutron-server", lambda event: PROVISIONED not in event["phrases"])
 
 
 def grades(flow):
@@ -806,7 +806,7 @@ def test_what_only_its_time_shows_counts_for_nothing_while_another_boots(vague):
     for seconds in (-305, -150, 20):
         rival(vague, clock.seconds_of(vague.record["started"]) + seconds)
     flow = follow(vague)
-    assert flow["rivals"] == 2  # the first is over before this boot begins
+    assert flow["concurrent_boots"] == 2  # the first is over before this boot begins
     assert grades(flow) == {"keyed"}
     assert {flow["by_id"][name]["status"] for name in WINDOWED} == {"unseen"}
 
@@ -816,7 +816,7 @@ def test_a_boot_that_ended_long_before_is_no_rival(followed):
     before = follow(followed)
     rival(followed, began - 200)
     after = follow(followed)
-    assert after["rivals"] == before["rivals"]
+    assert after["concurrent_boots"] == before["concurrent_boots"]
     assert after["by_id"]["26a"]["evidence"][0]["grade"] == "window"
 
 
@@ -828,8 +828,8 @@ def rivals_in(posts, ends):
 
 
 def test_a_rival_is_over_when_nova_compute_and_its_guest_are_done():
-    post = {"at": 100.0, "until": 101.0, "window": ['/servers" status: 202'], "keys": {}, "resolution_s": 0.001}
-    built = {"at": 102.0, "until": 110.0, "window": [rivals_module.BUILT], "keys": {}}
+    post = {"at": 100.0, "until": 101.0, "texts": ['/servers" status: 202'], "keys": {}, "resolution_s": 0.001}
+    built = {"at": 102.0, "until": 110.0, "texts": [rivals_module.BUILT], "keys": {}}
     assert rivals_in([post], []) == [(100.0, 280.0)]
     assert rivals_in([post], [built]) == [(100.0, 170.0)]
     assert rivals_in([post], [{**built, "keys": {"server": ["x"]}}]) == [(100.0, 280.0)]
@@ -837,8 +837,8 @@ def test_a_rival_is_over_when_nova_compute_and_its_guest_are_done():
 
 
 def test_our_own_request_in_the_web_servers_log_is_no_rival_and_another_in_the_same_second_is():
-    own = {"at": 100.2, "window": ['/servers" status: 202'], "keys": {"request": ["r"]}, "resolution_s": 0.001}
-    web = {"at": 100.0, "window": ["/servers => generated"], "keys": {}, "resolution_s": 1, "began": True}
+    own = {"at": 100.2, "texts": ['/servers" status: 202'], "keys": {"request": ["r"]}, "resolution_s": 0.001}
+    web = {"at": 100.0, "texts": ["/servers => generated"], "keys": {}, "resolution_s": 1, "began": True}
     other = {**own, "at": 100.3, "keys": {}}
     assert rivals_in([own, web], []) == []
     assert rivals_in([own], []) == []
@@ -875,16 +875,16 @@ def test_a_boot_that_an_administrator_knows_to_be_over_is_no_rival(vague):
     """The logs alone would leave it open for three minutes."""
     began = clock.seconds_of(vague.record["started"])
     rival(vague, began - 100)
-    boot = {"began": iso_of(began - 100), "ended": iso_of(began - 80), "settling_s": 5}
-    vague.record["other_boots"] = {"asked": iso_of(began + 60), "boots": [boot]}
+    boot = {"started": iso_of(began - 100), "finished": iso_of(began - 80), "settling_s": 5}
+    vague.record["other_boots"] = {"queried": iso_of(began + 60), "boots": [boot]}
     assert follow(vague)["by_id"]["33"]["evidence"][0]["grade"] == "window"
-    boot["ended"] = None
+    boot["finished"] = None
     assert follow(vague)["by_id"]["33"]["evidence"] == []
 
 
 def test_a_boot_that_began_after_an_administrator_was_asked_is_a_rival(vague):
     began = clock.seconds_of(vague.record["started"])
-    vague.record["other_boots"] = {"asked": iso_of(began - 20), "boots": []}
+    vague.record["other_boots"] = {"queried": iso_of(began - 20), "boots": []}
     rival(vague, began - 10)
     assert follow(vague)["by_id"]["33"]["evidence"] == []
 
@@ -895,20 +895,20 @@ def test_what_only_its_time_shows_counts_for_nothing_if_nova_apis_log_was_not_re
     api = [source for source in sources if source["service"] == "nova-api"]
     if change == "none of it":
         for source in api:
-            source["whole"] = False
+            source["complete"] = False
     elif change == "no source":
         vague.logs["controller1"]["sources"] = [source for source in sources if source not in api]
     else:
-        vague.logs["network1"]["sources"].append({**api[0], "whole": False})
+        vague.logs["network1"]["sources"].append({**api[0], "complete": False})
     flow = follow(vague)
     assert grades(flow) == {"keyed"}
     assert {flow["by_id"][name]["status"] for name in WINDOWED} == {"unseen"}
 
 
 def test_one_of_two_logs_of_nova_api_on_a_host_is_enough(followed):
-    next(source for source in followed.logs["controller1"]["sources"] if source["service"] == "nova-api")["whole"] = (
-        False
-    )
+    next(source for source in followed.logs["controller1"]["sources"] if source["service"] == "nova-api")[
+        "complete"
+    ] = False
     assert "window" in grades(follow(followed))
 
 
@@ -933,8 +933,8 @@ def second_run(followed):
             event["keys"] = {kind: texts for kind, texts in event["keys"].items() if kind == "shared"}
             if event.get("message"):
                 event["message"] = event["message"][::-1]
-            if not event["window"] and event["kind"] == "rpc" and event["action"] in MESSAGES:
-                event["window"] = ["received message "]
+            if not event["texts"] and event["kind"] == "rpc" and event["action"] in MESSAGES:
+                event["texts"] = ["received message "]
         copies[host] = events
     return copies
 
@@ -953,7 +953,7 @@ def test_a_second_boot_a_second_later_brings_no_evidence_into_the_steps_of_the_f
         if event[name]
     }
     for together in follow(followed, *NAMES):
-        assert together["rivals"] >= alone[together["name"]]["rivals"] + 2
+        assert together["concurrent_boots"] >= alone[together["name"]]["concurrent_boots"] + 2
         for step in together["steps"]:
             before = alone[together["name"]]["by_id"][step["id"]]["evidence"]
             # A cache may have been filled by anybody.
@@ -969,7 +969,7 @@ def test_the_second_boot_is_really_in_the_logs(followed):
     ours = sum(len(read["events"]) for read in followed.logs.values())
     others = [event for events in second_run(followed).values() for event in events]
     assert len(others) == ours
-    assert sum(set(rivals_module.RIVALS) & set(event["window"]) != set() for event in others) >= 2
+    assert sum(set(rivals_module.RIVALS) & set(event["texts"]) != set() for event in others) >= 2
     assert not any(event["keys"].keys() - {"shared"} for event in others)
 
 
@@ -1017,7 +1017,7 @@ def test_a_step_is_not_missing_if_its_log_may_have_been_read_before_it(settled, 
         {"id": "1", "observe": [{"source": "host", "service": "s", "where": "fact == 'begun'"}]},
         {"id": "2", "follows": ["1"], "observe": [{"source": "log", "service": "t", "says": "done"}]},
     ]
-    whole = [{"host": "h", "service": "t", "whole": True}]
+    whole = [{"host": "h", "service": "t", "complete": True}]
     assert match([fact(5.0, "begun")], steps, sources=whole, settled=settled)[1].status == status
 
 
@@ -1067,7 +1067,7 @@ def test_a_request_is_missing_only_where_requests_are_logged(requests, status, r
         {"id": "1", "observe": [{"source": "host", "service": "s", "where": "fact == 'begun'"}]},
         {"id": "2", "follows": ["1"], "observe": [{"source": "log", "service": "placement", "kind": "http"}]},
     ]
-    whole = [{"host": "controller1", "service": "placement", "whole": True, "requests": requests}]
+    whole = [{"host": "controller1", "service": "placement", "complete": True, "requests": requests}]
     step = match([fact(5.0, "begun")], steps, sources=whole)[1]
     assert (step.status, step.reason) == (status, reason)
 
@@ -1096,7 +1096,7 @@ def test_a_request_is_not_missing_where_a_balancer_may_have_asked_for_all(caller
             "observe": [{"source": "log", "service": "cinder-api", "where": "method == 'GET' && caller == '{host}'"}],
         },
     ]
-    whole = [{"host": "controller1", "service": "cinder-api", "whole": True}]
+    whole = [{"host": "controller1", "service": "cinder-api", "complete": True}]
     events = [fact(5.0, "begun"), *map(request, callers)]
     step = match(events, steps, names={"host": "compute1"}, sources=whole)[1]
     assert step.status == status
@@ -1122,7 +1122,7 @@ def test_a_request_shows_a_step_only_if_its_address_tells_who_asked(clients, bes
         for client in clients
     ]  # fmt: skip
     rule = {"source": "log", "service": "glance-api", "where": "method == 'GET' && caller == '{host}'"}
-    sources = [{"host": "compute1", "service": name, "whole": True} for name in (beside, "glance-api")]
+    sources = [{"host": "compute1", "service": name, "complete": True} for name in (beside, "glance-api")]
     (step,) = match(events, [{"observe": [rule]}], names={"host": "compute1"}, sources=sources)
     assert (step.status, step.reason) == (
         status,

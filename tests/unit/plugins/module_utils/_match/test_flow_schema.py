@@ -29,7 +29,7 @@ EXAMPLE = next(
     if block.startswith("schema:")
 )
 EXTENSION = {
-    "schema": "stackproof.flow/1",
+    "schema": "stackproof.flow/2",
     "name": "more",
     "title": "One step more",
     "extends": "ops_guide.yml",
@@ -107,7 +107,7 @@ def test_what_leads_to_a_step_of_another_flow_is_followed_by_it(tmp_path):
 
 
 MISTAKES = [
-    ("schema", "stackproof.flow/2"),
+    ("schema", "stackproof.flow/1"),
     ("-schema", None),
     ("-name", None),
     ("-title", None),

@@ -39,7 +39,7 @@ SECOND = {
     "phase": "request",
     "source": "nova-api",
     "target": "client",
-    "owed_by": "nova-api",
+    "responsible": "nova-api",
     "message": "Answer",
     "kind": "HTTP REST",
     "numbers": {"table": 2, "svg": [2, "2a"]},
@@ -62,16 +62,16 @@ FLOW = {
     "lifelines": ["client", "nova-api"],
     "stage": "boot",
     "judged": True,
-    "told_as": "guide",
-    "told_when": "network == 'agents'",
+    "shown_as": "guide",
+    "shown_when": "network == 'agents'",
     "counted": "numbers.table",
     "exclusive": True,
     "phases": {"request": {"stage": "boot", "repeats": True}},
     "parts": [
-        {"name": "a", "says": "the whole", "from": ["1"], "to": ["2"]},
-        {"name": "b", "says": "the half", "from": ["1"], "to_first": ["2"]},
+        {"name": "a", "text": "the whole", "starts": ["1"], "ends": ["2"]},
+        {"name": "b", "text": "the half", "starts": ["1"], "ends_first": ["2"]},
     ],
-    "others": [{"where": "method == 'GET'", "because": "a poll"}],
+    "others": [{"where": "method == 'GET'", "reason": "a poll"}],
     "steps": [FIRST, SECOND, THIRD],
 }
 MORE = {"schema": flow_module.SCHEMA, "name": "more", "title": "More than that", "extends": "base.yml"}
@@ -227,8 +227,8 @@ def test_a_value_of_a_wrong_type_in_a_rule_is_refused_or_harmless(refused_or_fol
         (("stage",), "bot", "stage must be auth, image, network, volume, boot, metadata or removal, not 'bot'"),
         (("judged",), "yes", "judged must be true or false, not 'yes'"),
         (("phases", "request", "stage"), 1, "the phase request: stage must be auth, image,"),
-        (("parts", 0, "from"), 1, "part 1: from must be a list of steps, not 1"),
-        (("others", 0, "because"), 1, "rule 1 of others: because must be a non-empty text, not 1"),
+        (("parts", 0, "starts"), 1, "part 1: starts must be a list of steps, not 1"),
+        (("others", 0, "reason"), 1, "rule 1 of others: reason must be a non-empty text, not 1"),
         (("title",), ["x" * 500], "title must be a non-empty text, not ['xxxx"),
     ],
 )
@@ -263,7 +263,7 @@ def test_a_list_of_a_step_that_is_left_empty_is_no_mistake(refused_or_followed, 
         (("steps", 1, "absent", 0, "where"), "path == {server}"),
         (("steps", 1, "when"), "{server} == 'a'"),
         (("counted",), "{server}"),
-        (("told_when",), "{server}"),
+        (("shown_when",), "{server}"),
     ],
 )
 def test_an_expression_that_would_fail_on_a_run_is_refused(refused_or_followed, path, expression):
@@ -285,5 +285,5 @@ def test_the_schema_expects_the_same_values():
     for name, (kinds, keys) in expected.items():
         for key in keys:
             assert set(kinds[key].choices) == set(SCHEMA["$defs"][name]["properties"][key]["enum"])
-    for key in ("stage", "told_as"):
+    for key in ("stage", "shown_as"):
         assert set(flow_types.FLOW[key].choices) == set(SCHEMA["properties"][key]["enum"])

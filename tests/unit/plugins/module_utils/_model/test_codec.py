@@ -73,7 +73,7 @@ def test_unknown_key_is_ignored(data):
         (("duration_s",), 10**400, "duration_s: must be a finite number, not 1000"),
         (("duration_s",), -1, "duration_s: must be a number from 0 to 3.16224e+07, not -1"),
         (("kept",), 0, "kept: must be true or false, not 0"),
-        (("made",), True, "made: must be a whole number, not True"),
+        (("created",), True, "created: must be a whole number, not True"),
         (("stages",), {}, "stages: must be a list, not {}"),
         (("stages", 0), None, "stages[0]: must be an object, not None"),
         (("stages", 1, "status"), "fine", "stages[1].status: must be one of ok, failed, skipped, not 'fine'"),

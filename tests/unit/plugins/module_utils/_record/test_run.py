@@ -164,7 +164,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(run, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_module.os, broken, full)
-    run.record["made"] = 7
+    run.record["created"] = 7
     with pytest.raises(OSError, match="No space left"):
         run.save()
     monkeypatch.undo()
@@ -177,11 +177,11 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(run, monkeypatc
     [
         ("", "cannot be read"),
         ("{", "cannot be read"),
-        ('{"schema": "stackproof.run/1"', "cannot be read"),
-        ("[]", "is None, not stackproof.run/1"),
-        ("null", "is None, not stackproof.run/1"),
-        ("{}", "is None, not stackproof.run/1"),
-        ('{"schema": "stackproof.run/2"}', "is stackproof.run/2, not stackproof.run/1"),
+        ('{"schema": "stackproof.run/2"', "cannot be read"),
+        ("[]", "is None, not stackproof.run/2"),
+        ("null", "is None, not stackproof.run/2"),
+        ("{}", "is None, not stackproof.run/2"),
+        ('{"schema": "stackproof.run/3"}', "is stackproof.run/3, not stackproof.run/2"),
         ("\udcff", "cannot be read"),
         ("[" * 200000, "cannot be read"),
     ],
@@ -201,8 +201,8 @@ def test_a_record_that_cannot_be_used_is_said_to_be_so(run, text, words):
         ({"started": "2026-11-21T06:00:00"}, "started: must be a time such as"),
         ({"stages": [{"stage": "boot"}]}, "stages[0]: must be an object with status"),
         ({"stages": [{"stage": "removal", "status": "ok"}]}, "it has a removal among its stages"),
-        ({"leftovers": [{"kind": "port", "id": None, "name": "p"}]}, "leftovers[0]: must be an object with why"),
-        ({"made": 1e999}, "made: must be a whole number, not inf"),
+        ({"leftovers": [{"kind": "port", "id": None, "name": "p"}]}, "leftovers[0]: must be an object with reason"),
+        ({"created": 1e999}, "created: must be a whole number, not inf"),
     ],
 )
 def test_a_record_with_something_else_in_it_is_refused_with_its_place(recorded_run, change, words):
@@ -300,7 +300,7 @@ def test_an_imagined_run_leaves_no_trace(tmp_path):
 
 
 def test_an_imagined_run_that_exists_shows_what_it_has(recorded_run):
-    assert run_module.Run.imagined(recorded_run.directory).resource("server")["made"] is True
+    assert run_module.Run.imagined(recorded_run.directory).resource("server")["created"] is True
 
 
 def test_there_is_no_token_without_a_watch(run):
@@ -328,10 +328,10 @@ def test_the_lock_goes_with_its_process(run, other_process):
 def test_what_another_process_did_meanwhile_is_known_under_the_lock(run):
     other = run_module.Run(run.directory)
     other.ledger.write("made", "server", "s", id="1")
-    other.record["made"] = 1
+    other.record["created"] = 1
     other.save()
     with run.alone():
-        assert run.record["made"] == 1
+        assert run.record["created"] == 1
         assert run.ledger.find("server", "s")["id"] == "1"
 
 

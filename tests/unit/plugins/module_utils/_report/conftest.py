@@ -40,7 +40,7 @@ def hostile(failed):
             stage["error"].update(message=HOSTILE, hint=HOSTILE)
         if stage["status"] == "skipped":
             stage["details"]["reason"] = HOSTILE
-    record["leftovers"] = [{"kind": "server", "id": "x", "name": HOSTILE, "why": HOSTILE}]
+    record["leftovers"] = [{"kind": "server", "id": "x", "name": HOSTILE, "reason": HOSTILE}]
     limit = {"name": HOSTILE, "query": HOSTILE, "min": None, "max": 1, "value": 2}
-    record["thresholds"] = [{**limit, "ok": False, "said": HOSTILE}, {**limit, "ok": True, "said": "x"}]
+    record["thresholds"] = [{**limit, "ok": False, "text": HOSTILE}, {**limit, "ok": True, "text": "x"}]
     return record

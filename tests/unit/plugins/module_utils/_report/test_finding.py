@@ -13,7 +13,7 @@ QUOTED = {"component": "nova-api", "host": "ctl", "at": None}
 
 
 def suspect(component, confidence):
-    return {"component": component, "host": "ctl", "confidence": confidence, "weight": 1.0, "why": []}
+    return {"component": component, "host": "ctl", "confidence": confidence, "weight": 1.0, "evidence": []}
 
 
 def parts(said="it failed", **verdict):
@@ -24,7 +24,7 @@ def parts(said="it failed", **verdict):
 
 
 def test_the_line_of_a_log_says_whose_it_is():
-    assert ("log", "nova-api (ctl): it broke") in parts(quote="it broke", quoted=QUOTED)
+    assert ("log", "nova-api (ctl): it broke") in parts(quote="it broke", quote_source=QUOTED)
     # Records of before have no such key.
     assert ("log", "it broke") in parts(quote="it broke")
 

@@ -24,9 +24,9 @@ def verdict(culprit, *edges):
     def end(name):
         return dict(zip(("component", "host"), name))
 
-    told = [{"from": end(start), "to": end(to), "how": how[0] if how else None} for start, to, *how in edges]
+    told = [{"source": end(start), "target": end(to), "how": how[0] if how else None} for start, to, *how in edges]
     component, host = culprit
-    return shapes.verdict("fail", "boot", "r", component=component, host=host, leaning=told)
+    return shapes.verdict("fail", "boot", "r", component=component, host=host, dependencies=told)
 
 
 def drawn(culprit, *edges):
@@ -147,7 +147,7 @@ def test_the_title_says_the_same_in_words():
         verdict(QUEUE, (COMPUTE, KEYSTONE)),
         verdict(QUEUE, (COMPUTE, ("rabbitmq", "ctl2"))),
         # Records of 0.1.0 do not say who depends on whom.
-        {name: value for name, value in verdict(QUEUE).items() if name != "leaning"},
+        {name: value for name, value in verdict(QUEUE).items() if name != "dependencies"},
     ],
 )
 def test_without_anybody_who_depends_on_the_cause_there_is_no_drawing(told):

@@ -23,7 +23,7 @@ from opentelemetry.proto_json.collector.trace.v1 import trace_service
 from tree import RECORDED
 
 DEADLINE = {
-    **dict.fromkeys(("resource", "said", "status", "request_id")),
+    **dict.fromkeys(("resource", "answer", "status", "request_id")),
     **{"kind": "deadline", "message": "no\x1b[2J answer", "hint": ""},
 }
 FOLLOWED = RECORDED / "pages" / "20261121-152747-af4099"

@@ -186,9 +186,9 @@ def test_a_failure_without_a_finding_has_its_hint_once(refused):
 
 
 def test_what_is_left_and_beyond_a_limit_is_said(followed):
-    followed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "group-x", "why": "it is in use"}]
+    followed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "group-x", "reason": "it is in use"}]
     limit = {"name": "boot", "query": "duration_s", "min": None, "max": 1, "value": 16}
-    followed["thresholds"] = [{**limit, "ok": False, "said": "boot: 16 is more than 1"}]
+    followed["thresholds"] = [{**limit, "ok": False, "text": "boot: 16 is more than 1"}]
     followed["deleted"] = 7
     text = check_sound(rendered(followed)).text
     assert "8 resources created, 7 deleted, 1 left." in text
@@ -333,13 +333,13 @@ def test_coverage_is_by_access(followed):
     parts = {name: (many, part) for name, many, part in rows[4].counts}
     assert parts["seen"] == (row["seen"], pytest.approx(100 * row["seen"] / 58, abs=0.001))
     assert parts["window"] == (row["window"], pytest.approx(100 * row["window"] / 58, abs=0.001))
-    assert [row.of for row in rows] == [58] * 8
+    assert [row.total for row in rows] == [58] * 8
 
 
 def test_hosts_have_their_clocks_and_checks(followed):
     followed["hosts"][0].update(clock_offset_s=0.0097, clock_error_s=0.0137)
     followed["hosts"][0]["checks"][0].update(status="unreadable", reason="virsh was refused")
-    followed["hosts"][0]["unread"] = [{"what": "domains", "kind": "refused", "command": "virsh list", "why": "no"}]
+    followed["hosts"][0]["unread"] = [{"what": "domains", "kind": "refused", "command": "virsh list", "reason": "no"}]
     hosts = {host.name: host for host in view_of(followed).hosts}
     assert hosts["compute1"].clock == "+9.7 ms ±13.7 ms"
     assert hosts["localhost"].clock == "not measured"
@@ -376,7 +376,7 @@ def test_what_was_unseen_is_grouped_by_what_would_show_it(followed):
 
 
 def test_a_flow_of_requests_is_told_in_short(followed):
-    story = {**copy.deepcopy(followed["flows"][0]), "told_as": "story", "title": "In requests"}
+    story = {**copy.deepcopy(followed["flows"][0]), "shown_as": "story", "title": "In requests"}
     story["steps"] = [{**story["steps"][5], "covers": ["1", "3"]}, story["steps"][6]]
     followed["flows"].append(story)
     page = check_sound(rendered(followed))
@@ -390,7 +390,7 @@ def test_the_steps_of_another_stage_are_told_beside_it(followed):
     owed = {**other, "id": "C2", "stage": "volume", "status": "missing", "reason": "it is in no log", "at": None}
     skipped = {**other, "id": "C3", "stage": "volume", "status": "skipped", "message": "Left out"}
     also = {**copy.deepcopy(other), "id": "C4", "stage": "boot", "status": "seen", "message": "Use it in the boot"}
-    flow = {**copy.deepcopy(followed["flows"][0]), "told_as": "stage", "steps": [seen, owed, skipped, also]}
+    flow = {**copy.deepcopy(followed["flows"][0]), "shown_as": "stage", "steps": [seen, owed, skipped, also]}
     followed["flows"].append({**flow, "title": "Making a volume"})
     page = check_sound(rendered(followed))
     assert "Making a volume: 2 of 3 steps seen" in page.text
@@ -448,8 +448,8 @@ def test_the_pictures_are_inlined_with_one_legend(followed):
 def with_leaning(record, host):
     """The record of a failed run, in which a component of this host leans on the cause."""
     culprit = {"component": "rabbitmq", "host": "controller1"}
-    edge = {"from": {"component": "nova-compute", "host": host}, "to": culprit, "how": "silent"}
-    return {**record, "verdict": {**record["verdict"], **culprit, "leaning": [edge]}}
+    edge = {"source": {"component": "nova-compute", "host": host}, "target": culprit, "how": "silent"}
+    return {**record, "verdict": {**record["verdict"], **culprit, "dependencies": [edge]}}
 
 
 def test_who_leans_on_the_cause_is_drawn(refused):
@@ -460,7 +460,7 @@ def test_who_leans_on_the_cause_is_drawn(refused):
 
 
 def test_without_anybody_who_leans_on_the_cause_nothing_is_drawn(refused, followed):
-    assert "leaning" not in refused["verdict"]
+    assert "dependencies" not in refused["verdict"]
     for record in (refused, followed):
         text = rendered(record)
         assert "Dependencies and failures between them" not in text
@@ -475,8 +475,8 @@ def test_hostile_words_in_the_drawing_do_nothing(refused):
 
 def poisoned(value):
     """A record in which every text that a cloud, a host or a user could choose is hostile."""
-    kept = {"status", "result", "stage", "at", "until", "started", "finished", "asked", "grade", "level", "proves"}
-    kept |= {"told_as", "became"}
+    kept = {"status", "result", "stage", "at", "until", "started", "finished", "queried", "grade", "level", "proves"}
+    kept |= {"shown_as", "became"}
     if isinstance(value, dict):
         return {
             name: item if name in kept and isinstance(item, str) else poisoned(item) for name, item in value.items()

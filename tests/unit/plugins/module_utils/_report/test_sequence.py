@@ -16,7 +16,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._end import f
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Coverage, FollowedFlow, Step
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Place, StepStatus
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus, View
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import (
     drawing,
@@ -48,7 +48,7 @@ def record(plain):
     """The recorded run, with what its recording leaves out."""
     unknown = dict.fromkeys(("finished", "duration_s"))
     empty = {"stages": [], "hosts": [], "thresholds": [], "leftovers": [], "history": {}}
-    counts = {"made": 0, "deleted": 0, "kept": False, "schema": "stackproof.run/1"}
+    counts = {"created": 0, "deleted": 0, "kept": False, "schema": "stackproof.run/2"}
     return from_json(Record, {**unknown, **empty, **counts, **plain})
 
 
@@ -230,13 +230,13 @@ def test_a_flow_without_coverage_counts_its_own_steps():
 
 
 def test_what_time_and_place_alone_show_counts_as_seen_as_in_the_table():
-    coverage = Coverage(tier=2, level=None, of=78, seen=69, window=5, absent=4)
+    coverage = Coverage(tier=2, level=None, total=78, seen=69, window=5, absent=4)
     flow = flow_of(coverage=(coverage,))
     assert rows.counts(flow) == "74 of 78 steps seen (5 by time and place alone), 4 absent"
 
 
 def test_missing_steps_are_counted_as_the_picture_shows_them():
-    coverage = Coverage(tier=2, level=None, of=3, seen=1, unseen=2)
+    coverage = Coverage(tier=2, level=None, total=3, seen=1, unseen=2)
     steps = step("1", 1), step("2", status=StepStatus.MISSING), step("3", status=StepStatus.UNSEEN)
     assert rows.counts(flow_of(*steps, coverage=(coverage,))) == "1 of 3 steps seen, 1 unseen, 1 missing"
 
@@ -438,8 +438,8 @@ def test_a_run_with_a_flow_leaves_its_drawings(flows, plain, tmp_path):
 def test_each_flow_beside_a_stage_and_the_whole_run_are_drawn(plain, tmp_path):
     run = run_module.Run(tmp_path, run_module.read_record(sorted(RUNS.iterdir())[0]))
     skipped = step("C2", status=StepStatus.SKIPPED)
-    beside = flow_of(step("C1"), skipped, lifelines=["cinder-api"], name="../make volume", shown_as=Place.STAGE)
-    idle = flow_of(step("G1", status=StepStatus.SKIPPED), name="upload_image", shown_as=Place.STAGE)
+    beside = flow_of(step("C1"), skipped, lifelines=["cinder-api"], name="../make volume", shown_as=View.STAGE)
+    idle = flow_of(step("G1", status=StepStatus.SKIPPED), name="upload_image", shown_as=View.STAGE)
     run.record["flows"] = [plain["flows"][0], to_json(beside), to_json(idle)]
     finish.render(run)
     assert {path.stem for path in tmp_path.glob("*.svg")} == {"flow", "flow-___make_volume", "run"}

@@ -39,7 +39,7 @@ def test_the_summary_of_a_pass(passed):
     text = "\n".join(lines)
     assert lines[1] == "Run 20261121-065105-bdb5f5 on lab"
     assert re.search(r"(?m)^  boot       ok          13\.9   \+0\.1 s to the median of 3, p95 16\.4$", text)
-    assert "  made 5, deleted 5, left 0" in lines
+    assert "  created 5, deleted 5, left 0" in lines
     assert re.search(r"(?m)^  PASS: The cloud provisions an instance", text)
     assert "  files: /runs/x" in lines
     assert "kept" not in text
@@ -62,11 +62,11 @@ def test_the_summary_of_a_failure_has_no_times_of_what_did_not_run(failed):
 
 
 def test_the_summary_says_what_is_kept_left_and_beyond_its_limit(passed):
-    passed.update(kept=True, made=5, deleted=4)
-    passed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "g", "why": "it is still there"}]
-    passed["thresholds"] = [{"ok": True, "said": "a: 1"}, {"ok": False, "said": "b: 2 is more than 1"}]
+    passed.update(kept=True, created=5, deleted=4)
+    passed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "g", "reason": "it is still there"}]
+    passed["thresholds"] = [{"ok": True, "text": "a: 1"}, {"ok": False, "text": "b: 2 is more than 1"}]
     lines = text_module.summary(passed, "/runs/x")
-    assert "  made 5, deleted 4, left 1" in lines
+    assert "  created 5, deleted 4, left 1" in lines
     assert any("stackproof.provision.cleanup -e stackproof_run_dir=/runs/x" in line for line in lines)
     assert "  left: security group g: it is still there" in lines
     assert "  within the limit: a: 1" in lines
@@ -75,7 +75,7 @@ def test_the_summary_says_what_is_kept_left_and_beyond_its_limit(passed):
 
 def test_the_summary_of_a_run_that_did_nothing(run):
     lines = text_module.summary(run.record, run.directory)
-    assert "  made 0, deleted 0, left 0" in lines
+    assert "  created 0, deleted 0, left 0" in lines
     assert "  INCOMPLETE: The run has not finished." in lines
 
 
@@ -107,8 +107,8 @@ def test_junit_has_a_case_for_each_stage_and_counts_them(failed):
 
 
 def test_junit_fails_what_is_left_and_what_is_beyond_its_limit(passed):
-    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "why": "it is still there"}]
-    passed["thresholds"] = [{"name": "a", "ok": True, "said": "a: 1"}, {"name": "b", "ok": False, "said": "b: 2"}]
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "reason": "it is still there"}]
+    passed["thresholds"] = [{"name": "a", "ok": True, "text": "a: 1"}, {"name": "b", "ok": False, "text": "b: 2"}]
     suite, cases_by_name = cases(text_module.junit(passed))
     assert suite.get("failures") == "2"
     assert cases_by_name["nothing left"].find("failure").get("message") == "s: it is still there"

@@ -61,7 +61,7 @@ def look(admin):
 
 
 def entry(component, host, heard, state="up", enabled=True):
-    return {"component": component, "host": host, "state": state, "enabled": enabled, "heard": heard}
+    return {"component": component, "host": host, "state": state, "enabled": enabled, "last_report": heard}
 
 
 def test_services_and_agents_have_the_names_that_flows_use(admin):

@@ -38,13 +38,13 @@ def put_instance(cloud, api):
 
 def looked(instance):
     """The result of look without its time; claims has the rest."""
-    return {name: value for name, value in instance.items() if name not in ("asked", "allocations", "claimed_on")}
+    return {name: value for name, value in instance.items() if name not in ("queried", "allocations", "claimed_on")}
 
 
 def test_a_recorded_instance_as_a_member_sees_it(put_instance, connect, instance):
     result = look(connect(), put_instance())
     assert looked(result) == looked(instance)
-    assert result["asked"]
+    assert result["queried"]
 
 
 def test_a_recorded_instance_as_an_administrator_sees_it(put_instance, connect, api):

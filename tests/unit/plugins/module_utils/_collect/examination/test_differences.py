@@ -25,7 +25,7 @@ KINDS = {"option": "digests", "package": "packages"}
 
 def found(**more):
     """What an examination returns of a host on which nothing is wrong."""
-    nothing = {"reach": [], "hanging": [], "words": [], "ground": [], "files": {}, "packages": {}, "digests": {}}
+    nothing = {"reach": [], "pending": [], "reports": [], "exhausted": [], "files": {}, "packages": {}, "digests": {}}
     return {**nothing, **more}
 
 
@@ -44,7 +44,7 @@ def compare(hosts, groups=None, offsets=None, passed=None):
 def unlike(tables, table="packages", groups=None):
     """Host to the names of what differs, by the tables of hosts."""
     kept = compare({name: found(**{table: values}) for name, values in tables.items()}, groups)
-    return {name: [entry["what"] for entry in host["differs"]] for name, host in kept.items()}
+    return {name: [entry["what"] for entry in host["differences"]] for name, host in kept.items()}
 
 
 A, B = {"nova": "1"}, {"nova": "2"}
@@ -79,7 +79,7 @@ def test_a_host_is_told_that_is_unlike_most_others_of_its_kind(tables, expected,
 @pytest.mark.parametrize(("kind", "table"), KINDS.items())
 def test_a_difference_says_its_kind_and_name_and_no_value(kind, table):
     kept = compare({name: found(**{table: values}) for name, values in {"c1": A, "c2": A, "c3": B}.items()})
-    assert kept["c3"]["differs"] == [{"kind": kind, "what": "nova"}]
+    assert kept["c3"]["differences"] == [{"kind": kind, "what": "nova"}]
 
 
 def test_hosts_of_other_groups_are_another_kind():
@@ -100,10 +100,10 @@ def test_modes_and_owners_of_files_are_compared_and_their_times_are_not():
         return found(files={NOVA: {"changed": changed, "mode": mode, "empty": False}})
 
     kept = compare({name: files("640 root:nova", at) for name, at in (("c1", 1.0), ("c2", 2.0))})
-    assert [host["differs"] for host in kept.values()] == [[], []]
+    assert [host["differences"] for host in kept.values()] == [[], []]
     hosts = {"c1": files("640 root:nova", 1.0), "c2": files("640 root:nova", 1.0), "c3": files("600 root:root", 1.0)}
     kept = compare(hosts)
-    assert [host["differs"] for host in kept.values()] == [[], [], [{"kind": "mode", "what": NOVA}]]
+    assert [host["differences"] for host in kept.values()] == [[], [], [{"kind": "mode", "what": NOVA}]]
 
 
 def file(changed):
@@ -156,12 +156,12 @@ def test_the_latest_change_stands_first_and_of_very_many_only_the_first_are_kept
 def test_the_findings_of_a_host_are_kept_as_they_are():
     findings = {
         "reach": [{"component": "a", "address": "b", "port": 1, "how": "open", "named_by": ["c"]}],
-        "hanging": [{"program": "d", "address": "e", "port": 1, "component": None}],
-        "words": [{"component": "f", "kind": "x", "text": "g"}],
-        "ground": [{"kind": "y", "where": "h", "text": "i"}],
+        "pending": [{"program": "d", "address": "e", "port": 1, "component": None}],
+        "reports": [{"component": "f", "kind": "x", "text": "g"}],
+        "exhausted": [{"kind": "y", "where": "h", "text": "i"}],
     }
     (host,) = compare({"c1": found(**findings)}).values()
-    assert host == {**findings, "differs": [], "changed": []}
+    assert host == {**findings, "differences": [], "changed": []}
 
 
 def test_neither_a_digest_nor_a_value_of_a_recorded_host_is_kept():
@@ -170,7 +170,7 @@ def test_neither_a_digest_nor_a_value_of_a_recorded_host_is_kept():
 
     tables = {"c1": digests(SETTINGS), "c2": digests(SETTINGS), "c3": digests(SETTINGS.replace("qemu", "kvm"))}
     kept = compare({name: found(digests=table) for name, table in tables.items()})
-    assert [host["differs"] for host in kept.values()] == [
+    assert [host["differences"] for host in kept.values()] == [
         [],
         [],
         [{"kind": "option", "what": "/etc/nova/nova.conf [libvirt] virt_type"}],

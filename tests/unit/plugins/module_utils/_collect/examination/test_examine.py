@@ -19,7 +19,7 @@ CONTROLLER, COMPUTE = "examined-controller1", "examined-compute1"
 OWN = {CONTROLLER: ["controller1", "10.71.16.12"], COMPUTE: ["compute1", "10.71.16.14"]}
 ASKED = {"salt": "0123456789abcdef" * 2, "since": 1795446300.25, "urls": []}
 REFUSED = (1, "", "sudo: a password is required")
-PARTS = {"words", "ground", "files", "packages", "hanging", "reach", "digests"}
+PARTS = {"reports", "exhausted", "files", "packages", "pending", "reach", "digests"}
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_a_recorded_host_that_is_well_has_all_parts_and_nothing_unread(look, nam
     looked = look(name)
     assert looked.unread == []
     assert set(looked.found) == PARTS
-    assert [looked.found[part] for part in ("words", "ground", "hanging")] == [[], [], []]
+    assert [looked.found[part] for part in ("reports", "exhausted", "pending")] == [[], [], []]
     assert len(looked.found["packages"]) == 10
     assert "/etc/nova/nova.conf" in looked.found["files"]
     assert "/etc/nova/nova.conf [DEFAULT] my_ip" in looked.found["digests"]
@@ -128,7 +128,7 @@ def test_without_its_settings_a_host_has_no_digests_and_still_knows_its_database
 def test_a_host_without_services_is_looked_at_too(replay, probed):
     host = one_by_one(replay(COMPUTE))
     found = to_json(examine.examine(host, set(), [], question()))
-    assert (found["reach"], found["digests"], found["words"], probed) == ([], {}, [], set())
+    assert (found["reach"], found["digests"], found["reports"], probed) == ([], {}, [], set())
     assert found["files"]
     assert found["packages"]
     assert host.unread == []

@@ -28,12 +28,12 @@ def read(replay):
 
 def test_a_recorded_router_is_read_wholly(read):
     facts, unread = read(ROUTER)
-    (outer,) = facts[ROUTER]["outer"]
+    (outer,) = facts[ROUTER]["external"]
     interfaces = json.loads(printed("network1-router", "address show"))
     (shown,) = (interface for interface in interfaces if interface["ifname"].startswith("qg-"))
     assert (outer["name"], outer["mac"], outer["up"]) == (shown["ifname"], shown["address"], True)
-    (rule,) = facts[ROUTER]["to"]
-    assert (facts[ROUTER]["from"], unread) == ([rule], [])
+    (rule,) = facts[ROUTER]["inbound"]
+    assert (facts[ROUTER]["outbound"], unread) == ([rule], [])
     assert rule["address"] in outer["addresses"]
     assert rule["fixed"].startswith("192.168.222.")
 
@@ -54,5 +54,5 @@ def test_a_host_without_any_namespace(read):
 def test_what_sudo_refuses_is_said(read):
     refused = (1, "", "sudo: a password is required")
     facts, unread = read(ROUTER, instead={"ip ": refused})
-    assert facts[ROUTER] == {"outer": [], "to": [], "from": []}
+    assert facts[ROUTER] == {"external": [], "inbound": [], "outbound": []}
     assert unread == [("the router's addresses", "refused"), ("the router's translations", "refused")]

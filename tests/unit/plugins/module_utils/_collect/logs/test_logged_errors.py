@@ -186,13 +186,13 @@ def test_errors_are_read_only_where_they_are_wanted():
 
 
 def test_an_error_that_names_the_run_is_keyed_and_another_is_not():
-    assert [raised["keyed"] for raised in filed(error("x"))[1]] == [True]
-    assert [raised["keyed"] for raised in filed(error("x", f"{OTHER} u p"))[1]] == [False]
+    assert [raised["own"] for raised in filed(error("x"))[1]] == [True]
+    assert [raised["own"] for raised in filed(error("x", f"{OTHER} u p"))[1]] == [False]
 
 
 def test_a_line_of_its_traceback_makes_an_error_ours():
     lines = [error("x", f"{OTHER} u p"), error("y", f"instance: {SERVER}")]
-    assert [raised["keyed"] for raised in filed(*lines)[1]] == [True]
+    assert [raised["own"] for raised in filed(*lines)[1]] == [True]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_the_same_error_is_told_once_with_its_number():
         "peer_address": None,
         "mentions": [],
         "quote": "a.SomeError: x",
-        "keyed": True,
+        "own": True,
         "at": "2026-11-21T12:00:00.000000+00:00",
         "count": 5,
         "usual": None,
@@ -257,7 +257,7 @@ def test_a_flood_of_errors_is_cut():
 def test_an_error_of_the_run_is_kept_in_any_flood():
     lines = [error("x", "-", logger=f"a.logger{number}") for number in range(MOST_ERRORS + 50)]
     kept = filed(*lines, error("nova.exception.NotFound: x", f"instance: {SERVER}"))[1]
-    assert [entry["exception"] for entry in kept if entry["keyed"]] == ["nova.exception.NotFound"]
+    assert [entry["exception"] for entry in kept if entry["own"]] == ["nova.exception.NotFound"]
 
 
 def test_without_errors_there_are_none():

@@ -123,7 +123,7 @@ class Logs:
         since = BEGAN.timestamp() - 300
         self.wanted = {
             "keys": {"server": [SERVER], "request": [BOOT], "tap": [TAP]},
-            "phrases": [{"service": "nova-compute", "says": STARTING}],
+            "phrases": [{"service": "nova-compute", "pattern": STARTING}],
             "windows": [],
             "since": since,
             "began": since + 300,
@@ -169,17 +169,17 @@ def test_a_line_that_is_ours_becomes_an_event(logs):
             "kind": "line",
             "level": "debug",
             "keys": {"server": [SERVER], "request": [BOOT]},
-            "said": [STARTING],
-            "window": [],
+            "phrases": [STARTING],
+            "texts": [],
         }
     ]
     assert result["sources"] == [
         {
             "service": "nova-compute",
-            "from": str(logs.folder / "nova-compute.log"),
-            "whole": True,
+            "path": str(logs.folder / "nova-compute.log"),
+            "complete": True,
             "first": BEGAN.timestamp() - 310,
-            "why": None,
+            "reason": None,
             "requests": False,
         }
     ]
@@ -191,7 +191,7 @@ def test_a_line_that_is_ours_becomes_an_event(logs):
 )
 def test_what_is_not_ours_or_says_nothing_that_is_looked_for_is_no_event(logs, message):
     logs.write([EARLIER, message])
-    assert (logs.read()["events"], logs.source()["whole"]) == ([], True)
+    assert (logs.read()["events"], logs.source()["complete"]) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -277,13 +277,13 @@ def test_windows_are_open_at_the_minutes_of_the_run_only(logs, form, day):
     # A line in which the time of the run is only spoken of is read, and has another time.
     expected = [] if form.startswith("2026-01") else [-299, 10, 99]
     assert [event["at"] - BEGAN.timestamp() + shift.total_seconds() for event in events] == expected
-    assert all(event["window"] == [POST] and event["keys"] == {} for event in events)
+    assert all(event["texts"] == [POST] and event["keys"] == {} for event in events)
 
 
 @pytest.mark.usefixtures("german")
 def test_a_log_of_syslog_on_a_german_host_is_read(logs):
     logs.write([f"Nov 21 14:{minute}:10 compute1 nova[1]: {STARTING} {SERVER}" for minute in (37, 43)])
-    assert (logs.source()["whole"], logs.moments()) == (True, [10])
+    assert (logs.source()["complete"], logs.moments()) == (True, [10])
 
 
 def test_a_window_of_one_service_is_none_of_another(logs):
@@ -298,7 +298,7 @@ def test_a_rotated_file_that_was_changed_after_the_start_is_read(logs):
     logs.write([line(5, STARTING)], "nova-compute.log-20261121", changed=20)
     result = logs.read()
     assert sorted(round(event["at"] - BEGAN.timestamp()) for event in result["events"]) == [5, 10, 40]
-    assert [(Path(source["from"]).name, source["whole"], source["why"]) for source in result["sources"]] == [
+    assert [(Path(source["path"]).name, source["complete"], source["reason"]) for source in result["sources"]] == [
         ("nova-compute.log", False, "it begins after the run did"),
         ("nova-compute.log-20261121", False, "it begins after the run did"),
         ("nova-compute.log.1", True, None),
@@ -313,19 +313,19 @@ def test_a_file_that_begins_when_all_is_over_is_no_source(logs):
 def test_a_log_that_was_truncated_while_the_run_went_on_is_not_whole(logs):
     logs.write([f"half of a line {SERVER}", line(12, STARTING), line(13, STARTING)])
     source = logs.source()
-    assert (source["whole"], source["why"]) == (False, "it begins after the run did")
+    assert (source["complete"], source["reason"]) == (False, "it begins after the run did")
     assert source["first"] == BEGAN.timestamp() + 12
     assert logs.moments() == [12, 13]
 
 
 def test_a_log_of_which_no_line_has_a_time_is_not_whole(logs):
     logs.write([f"{STARTING} {SERVER}"] * 3)
-    assert (logs.source()["whole"], logs.source()["why"]) == (False, "the time of its first line is not known")
+    assert (logs.source()["complete"], logs.source()["reason"]) == (False, "the time of its first line is not known")
 
 
 def test_the_first_line_that_has_a_time_counts(logs):
     logs.write(["Traceback (most recent call last):", f"DEBUG nova [{BOOT}] no time", EARLIER, line(1, STARTING)])
-    assert (logs.source()["whole"], logs.source()["first"]) == (True, BEGAN.timestamp() - 310)
+    assert (logs.source()["complete"], logs.source()["first"]) == (True, BEGAN.timestamp() - 310)
 
 
 @pytest.mark.parametrize("ending", ["gz", "xz", "bz2", "zst"])
@@ -333,7 +333,7 @@ def test_a_compressed_file_is_named_as_not_read(logs, ending):
     path = logs.write([EARLIER, line(10, STARTING)], f"nova-compute.log.2.{ending}")
     result = logs.read()
     assert result["events"] == []
-    assert [(source["from"], source["whole"], source["why"]) for source in result["sources"]] == [
+    assert [(source["path"], source["complete"], source["reason"]) for source in result["sources"]] == [
         (str(path), False, "it is compressed")
     ]
 
@@ -346,7 +346,7 @@ def test_a_file_with_a_great_hole_is_named_as_not_read_and_the_others_are_read(l
     os.truncate(path, 1 << 40)
     os.utime(path, (BEGAN.timestamp() + 100,) * 2)
     result = logs.read()
-    assert [(Path(source["from"]).name, source["whole"], source["why"]) for source in result["sources"]] == [
+    assert [(Path(source["path"]).name, source["complete"], source["reason"]) for source in result["sources"]] == [
         ("nova-compute-1.log", False, "it has a hole of 1024.0 GiB"),
         ("nova-compute-2.log", True, None),
     ]
@@ -359,7 +359,7 @@ def test_a_host_with_one_file_that_has_a_great_hole_is_asked_for_no_line(logs):
     path = logs.write([EARLIER, line(10, STARTING)])
     os.truncate(path, 1 << 40)
     os.utime(path, (BEGAN.timestamp() + 100,) * 2)
-    assert logs.source()["why"] == "it has a hole of 1024.0 GiB"
+    assert logs.source()["reason"] == "it has a hole of 1024.0 GiB"
     assert [words[0] for words in logs.execute.asked] == ["date", "id", "find"]
 
 
@@ -369,7 +369,7 @@ def test_a_small_hole_is_read_over(logs):
         stream.seek(1 << 20)
         stream.write(f"\n{line(10, STARTING)}\n".encode())
     os.utime(path, (BEGAN.timestamp() + 100,) * 2)
-    assert (logs.source()["why"], logs.moments()) == (None, [10])
+    assert (logs.source()["reason"], logs.moments()) == (None, [10])
 
 
 def test_the_logs_in_a_container_have_other_paths_than_those_of_the_host(logs):
@@ -434,7 +434,7 @@ def test_a_file_that_is_gone_before_it_is_read_is_not_whole_and_the_others_are_r
     logs.services = [{"service": "nova-compute", "files": [f"{logs.folder}/nova-compute*.log"]}]
     logs.execute.before = lambda words: words[0] == command and path.unlink(missing_ok=True)
     result = logs.read()
-    assert [source["whole"] for source in result["sources"]] == [False, True]
+    assert [source["complete"] for source in result["sources"]] == [False, True]
     moments = [round(event["at"] - BEGAN.timestamp()) for event in result["events"]]
     assert moments == [20]
     assert logs.host.unread == []
@@ -452,7 +452,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_not_whole_and_what_was_foun
 
     logs.execute.before = rotate
     result = logs.read()
-    assert [(source["whole"], source["why"]) for source in result["sources"]] == [
+    assert [(source["complete"], source["reason"]) for source in result["sources"]] == [
         (False, "it was rotated away while it was read")
     ]
     assert len(result["events"]) == (1 if command == "second head" else 0)
@@ -464,7 +464,7 @@ def test_a_search_that_was_ended_proves_nothing_though_a_file_vanished_too(logs)
     real = logs.execute.__call__
     logs.execute = lambda words, take: (124, "", "grep: /x: No such file") if "grep" in words else real(words, take)
     result = logs.read()
-    assert [(source["whole"], source["why"]) for source in result["sources"]] == [(False, "it was not read")]
+    assert [(source["complete"], source["reason"]) for source in result["sources"]] == [(False, "it was not read")]
     assert [entry.kind for entry in logs.host.unread] == ["hung"]
 
 
@@ -480,19 +480,19 @@ def test_a_flood_is_not_whole(logs, monkeypatch):
     monkeypatch.setattr(grep, "MOST", 50)
     logs.write([EARLIER, *(line(number / 10, STARTING) for number in range(80))])
     source = logs.source()
-    assert (source["whole"], source["why"]) == (False, "more than 50 lines were found in it")
+    assert (source["complete"], source["reason"]) == (False, "more than 50 lines were found in it")
     assert len(logs.read()["events"]) == 50
 
 
 def test_bytes_that_are_no_text_do_no_harm(logs):
     logs.write([EARLIER, line(10, f"{STARTING} \udcff\udc80 {SERVER}"), "\udcff\udcfe", "\0" * 50, line(11, STARTING)])
-    assert (logs.moments(), logs.source()["whole"]) == ([10, 11], True)
+    assert (logs.moments(), logs.source()["complete"]) == ([10, 11], True)
 
 
 def test_a_container_that_writes_utc_on_a_host_in_another_zone(logs):
     logs.execute = Local("+0530")
     logs.write([EARLIER, line(10, STARTING), line(100, "the last", "-")])
-    assert (logs.moments(), logs.source()["whole"]) == ([10], True)
+    assert (logs.moments(), logs.source()["complete"]) == ([10], True)
 
 
 def test_a_host_in_another_zone(logs):
@@ -521,7 +521,10 @@ def test_a_method_is_named_a_line_before_by_the_same_process_for_the_same_reques
 
 def test_values_of_a_line_are_taken_only_where_they_can_be_no_secret_and_never_replace_what_is_known(logs):
     logs.wanted["phrases"] = [
-        {"service": "nova-compute", "says": r"Took (?P<seconds>\S+) s of (?P<host>\S+) at (?P<at>\d+) (?P<key>[^|]*)$"}
+        {
+            "service": "nova-compute",
+            "pattern": r"Took (?P<seconds>\S+) s of (?P<host>\S+) at (?P<at>\d+) (?P<key>[^|]*)$",
+        }
     ]
     logs.write([EARLIER, line(10, "Took 3.5 s of another at 5 a secret, with blanks")])
     (event,) = logs.read()["events"]
@@ -545,19 +548,17 @@ def test_a_journal_is_whole_and_has_the_times_of_its_entries(logs):
     logs.wanted["windows"] = [{"service": "slapd", "text": text} for text in ("BIND dn=", "RESULT tag=97")]
     logs.execute = Local("+0530", JOURNAL)
     result = logs.read()
-    assert [
-        (event["at"] - BEGAN.timestamp(), event["window"], event["resolution_s"]) for event in result["events"]
-    ] == [
+    assert [(event["at"] - BEGAN.timestamp(), event["texts"], event["resolution_s"]) for event in result["events"]] == [
         (10.25, ["BIND dn="], 1e-6),
         (10.5, ["RESULT tag=97"], 1e-6),
     ]
     assert result["sources"] == [
         {
             "service": "slapd",
-            "from": "journal of slapd",
-            "whole": True,
+            "path": "journal of slapd",
+            "complete": True,
             "first": None,
-            "why": None,
+            "reason": None,
             "requests": None,
         }
     ]
@@ -567,7 +568,7 @@ def test_a_journal_that_was_silent_is_whole_and_one_that_was_never_there_is_none
     logs.services = [{"service": "slapd", "journals": ["slapd", "never.service"]}]
     logs.execute = Local(journal={"slapd": JOURNAL["slapd"][:1]})
     result = logs.read()
-    assert (result["events"], [source["from"] for source in result["sources"]]) == ([], ["journal of slapd"])
+    assert (result["events"], [source["path"] for source in result["sources"]]) == ([], ["journal of slapd"])
     asked = [words[-1] for words in logs.execute.asked if words[0] == "journalctl"]
     assert sorted(asked) == ["--field=SYSLOG_IDENTIFIER", "--field=_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER=slapd"]
 
@@ -584,7 +585,7 @@ def test_several_journals_are_read_at_once_and_told_apart(logs):
     compute = [(7, line(7, f"Took 3 {BUILT} BIND dn=", "-").encode())]
     logs.execute = Local(journal={**JOURNAL, "devstack@n-cpu.service": compute, "other": compute})
     result = logs.read()
-    assert [(event["service"], event["window"]) for event in result["events"]] == [
+    assert [(event["service"], event["texts"]) for event in result["events"]] == [
         ("slapd", ["BIND dn="]),
         ("nova-compute", [BUILT]),
     ]
@@ -620,7 +621,7 @@ def test_a_flood_in_the_journal_is_cut_off_and_said(logs, monkeypatch):
     logs.execute = Local(journal={"slapd": [(second, b"BIND dn=") for second in range(5)]})
     result = logs.read()
     assert len(result["events"]) == 3
-    assert [(source["whole"], source["why"]) for source in result["sources"]] == [
+    assert [(source["complete"], source["reason"]) for source in result["sources"]] == [
         (False, "more than 3 entries were found in it")
     ]
 
@@ -636,7 +637,7 @@ def test_a_line_of_a_devstack_journal_has_its_time_from_there(logs):
     text = f"\x1b[00;32mDEBUG nova.compute.manager [\x1b[01;36m{BOOT} {BOOT} \x1b[00;36ma b\x1b[00;32m] {STARTING}"
     logs.execute = Local(journal={"devstack@n-cpu.service": [(7, text.encode())]})
     (event,) = logs.read()["events"]
-    assert (event["at"] - BEGAN.timestamp(), event["level"], event["said"]) == (7, "debug", [STARTING])
+    assert (event["at"] - BEGAN.timestamp(), event["level"], event["phrases"]) == (7, "debug", [STARTING])
 
 
 # The tests below read the logs of real hosts.
@@ -689,14 +690,14 @@ def test_a_recorded_host_has_events_of_all_that_took_part(recorded, name):
     for event in result["events"]:
         assert WANTED["since"] - 2 <= event["at"] <= WANTED["until"] + 2
         assert {key for keys in event["keys"].values() for key in keys} <= wanted_keys
-        assert event["keys"] or event["window"]
+        assert event["keys"] or event["texts"]
 
 
 def test_a_recorded_instance_is_built_in_the_order_in_which_nova_works(recorded):
     events = sorted(recorded("compute2", zone="+0530")["events"], key=lambda event: event["at"])
     first = {}
     for event in events:
-        for phrase in event["said"]:
+        for phrase in event["phrases"]:
             first.setdefault(phrase, event["at"])
     phrases = [
         r"Starting instance\.\.\.", "Claim successful on node",
@@ -731,10 +732,10 @@ def test_secrets_in_any_line_are_not_returned(recorded, name):
     usual, result = recorded(name, zone=zone), recorded(name, plant, zone)
     # The text of a window may be right behind the path.
     assert len(result["events"]) >= 0.9 * len(usual["events"]) > 0
-    text = json.dumps([result["events"], [source["why"] for source in result["sources"]]])
+    text = json.dumps([result["events"], [source["reason"] for source in result["sources"]]])
     assert [value for value in SECRETS.values() if value in text] == []
     assert "secret" not in text
-    allowed = {"at", "resolution_s", "service", "kind", "level", "keys", "said", "window", "method", "path", "status",
+    allowed = {"at", "resolution_s", "service", "kind", "level", "keys", "phrases", "texts", "method", "path", "status",
                "client", "seconds", "began", "action", "topic", "message"}  # fmt: skip
     assert {field for event in result["events"] for field in event} <= allowed
 

@@ -104,7 +104,7 @@ NO_LOGS = {"events": [], "sources": [], "addresses": ["10.71.16.14"]}
 
 
 def follow(run, read):
-    queue = {"controller1": {"events": read, "foreign": False, "why": None}} if read is not None else {}
+    queue = {"controller1": {"events": read, "foreign": False, "reason": None}} if read is not None else {}
     loaded = [flow_module.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
     flows, events = events_of.followed(run, loaded, {"log": {"compute1": NO_LOGS}, "queue": queue})
     return [{step["id"]: step for step in flow["steps"]} for flow in flows], events
@@ -159,10 +159,10 @@ def test_the_clock_is_that_of_the_broker_s_host(run, read):
 
 def test_the_record_says_what_was_recorded_and_why_not():
     asked = {
-        "a": {"events": [{}, {}], "foreign": True, "why": None},
+        "a": {"events": [{}, {}], "foreign": True, "reason": None},
         "b": {"failed": True, "msg": "no amqp"},
         "c": None,
-        "d": {"events": [], "foreign": False, "why": "the recorder had ended before"},
+        "d": {"events": [], "foreign": False, "reason": "the recorder had ended before"},
     }
     assert follow_module.accounts({"queue": asked})["queue"] == [
         {"host": "a", "messages": 2, "foreign": True, "reason": None},

@@ -147,7 +147,7 @@ def test_an_agent_of_a_host_that_nobody_read_keeps_its_name():
 
 
 def test_a_service_is_said_to_be_silent_since_it_was_heard_last():
-    assert told(cloud.agents, HOST, agents=[agent(state="down")])[0].last_report == agent()["heard"]
+    assert told(cloud.agents, HOST, agents=[agent(state="down")])[0].last_report == agent()["last_report"]
 
 
 def test_a_silent_service_counts_less_on_a_host_that_nobody_looked_at():

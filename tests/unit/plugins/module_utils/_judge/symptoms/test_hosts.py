@@ -175,7 +175,7 @@ def test_a_service_that_ended_and_runs_again_counts_less_than_one_that_is_stoppe
 )
 def test_shared_services_speak_for_themselves(component, kind, text):
     word = {"component": component, "kind": kind, "text": text}
-    (symptom,) = told(hosts.reports, host("h1"), host("h2", words=[word]))
+    (symptom,) = told(hosts.reports, host("h1"), host("h2", reports=[word]))
     assert (symptom.kind, symptom.component, symptom.host) == (Kind.REPORT, component, "h2")
     assert (symptom.how, symptom.reported) == (kind, (text,))
 
@@ -186,17 +186,17 @@ READ_ONLY = {"component": "database", "kind": "read-only", "text": "read-only"}
 @pytest.mark.parametrize(
     ("other", "accused"),
     [
-        (host("h1", "database", words=[], reach=[]), []),
-        (host("h1", "database", words=[READ_ONLY]), ["h1", "h2"]),
-        (host("h1", service("database", state="stopped"), words=[], reach=[]), ["h2"]),
+        (host("h1", "database", reports=[], reach=[]), []),
+        (host("h1", "database", reports=[READ_ONLY]), ["h1", "h2"]),
+        (host("h1", service("database", state="stopped"), reports=[], reach=[]), ["h2"]),
         (host("h1", "database"), ["h2"]),  # it was not examined
         (
             host(
                 "h1",
                 "database",
-                words=[],
+                reports=[],
                 reach=[],
-                unread=[{"what": "the state of database", "kind": "failed", "command": "mysql", "why": "w"}],
+                unread=[{"what": "the state of database", "kind": "failed", "command": "mysql", "reason": "w"}],
             ),
             ["h2"],
         ),
@@ -204,7 +204,7 @@ READ_ONLY = {"component": "database", "kind": "read-only", "text": "read-only"}
     ids=["the primary", "a replica, too", "one that is stopped", "one that nobody examined", "one that did not say"],
 )
 def test_a_replica_may_be_read_only_where_another_database_is_not(other, accused):
-    found = told(hosts.reports, other, host("h2", "database", words=[READ_ONLY]))
+    found = told(hosts.reports, other, host("h2", "database", reports=[READ_ONLY]))
     assert [symptom.host for symptom in found] == accused
 
 
@@ -213,8 +213,8 @@ LINK = {"component": "data network", "kind": "link", "text": "interface eth9 has
 
 @pytest.mark.parametrize(("at_home", "accused"), [(True, ["c1", "n1"]), (False, ["c1", "c2", "n1"])])
 def test_a_wire_of_another_compute_host_carries_nothing_of_the_instance(at_home, accused):
-    home = host("c1", "nova-compute", facts={"domain": at_home and {"name": "x"}}, words=[LINK])
-    found = told(hosts.reports, home, host("c2", "nova-compute", words=[LINK]), host("n1", words=[LINK]))
+    home = host("c1", "nova-compute", facts={"domain": at_home and {"name": "x"}}, reports=[LINK])
+    found = told(hosts.reports, home, host("c2", "nova-compute", reports=[LINK]), host("n1", reports=[LINK]))
     assert [symptom.host for symptom in found] == accused
 
 
@@ -294,7 +294,7 @@ def test_a_severe_check_of_ceph_counts_even_if_it_is_old(check):
     ],
 )
 def test_a_ceph_that_hangs_is_silent(command, kind, silent):
-    found = told(hosts.ceph, host("h1", unread=[{"what": "x", "kind": kind, "command": command, "why": "w"}]))
+    found = told(hosts.ceph, host("h1", unread=[{"what": "x", "kind": kind, "command": command, "reason": "w"}]))
     assert components(found) == silent
     assert {symptom.how for symptom in found} <= {"silent"}
 
@@ -313,7 +313,7 @@ NEUTRON = ["neutron-dhcp-agent", "neutron-l2-agent", "neutron-server"]
 
 def lacking(kind, where):
     finding = {"kind": kind, "where": where, "text": f"about {where}"}
-    return told(hosts.resources, host("h0", *CONTROLLER), host("h1", *CONTROLLER, ground=[finding]))
+    return told(hosts.resources, host("h0", *CONTROLLER), host("h1", *CONTROLLER, exhausted=[finding]))
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def waits(component="rabbitmq", address="10.0.0.1", port=5672):
 
 
 def test_a_connection_that_nobody_answers_is_of_those_who_need_the_peer():
-    found = told(reach.pending, CONTROL, host("c1", *COMPUTE, "ovsdb", hanging=[waits()]))
+    found = told(reach.pending, CONTROL, host("c1", *COMPUTE, "ovsdb", pending=[waits()]))
     assert components(found) == ["neutron-l2-agent", "nova-compute"]
     for symptom in found:
         assert (symptom.kind, symptom.how, symptom.host) == (Kind.REACH, How.SILENT, "c1")
@@ -512,18 +512,18 @@ def test_a_connection_that_nobody_answers_is_of_those_who_need_the_peer():
 
 
 def test_a_pending_connection_that_no_component_of_the_host_needs_shows_nothing():
-    assert told(reach.pending, CONTROL, host("c1", "libvirt", hanging=[waits()])) == []
+    assert told(reach.pending, CONTROL, host("c1", "libvirt", pending=[waits()])) == []
 
 
 def test_a_connection_to_a_port_that_nobody_knows_shows_nothing():
-    assert told(reach.pending, host("c1", *COMPUTE, hanging=[waits(None, port=12345)])) == []
+    assert told(reach.pending, host("c1", *COMPUTE, pending=[waits(None, port=12345)])) == []
 
 
 @pytest.mark.parametrize("how", ["open", "silent"])
 def test_a_connection_hangs_only_here_if_another_host_reaches_the_peer(how):
     """Else the peer would be blamed for a way that is cut."""
     other = reached(peer("rabbitmq", how), name="c2")
-    found = told(reach.pending, CONTROL, host("c1", "nova-compute", hanging=[waits()]), other)
+    found = told(reach.pending, CONTROL, host("c1", "nova-compute", pending=[waits()]), other)
     assert [symptom.only_from_here for symptom in found] == [how == "open"]
 
 
@@ -603,7 +603,7 @@ def differs(kind, text):
     return told(
         configuration.differences,
         host("h0", *CONTROLLER),
-        host("h1", *CONTROLLER, differs=[{"kind": kind, "what": text}]),
+        host("h1", *CONTROLLER, differences=[{"kind": kind, "what": text}]),
     )
 
 

@@ -21,8 +21,8 @@ WORDS = sorted({word for component in COMPONENTS for word in component.exception
 TIMEOUT = "oslo_messaging.exceptions.MessagingTimeout"
 
 
-def error(exception=None, service="nova-compute", keyed=True, logger="l.m", **more):
-    return logged(service, exception=exception, keyed=keyed, logger=logger, **more)
+def error(exception=None, service="nova-compute", own=True, logger="l.m", **more):
+    return logged(service, exception=exception, own=own, logger=logger, **more)
 
 
 def told(*errors):
@@ -150,7 +150,7 @@ def test_the_first_error_counts_more_than_later_ones():
 
 
 def test_an_error_of_others_is_not_the_first():
-    theirs = error("a.SomeError", at="2026-11-21T12:00:01.000000+00:00", keyed=False)
+    theirs = error("a.SomeError", at="2026-11-21T12:00:01.000000+00:00", own=False)
     afterwards = error("nova.exception.NoValidHost", at="2026-11-21T12:00:02.000000+00:00")
     mine = error("a.SomeError", at="2026-11-21T12:00:03.000000+00:00")
     alone = told(mine)
@@ -259,7 +259,7 @@ def test_an_exception_that_a_caller_logs_once_more_is_of_the_component_that_sent
     ("other", "more"),
     [
         ("KeyError", {}),
-        ("IndexError", {"keyed": False}),
+        ("IndexError", {"own": False}),
         # It came later, or long before.
         ("IndexError", {"at": AT.format("05.400000")}),
         ("IndexError", {"at": AT.format("03.000000")}),

@@ -41,13 +41,13 @@ def workers(stage):
 
 
 def test_the_responsible_component_owes_a_step_and_its_target_was_to_take_it():
-    first = step("1", "neutron-server", "database", owed_by="nova-compute")
+    first = step("1", "neutron-server", "database", responsible="nova-compute")
     (symptom,) = owed([first])
     assert (symptom.kind, symptom.component, symptom.peer) == (Kind.STEP, "nova-compute", "database")
 
 
 def test_the_source_owes_a_step_of_an_old_record():
-    first = step("1", "nova-compute", owed_by=None)
+    first = step("1", "nova-compute", responsible=None)
     assert [symptom.component for symptom in owed([first])] == ["nova-compute"]
 
 
@@ -123,8 +123,8 @@ def ended(kind, finished):
         (ended("build_failed", LATER), [], "missing"),
         (ended("deadline", LATER), [], "missing"),
         # Nova gives up with its first error, and the stage learns of it later.
-        (ended("build_failed", LATER), [logged(keyed=True, at=SHORTLY)], "unseen"),
-        (ended("build_failed", LATER), [logged(keyed=False, at=SHORTLY)], "missing"),
+        (ended("build_failed", LATER), [logged(own=True, at=SHORTLY)], "unseen"),
+        (ended("build_failed", LATER), [logged(own=False, at=SHORTLY)], "missing"),
         # Nobody knows when it gave up.
         (ended("build_failed", None), [], "unseen"),
         # An API has failed at once, or after everybody had waited.
@@ -132,7 +132,7 @@ def ended(kind, finished):
         (ended("unreachable", SHORTLY), [], "unseen"),
         (ended("service", LATER), [], "missing"),
         (ended("unreachable", LATER), [], "missing"),
-        (ended("service", LATER), [logged(keyed=True, at=SHORTLY)], "unseen"),
+        (ended("service", LATER), [logged(own=True, at=SHORTLY)], "unseen"),
         # Other errors end no stage before its time.
         (ended("diagnosed", SHORTLY), [], "missing"),
     ],

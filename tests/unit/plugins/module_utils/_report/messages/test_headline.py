@@ -11,10 +11,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.weight
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import LONGEST_HEADLINE
 from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import headline as module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import words
-from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import LONGEST
 from cases_by_hand import cause, cut, seen, step_of
 
 LONG = "a-component-with-a-name-that-is-far-too-long-for-a-line"
@@ -48,7 +48,7 @@ def of_restart(restart):
 )
 def test_headline_fits_into_a_line_without_an_ellipsis(long):
     text = headline(long)
-    assert len(text) <= LONGEST
+    assert len(text) <= LONGEST_HEADLINE
     assert "..." not in text
     assert text.startswith(f"{long.component} ({long.host.partition('.')[0]}" if long.host else long.component)
 
@@ -69,7 +69,7 @@ def test_headline_without_a_component_fits_into_a_line():
     step = step_of(shapes.step("N" * 20, "a", "b", "m", "DB"))
     for pause_s in (None, 2.0):
         text = module.headline(Finding(step=step, pause_s=pause_s))
-        assert len(text) <= LONGEST
+        assert len(text) <= LONGEST_HEADLINE
         assert text.startswith("no component identified: step N")
 
 
@@ -128,7 +128,7 @@ def test_headline_that_is_the_change_of_configuration_has_it_once():
 @pytest.mark.parametrize("too_many", [0, 1])
 def test_headline_reports_a_change_of_configuration_if_it_fits(too_many):
     change = "; nova.conf changed 2 min ago"
-    text = "e" * (LONGEST - len("x (h): ") - len(change) + too_many)
+    text = "e" * (LONGEST_HEADLINE - len("x (h): ") - len(change) + too_many)
     line = headline(cause("x", "h", CHANGE, seen(Kind.REPORT, reported=(text,))))
     assert line == f"x (h): {text}" + ("" if too_many else change)
 
@@ -145,7 +145,7 @@ def test_headline_of_a_restart_names_no_fault_and_whose_connections_it_dropped()
 
 def test_headline_of_a_restart_fits_into_a_line():
     line = of_restart(cause(LONG, LONG_HOST, seen(Kind.FAILED_AT, peer=LONG), suspect=Suspect.RESTART))
-    assert len(line) <= LONGEST
+    assert len(line) <= LONGEST_HEADLINE
     assert line.startswith(f"no fault: an earlier restart of {LONG}")
 
 

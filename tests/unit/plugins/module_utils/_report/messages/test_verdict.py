@@ -94,7 +94,7 @@ def test_no_stages_at_all_is_incomplete(passed):
 
 
 def limit(ok, said):
-    return {"name": "x", "query": "x", "min": None, "max": 1.0, "value": 1.0, "ok": ok, "said": said}
+    return {"name": "x", "query": "x", "min": None, "max": 1.0, "value": 1.0, "ok": ok, "text": said}
 
 
 def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
@@ -106,7 +106,7 @@ def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
 
 
 def test_what_is_left_fails_a_run_whose_stages_worked(passed):
-    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "why": "it is still there"}]
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "reason": "it is still there"}]
     verdict = of_record(passed)
     assert verdict["result"] == "fail"
     assert "stackproof-x-server (it is still there)" in verdict["reason"]
@@ -236,7 +236,7 @@ def test_a_pass_says_that_no_check_applies(checked):
 
 
 def test_a_pass_says_once_what_to_do_where_sudo_refuses(checked):
-    refused = {"what": "the domain", "kind": "refused", "command": "sudo -n virsh", "why": "sudo refuses: virsh"}
+    refused = {"what": "the domain", "kind": "refused", "command": "sudo -n virsh", "reason": "sudo refuses: virsh"}
     record = checked(a=[check("ok"), check("unreadable", "a: the domain: sudo refuses: virsh")], b=[])
     record["hosts"][0]["unread"] = [refused, refused]
     advice = "docs/security.md has the rules for sudo."
