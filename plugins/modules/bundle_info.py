@@ -92,7 +92,7 @@ bundle:
   description:
     - The C(boot) that was found, or null, its ids (C(keys)), the ids that it shares with others (C(named)), its
       C(host), the times from which (C(began)) to which (C(until)) its logs were read, the C(zones) of the hosts, and
-      the C(doubts).
+      the C(warnings).
     - C(requests) are the other requests that failed, or that are asked about.
     - C(hosts) has by host what M(stackproof.provision.log_info) returns, with C(events) as JSON text, and C(others) has
       it for the other requests.
@@ -146,8 +146,8 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     with failing(module, f"reading the logs in {module.params['directory']}"):
         bundle = read(module.params)
-    for doubt in bundle.doubts:
-        module.warn(doubt)
+    for warning in bundle.warnings:
+        module.warn(warning)
     small = replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others))
     module.exit_json(changed=False, bundle=codec.to_json(small))
 

@@ -81,8 +81,8 @@ logs:
   type: dict
 examination:
   description:
-    - With O(examine), C(reach), how each peer of its services answers from here; C(hanging), connections without
-      an answer; C(words), the state that the broker, the database and Open vSwitch report; C(ground), problems of
+    - With O(examine), C(reach), how each peer of its services answers from here; C(pending), connections without
+      an answer; C(reports), the state that the broker, the database and Open vSwitch report; C(exhausted), problems of
       disks, memory, kernel and programs; C(files), times and modes of settings; C(digests) of their values;
       C(packages) and their versions.
   returned: success

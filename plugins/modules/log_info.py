@@ -65,7 +65,7 @@ events:
     "texts": []}]
 sources:
   description:
-    - Each file and journal with C(service), C(from), whether it has the C(whole) run, and C(why) if not, and whether
+    - Each file and journal with C(service), C(path), whether it is C(complete), the C(reason) if it is not, and whether
       C(requests) of clients are in it, as far as its first and last lines say.
   returned: success
   type: list

@@ -55,7 +55,7 @@ def bundle_of(logs: LogDirectory, question: Question, flows: Sequence[Flow]) -> 
     zones = logs.zones_at(reading.began)
     return Bundle(
         name=os.path.basename(logs.directory) or logs.directory,
-        asked=asked_of(question, subject),
+        query=asked_of(question, subject),
         boot=reading.boot,
         keys=reading.keys,
         named=reading.named,
@@ -65,7 +65,7 @@ def bundle_of(logs: LogDirectory, question: Question, flows: Sequence[Flow]) -> 
         began=reading.began,
         until=reading.until,
         levels=reading.reads.levels,
-        doubts=(*logs.doubts, *logs.doubts_on_zones(), *reading.doubts),
+        warnings=(*logs.doubts, *logs.doubts_on_zones(), *reading.doubts),
         hosts=reading.reads.hosts,
         requests=tuple(found.requests),
         others=others,

@@ -77,12 +77,12 @@ def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[E
 def about_diagnosis(bundle: Bundle, events: Sequence[Event]) -> Diagnosis:
     return Diagnosis(
         created=seconds_of(now()),
-        query=bundle.asked,
+        query=bundle.query,
         boot=bundle.boot,
         keys=bundle.keys,
         host=bundle.host,
         zones=bundle.zones,
-        warnings=bundle.doubts,
+        warnings=bundle.warnings,
         build_s=took(events),
         ended=is_over(bundle),
         silent_s=bundle.silent_s,

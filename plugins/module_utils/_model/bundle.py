@@ -129,7 +129,7 @@ class LoggedRequest:
 class Bundle:
     """What was found in a directory of logs.
 
-    name: that of the directory. asked: what was asked about, by the name of the option.
+    name: that of the directory. query: what was asked about, by the name of the option.
     keys: kind of an id to those of the boot or of the requests. named: kind to the id that the boot shares with others.
     host: the host of the instance. began, until: the time of which the logs were read.
     deleted: whether the server was removed. silent_s: how long the logs go on after the last event of the boot.
@@ -139,7 +139,7 @@ class Bundle:
     """
 
     name: str
-    asked: Mapping[str, str]
+    query: Mapping[str, str]
     boot: Optional[LoggedBoot]
     keys: Mapping[str, tuple[str, ...]]
     named: Mapping[str, str]
@@ -149,7 +149,7 @@ class Bundle:
     began: float
     until: float
     levels: Mapping[str, Mapping[str, Level]]
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
     hosts: Mapping[str, Any]
     requests: tuple[LoggedRequest, ...]
     others: Mapping[str, Any]
@@ -158,4 +158,4 @@ class Bundle:
     @property
     def is_by_time(self) -> bool:
         """Return whether all that failed in a time was asked about, and no id."""
-        return {"since", "until"}.issuperset(self.asked)
+        return {"since", "until"}.issuperset(self.query)

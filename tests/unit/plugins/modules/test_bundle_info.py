@@ -205,7 +205,7 @@ def test_more_requests_than_are_read_are_doubted(read, bundle, monkeypatch):
     (bundle.top / "controller1/var/log/nova/nova-api.log").write_text("\n".join([*lines, ""]))
     result = read(since="2026-11-21T14:50Z", until="2026-11-21T15:00Z")
     assert [request["id"] for request in result["requests"]] == [failed]
-    assert "1 of 4 requests were read: narrow the time" in result["doubts"]
+    assert "1 of 4 requests were read: narrow the time" in result["warnings"]
 
 
 def test_an_id_that_is_nowhere_is_said_with_the_time_of_the_logs(read, bundle):
@@ -387,7 +387,7 @@ def test_a_zone_that_is_not_said_is_doubted(read, bundle):
     result = read(server_id=bundle.boot.server, time_zones={})
     message = "the log lines of compute2 about this boot are 5.5 hours later than those of controller1: "
     hint = "if its time zone differs, set it in stackproof_time_zones"
-    assert result["doubts"] == read.warned == [message + hint]
+    assert result["warnings"] == read.warned == [message + hint]
 
 
 def test_a_host_of_a_zone_of_which_nothing_was_read_is_doubted(read, bundle):
@@ -395,7 +395,7 @@ def test_a_host_of_a_zone_of_which_nothing_was_read_is_doubted(read, bundle):
     result = read(server_id=bundle.boot.server, time_zones={"compute2": "+05:30", "compute9": "+05:30"})
     there = ", ".join(sorted(result["zones"]))
     message = f"stackproof_time_zones names compute9, which has no logs here; found: {there}"
-    assert result["doubts"] == read.warned == [message]
+    assert result["warnings"] == read.warned == [message]
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "5 hours", "../etc/passwd"])
@@ -468,7 +468,7 @@ def test_a_folder_that_may_not_be_read_is_named_with_the_reason(read, bundle, mo
 
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", refuse)
-    assert "the folder compute1 cannot be read: Permission denied" in read()["doubts"]
+    assert "the folder compute1 cannot be read: Permission denied" in read()["warnings"]
     closed |= {f"{bundle.top}/{name}" for name in FIVE}
     assert "the folder controller1 cannot be read: Permission denied" in read()
 
@@ -541,7 +541,7 @@ def test_links_out_of_the_directory_are_not_followed_and_are_named(read, bundle,
     (bundle.top / "compute2/var/log/nothing.log").symlink_to("/nowhere/at/all")
     result = read()
     assert "nova-compute" not in {name for name, _path in sources(result, "compute2")}
-    assert [text for text in result["doubts"] if "link" in text] == [
+    assert [text for text in result["warnings"] if "link" in text] == [
         "compute2/var/log/nova is a link out of the directory and is not followed",
         "compute2/var/log/own.log is a link out of the directory and is not followed",
     ]
@@ -623,4 +623,4 @@ def test_a_line_with_a_far_time_is_left_out_and_said(read, bundle, usual, tmp_pa
     assert (result["began"], result["until"], count(result)) == (usual["began"], usual["until"], count(usual))
     # Python cannot calculate with the first and the last days of the calendar: they do not count as times.
     doubt = f"a log line of nova-compute on compute2 about this boot is dated {year}-12-31"
-    assert [doubt in text for text in result["doubts"]] == ([] if year in ("0001", "9999") else [True])
+    assert [doubt in text for text in result["warnings"]] == ([] if year in ("0001", "9999") else [True])

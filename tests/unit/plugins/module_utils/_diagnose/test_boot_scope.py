@@ -18,7 +18,7 @@ KEYS = {"request": ("req-1",), "server": ("s",), "port": ("p", "q")}
 def bundle_of(outcome=Outcome.FAILED, **about):
     usual = {
         "name": "bundle",
-        "asked": {"server_id": "s"},
+        "query": {"server_id": "s"},
         "boot": LoggedBoot("req-1", None, "s", outcome),
         "keys": KEYS,
         "named": {"image": "i"},
@@ -28,7 +28,7 @@ def bundle_of(outcome=Outcome.FAILED, **about):
         "began": 100.0,
         "until": 200.0,
         "levels": {},
-        "doubts": (),
+        "warnings": (),
         "hosts": {"compute1": {"events": [], "sources": [], "addresses": ["10.0.0.1"], "unread": []}},
         "requests": (),
         "others": {},
