@@ -13,48 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
+from dialect import dialect_in
 from tree import LAB, ROOT
 
-# A pattern that must not appear, and what to write instead
-DIALECT = {
-    r"tells?|told|retold": "reports, shows, distinguishes; or name the key or the file",
-    r"said": "reported, answered, logged",
-    r"anew": "again, restarted, recreated, regenerated",
-    r"in vain": "timed out, failed",
-    r"nobody|somebody|everybody": "no component identified; or name the actor",
-    r"accus(?:es?|ed)": "blames; or name the component",
-    r"go(?:es|ing)? on|went on": "continues, resumes, is in progress",
-    r"under way": "in progress",
-    r"hand(?:s|ed)? out": "offers, has, returns",
-    r"whoever|whatever": "any, each, even if",
-    r"ha(?:s|ve) it not": "does not have",
-    r"ow(?:ed|es)": "missing, did not happen, responsible for",
-    r"(?:is|are) lacking": "missing",
-    r"lean(?:s|ing)? on": "depends on",
-    r"(?:is|are|was|were|be) well(?! known)": "healthy, up, passed",
-    r"(?:is|are|was|were) none": "no ...; or rewrite the sentence",
-    r"(?:just|in|after|by|of|for) so many|so many of": "a number of, the number of, N",
-    r"of which": "rewrite as two sentences",
-    r"strangers?": "third-party, held-out",
-    r"at once": "in parallel, concurrently; immediately; together",
-    r"at the same time": "in parallel, concurrently",
-    r"for ever": "indefinitely, without end",
-    r"unless given": "Defaults to ...",
-    r"the ways? (?:to|from|between)": "path, connection",
-    r"(?:own|only|cloud's|guest's) words?": "reports, answers, logs",
-    r"br(?:oke|oken|eaks?) off": "interrupted, ended early",
-    r"but for": "except",
-    r"(?:the|its|their|a) begin": "start",
-    r"merge of|merges? sweeps": "combined sweep, combine",
-    r"knees?": "saturation point",
-    r"(?:a|the|each|this|its) load(?! test| balanc|-)": "load test",
-    r"(?:is|are) as sharp": "resolution",
-    r"took no more|takes no more": "rate limiting",
-    r"brothers": "the other targets",
-}
-WORDS = re.compile(rf"(?<![\w-])({'|'.join(DIALECT)})(?![\w-])", re.IGNORECASE)
-# They quote verdicts, whose words change together with the code.
-NOT_YET = {"docs/record.md", "docs/verdict.md"}
 CODE = re.compile(r"^```.*?^```$|^(?: {4}|\t)\S.*?$|`+(?:(?!\n\n)[^`])*`+|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 # Release notes of the past stay as they were published. Measurements are a laboratory book of their own.
 PAGES = sorted(
@@ -62,7 +23,6 @@ PAGES = sorted(
     for top in (ROOT, LAB)
     for place in ("*.md", "docs/*.md", "docs/site/*.md", "roles/*/README.md")
     for page in top.glob(place)
-    if str(page.relative_to(ROOT)) not in NOT_YET
 )
 FRAGMENTS = sorted(ROOT.glob("changelogs/fragments/*.yml"))
 SPECS = sorted([*ROOT.glob("roles/*/meta/argument_specs.yml"), *ROOT.glob("playbooks/meta/argument_specs.yml"),
@@ -108,16 +68,6 @@ def documented_in(source: str) -> Iterator[str]:
         target, text = node.targets[0], node.value.value
         if isinstance(target, ast.Name) and target.id.isupper() and isinstance(text, str) and "\n" in text:
             yield from texts_in(yaml.safe_load(text))
-
-
-def dialect_in(text: str) -> list[str]:
-    """Return each word of the dialect with the words around it, and what to write instead."""
-    text = " ".join(text.split())
-    found = []
-    for match in WORDS.finditer(text):
-        instead = next(better for word, better in DIALECT.items() if re.fullmatch(word, match[1], re.IGNORECASE))
-        found.append(f"...{text[max(match.start() - 40, 0) : match.end() + 30]}... ({instead})")
-    return found
 
 
 def markup_free(text: str) -> str:

@@ -11,7 +11,8 @@ from ..._model.finding import Advice, Reason
 TEXTS = {
     Reason.RUN_AGAIN: "run it again: the services have reconnected since",
     Reason.ALLOW_MORE_TIME: (
-        'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), and check the load'
+        'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), '
+        "and check whether the cloud is overloaded"
     ),
     Reason.GIVE_INVENTORY: ("give an inventory of the cloud's hosts (-i), so that their services and logs can be read"),
     Reason.LOG_DEBUG: "let the services log with debug = true, and oslo.messaging at DEBUG",

@@ -107,16 +107,16 @@ def alternative(suspect: Cause) -> Alternative:
 
 
 def interrupted(judgement: Judgement, _record: Record) -> str:
-    return f"The run broke off in the stage {judgement.stage}."
+    return f"The run was interrupted in the stage {judgement.stage}."
 
 
 def stage_missing(judgement: Judgement, _record: Record) -> str:
-    reason = f"The run broke off before the stage {judgement.stage}."
+    reason = f"The run was interrupted before the stage {judgement.stage}."
     return f"{reason} {ended(judgement.interruption)}" if judgement.interruption else reason
 
 
 def broke_off(judgement: Judgement, _record: Record) -> str:
-    return judgement.interruption or "The run broke off after its stages."
+    return judgement.interruption or "The run was interrupted after its stages."
 
 
 def stage_failed(judgement: Judgement, record: Record) -> str:

@@ -231,7 +231,7 @@ def test_an_ended_run_is_judged_and_rendered(run, options):
     watchdog.end(run.directory, options)
     ended = record(run)
     assert ended["verdict"]["result"] == "incomplete"
-    assert ended["verdict"]["reason"] == "The run broke off before the stage auth."
+    assert ended["verdict"]["reason"] == "The run was interrupted before the stage auth."
     assert [stage["status"] for stage in ended["stages"]] == ["skipped"] * 6
     assert {"junit.xml", "metrics.prom"} <= set(os.listdir(run.directory))
 
@@ -262,7 +262,7 @@ def test_a_run_that_was_ended_after_its_stages_is_no_pass(run, options, know_clo
     know_cloud(small=cloud.entry())
     watchdog.end(run.directory, options)
     assert record(run)["verdict"]["result"] == "incomplete"
-    assert record(run)["verdict"]["reason"] == "The run broke off after its stages."
+    assert record(run)["verdict"]["reason"] == "The run was interrupted after its stages."
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

@@ -73,7 +73,9 @@ def test_a_stage_that_could_not_begin_says_why():
     reason = of_record(
         {**run.new_record("r", "c"), "stages": []}, "Stage auth: parameters are mutually exclusive: a|b"
     )["reason"]
-    assert reason == "The run broke off before the stage auth. Stage auth: parameters are mutually exclusive: a|b."
+    assert (
+        reason == "The run was interrupted before the stage auth. Stage auth: parameters are mutually exclusive: a|b."
+    )
 
 
 def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
