@@ -399,7 +399,7 @@ def failed_build(name: str, fault: JsonObject, request_id: str | None) -> StageE
         "build_failed",
         f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
         resource=name,
-        said=fault_message,
+        answer=fault_message,
         request_id=request_id,
         hint=f"Look for {request_id} in the logs of nova-conductor, nova-scheduler and nova-compute.",
         fault=fault,

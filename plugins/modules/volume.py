@@ -209,7 +209,7 @@ def look_at(cinder: Any, volume_id: str, name: str) -> Look:
         messages = "; ".join(messages_about(cinder, volume_id)) or "nothing more"
         message = f"the volume {name} became {volume.status}; the cloud said: {messages}"
         hint = f"Look for the id {volume_id} in the logs of cinder-scheduler and cinder-volume."
-        raise StageError("service", message, resource=name, said=messages, hint=hint)
+        raise StageError("service", message, resource=name, answer=messages, hint=hint)
     return volume.status == "available", volume.status, volume
 
 

@@ -177,4 +177,4 @@ def answer_of(response: Any) -> Any:
     except (ValueError, RecursionError):
         message = f"the answer to {response.request.method} {response.url} is not JSON"
         hint = "Find out what answers there: it may be a proxy or a load balancer instead of the service."
-        raise StageError("service", message, said=response.text[:LONGEST_ANSWER], hint=hint) from None
+        raise StageError("service", message, answer=response.text[:LONGEST_ANSWER], hint=hint) from None

@@ -179,7 +179,7 @@ def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
     if request:
         message += f" (request {request})"
     kind = kind_of(exc, own_message)
-    return StageError(kind, message, said=own_message, status=status, request_id=request).failure
+    return StageError(kind, message, answer=own_message, status=status, request_id=request).failure
 
 
 def is_missing_certificate(exc: BaseException) -> bool:

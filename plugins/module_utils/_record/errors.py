@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Failures as data: what went wrong, on what, what the cloud said, and what to look at."""
+"""Failures as data: what went wrong, on what, what the cloud answered, and what to check next."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StageError(Exception):
         kind: str,
         message: str,
         resource: str | None = None,
-        said: str | None = None,
+        answer: str | None = None,
         hint: str | None = None,
         request_id: str | None = None,
         status: int | None = None,
@@ -69,7 +69,7 @@ class StageError(Exception):
             kind=kind,
             message=message,
             resource=bounded(resource),
-            answer=None if said is None else words_of(said),
+            answer=None if answer is None else words_of(answer),
             status=status,
             request_id=bounded(request_id),
             hint=hint or HINTS.get(kind, ""),
