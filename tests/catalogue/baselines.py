@@ -47,7 +47,7 @@ def missing_step(record):
     for flow in record.get("flows") or []:
         for step in flow["steps"] if flow["judged"] else []:
             if step["status"] == "missing":
-                return Guess(step.get("owed_by") or step["target"], step["host"])
+                return Guess(step.get("responsible") or step["target"], step["host"])
     return NOTHING
 
 

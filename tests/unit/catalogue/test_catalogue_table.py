@@ -37,8 +37,8 @@ def verdict(**changes):
     return {**VERDICT, **changes}
 
 
-def step(identity, status, owed_by=None, judged=True):
-    flow = {"id": identity, "status": status, "target": "nova-compute", "owed_by": owed_by, "host": "compute1"}
+def step(identity, status, responsible=None, judged=True):
+    flow = {"id": identity, "status": status, "target": "nova-compute", "responsible": responsible, "host": "compute1"}
     return {"judged": judged, "steps": [flow]}
 
 
