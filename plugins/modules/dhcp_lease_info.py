@@ -104,7 +104,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import dnsmasq
 
 
-def main():
+def main() -> None:
     info_module.main(
         {
             **info_module.PREFIXES,

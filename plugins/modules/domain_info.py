@@ -89,7 +89,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import libvirt
 
 
-def main():
+def main() -> None:
     info_module.main(
         {**info_module.PREFIXES, "uuid": {"type": "str", "required": True}},
         lambda host, params: {"domain": libvirt.read(host, params["uuid"])},

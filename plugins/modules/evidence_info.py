@@ -94,13 +94,16 @@ unread:
   elements: dict
 """
 
+from typing import Any
+
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import Question, examine
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 
 
-def read(host, params):
+def read(host: Host, params: info_module.Params) -> dict[str, Any]:
     results = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
     if params.get("examine"):
         facts = results["facts"]
@@ -111,7 +114,7 @@ def read(host, params):
     return {name: result for name, result in results.items() if result is not None}
 
 
-def main():
+def main() -> None:
     info_module.main(
         {
             "instance": {"type": "dict"},

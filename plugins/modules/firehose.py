@@ -92,7 +92,7 @@ foreign:
   description: Whether tracing was on before, and so stays on.
   returned: success
   type: bool
-reason:
+why:
   description: Why there are no events, or not all of them.
   returned: when O(state=stopped)
   type: str
@@ -104,15 +104,19 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import firehose, recorded_messages
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.queue import RecordedMessages
 
 PLACE = "/run"
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
 
 
-def start(module, name, directory):
+def start(module: AnsibleModule, name: str, directory: str) -> dict[str, Any]:
     params = module.params
     if os.path.isdir(directory):
         return {"changed": False, "foreign": was_traced(directory)}
@@ -146,45 +150,55 @@ def start(module, name, directory):
     return {"changed": True, "foreign": was_traced(directory)}
 
 
-def interpreter(module):
-    """The first interpreter that has amqp."""
-    candidates = [sys.executable, *module.params["pythons"]]
-    for python in candidates:
-        if os.access(python, os.X_OK) and module.run_command([python, "-c", "import amqp"])[0] == 0:
-            return python
-    return module.fail_json(
-        msg="No Python on this host has the module amqp, with which OpenStack's services reach RabbitMQ (tried: "
-        f"{', '.join(candidates)}). Run this on a host of the broker that has it (Debian's package is python3-amqp), "
-        "or name the services' own interpreter (queue_pythons in the file of the platform)."
-    )
+def interpreter(module: AnsibleModule) -> str:
+    """Return the first interpreter that has amqp."""
+    candidates: list[str] = [sys.executable, *module.params["pythons"]]
+    chosen = next((python for python in candidates if has_amqp(module, python)), "")
+    if not chosen:
+        module.fail_json(
+            msg="No Python on this host has the module amqp, with which OpenStack's services reach RabbitMQ (tried: "
+            f"{', '.join(candidates)}). Run this on a host of the broker that has it (Debian's package is "
+            "python3-amqp), or name the services' own interpreter (queue_pythons in the file of the platform)."
+        )
+    return chosen
 
 
-def was_traced(directory):
-    """Whether tracing was on before the recorder began."""
+def has_amqp(module: AnsibleModule, python: str) -> bool:
+    return os.access(python, os.X_OK) and module.run_command([python, "-c", "import amqp"])[0] == 0
+
+
+def was_traced(directory: str) -> bool:
+    """Return whether tracing was on before the recorder began."""
     with open(os.path.join(directory, "found.json"), encoding="utf-8") as file:
-        return json.load(file)["foreign"]
+        return bool(json.load(file)["foreign"])
 
 
-def stop(module, name, directory):
+def stop(module: AnsibleModule, name: str, directory: str) -> dict[str, Any]:
     if not os.path.isdir(directory):
-        why = "the recorder had ended before: at its deadline, or with the broker"
-        return {"changed": False, "foreign": False, "events": [], "reason": why}
-    why, events, foreign = None, [], False
+        reason = "the recorder had ended before: at its deadline, or with the broker"
+        return {"changed": False, **to_json(RecordedMessages(reason=reason))}
+    recorded = recorded_in(directory, module.params["wanted"].get("keys") or {})
+    undo(module, name, directory)
+    return {"changed": True, **to_json(recorded)}
+
+
+def recorded_in(directory: str, keys: Mapping[str, Any]) -> RecordedMessages:
+    """Return what was recorded, as far as that can be read."""
+    foreign, reason = False, None
+    events: list[dict[str, Any]] = []
     try:
         foreign = was_traced(directory)
         path = os.path.join(directory, "messages")
         with open(path, encoding="utf-8") as lines:
-            recorded = recorded_messages.read(lines, module.params["wanted"].get("keys") or {})
-        events = [event.to_json() for event in recorded]
+            events = [event.to_json() for event in recorded_messages.read(lines, keys)]
         if os.path.getsize(path) >= firehose.KEPT:
-            why = f"more than {firehose.KEPT >> 20} MiB were recorded, and the rest not"
+            reason = f"more than {firehose.KEPT >> 20} MiB were recorded, and the rest not"
     except OSError as exc:
-        why = f"the recorder has not begun: {exc.strerror}"
-    undo(module, name, directory)
-    return {"changed": True, "foreign": foreign, "events": events, "reason": why}
+        reason = f"the recorder has not begun: {exc.strerror}"
+    return RecordedMessages(foreign, tuple(events), reason)
 
 
-def undo(module, name, directory):
+def undo(module: AnsibleModule, name: str, directory: str) -> None:
     """Let systemd stop the recorder and undo its changes; undo them here if systemd has no such service any more."""
     module.run_command(["systemctl", "stop", f"{name}.service"])
     if os.path.exists(os.path.join(directory, "config.json")):
@@ -197,7 +211,7 @@ def undo(module, name, directory):
             module.fail_json(msg=f"the changes for the recorder {name} could not be undone: {exc}")
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["started", "stopped"], "required": True},
@@ -218,7 +232,7 @@ def main():
     if os.geteuid():
         module.fail_json(msg="only root may trace the broker: set become")
     if module.check_mode:
-        module.exit_json(changed=False, foreign=False, events=[], reason="in check mode nothing is recorded")
+        module.exit_json(changed=False, **to_json(RecordedMessages(reason="in check mode nothing is recorded")))
     name = firehose.MARK + run_id
     act = {"started": start, "stopped": stop}[module.params["state"]]
     result = act(module, name, os.path.join(PLACE, name))

@@ -95,7 +95,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
 
 
-def main():
+def main() -> None:
     info_module.main(
         {
             **info_module.PREFIXES,

@@ -79,11 +79,14 @@ unread:
   sample: []
 """
 
+from typing import Any
+
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
 
 
-def main():
+def main() -> None:
     info_module.main(
         {
             **info_module.PREFIXES,
@@ -96,7 +99,7 @@ def main():
     )
 
 
-def read(host, params):
+def read(host: Host, params: info_module.Params) -> dict[str, Any]:
     proxies = metadata_proxy.read(host, params["owners"], params["address"], params["since"], params["logs"])
     return {"proxies": proxies}
 

@@ -90,13 +90,16 @@ unread:
   sample: []
 """
 
+from typing import Any
+
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
 
 IDS = {"type": "list", "elements": "str", "default": []}
 
 
-def main():
+def main() -> None:
     info_module.main(
         {
             **info_module.PREFIXES,
@@ -109,7 +112,7 @@ def main():
     )
 
 
-def read(host, params):
+def read(host: Host, params: info_module.Params) -> dict[str, Any]:
     return {"port": ovn.read(host, params["port"], params["addresses"], params["subnets"], params["routers"])}
 
 

@@ -64,7 +64,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovs
 
 
-def main():
+def main() -> None:
     info_module.main(
         {**info_module.PREFIXES, "port": {"type": "str", "required": True}},
         lambda host, params: {"interface": ovs.read(host, params["port"])},

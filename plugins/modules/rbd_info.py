@@ -93,7 +93,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ceph
 
 
-def main():
+def main() -> None:
     info_module.main(
         {
             **info_module.PREFIXES,

@@ -53,15 +53,15 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.reco
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
 
-def connection(path):
-    """The place of the spans in a service's file. Files of oslo.config may have an option more than once."""
+def connection(path: str) -> str:
+    """Return the place of the spans in a service's file. Files of oslo.config may have an option more than once."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     with open(path, encoding="utf-8") as file:
         parser.read_file(file)
     return parser.get("profiler", "connection_string")
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "trace": {"type": "str", "required": True},

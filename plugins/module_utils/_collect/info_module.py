@@ -18,13 +18,15 @@ from typing import IO, Any, cast
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .._model.codec import to_json
+from .._model.codec import from_json, to_json
+from .._model.host import Unread
 from .._record.errors import failing
 from .commands import LONG, NO_COMMAND, PATIENCE, TIMED_OUT, Host, Take
 
 # In seconds: how long a command that has ended may still print something
 LINGER = 1
 BLOCK = 1 << 16
+UNREAD: Any = tuple[Unread, ...]
 PREFIXES = {"prefixes": {"type": "dict", "default": {}}}
 
 Params = Mapping[str, Any]
@@ -112,6 +114,6 @@ def main(
         facts = to_json(read(host, module.params))
     unread = to_json(host.unread)
     unread_logs = (facts.get("logs") or {}).get("unread", [])
-    for entry in [*unread, *unread_logs]:
-        module.warn(f"{entry['what']}: {entry['reason']}")
+    for entry in from_json(UNREAD, [*unread, *unread_logs], "unread"):
+        module.warn(f"{entry.what}: {entry.reason}")
     module.exit_json(changed=False, unread=unread, **facts)

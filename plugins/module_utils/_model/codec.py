@@ -347,6 +347,14 @@ def is_time(hint: Any) -> bool:
     return hint in (Time, Optional[Time])
 
 
+@typing.overload
+def iso_of(seconds: float) -> str: ...
+
+
+@typing.overload
+def iso_of(seconds: None) -> None: ...
+
+
 def iso_of(seconds: float | None) -> str | None:
     """Return seconds since the epoch as records write a time; None stays None."""
     if seconds is None:
