@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import as_json
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.case import Case
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
@@ -17,7 +18,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.how im
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run, shapes
 
 Json = dict[str, Any]
 
@@ -81,7 +81,7 @@ def error(kind: str = "deadline", message: str = "it failed", said: str | None =
 def stage(name: str = "boot", **more: Any) -> Json:
     """Return a stage that failed, as a record has it."""
     fields = {"error": error(), "started": STARTED, "finished": FINISHED, **more}
-    return {**shapes.stage(name, "failed", **fields)}
+    return {**as_json.stage(name, "failed", **fields)}
 
 
 def call(status: int | None, service: str = "compute", path: str = "/v2.1/servers") -> Json:
@@ -113,7 +113,7 @@ def flow(steps: Iterable[Any], **more: Any) -> Json:
 
 
 def record_of(hosts: Iterable[Any] = (), **more: Any) -> Record:
-    return codec.from_json(Record, {**run.new_record("run", "cloud"), "started": STARTED, "hosts": list(hosts), **more})
+    return as_json.typed({"started": STARTED, "hosts": list(hosts), **more})
 
 
 def case_of(hosts: Iterable[Any] = (), stage: Json | None = None, **more: Any) -> Case:

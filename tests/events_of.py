@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import as_json
 from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 
@@ -16,13 +17,13 @@ def plain(event):
 
 def followed(record, flows, reads):
     """Return the flows of a run as run.json has them, and all its events."""
-    results, found = follow.follow(record, flows, reads)
+    results, found = follow.follow(as_json.typed(record), flows, reads)
     return to_json(results), [plain(event) for event in found]
 
 
 def source(name, record, reads=None, logs=None):
     """Return the events of one source."""
-    run = events.context_of({"stages": [], **record}, {"log": logs or (reads if name == "log" else {})})
+    run = events.context_of(as_json.typed(record), {"log": logs or (reads if name == "log" else {})})
     return [plain(event) for event in events.of_source(name, run, reads or {})]
 
 

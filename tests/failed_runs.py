@@ -12,17 +12,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import as_json
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import StepDefinition
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run, shapes
 from tree import RECORDED, ROLES
 
 Json = dict[str, Any]
 NAMES = [path.stem for path in sorted((RECORDED / "failed").glob("*.json"))]
 MODERN = flow.load(str(ROLES / "flow" / "files" / "flows" / "modern.yml"))
 NOTHING = ["unseen", None, None]
-# What is not judged of an instance, and is not in the recordings
-INSTANCE: Json = {"ports": [], "networks": [], "volumes": [], "image": None, "allocations": None}
 
 
 def recorded(name: str) -> Json:
@@ -36,7 +34,7 @@ def truth_of(name: str) -> Json:
 
 
 def step_of(step: StepDefinition, status: str, at: str | None = None, host: str | None = None) -> Any:
-    return shapes.step(
+    return as_json.step(
         *(step.id, step.source, step.target, step.message, step.kind),
         phase=step.phase,
         stage=MODERN.stage_of(step).value,
@@ -53,8 +51,10 @@ def run_of(name: str) -> Json:
     """Return the record of a run that failed, as JSON has it."""
     found = recorded(name)
     steps = [step_of(step, *found["steps"].get(step.id, NOTHING)) for step in MODERN.steps]
-    record: Json = {**run.new_record(f"run-{name}", "lab"), **found["record"]}
-    record["instance"] = {"queried": record["started"], **INSTANCE, **record["instance"]}
+    record: Json = {**as_json.new_record(f"run-{name}", "lab"), **found["record"]}
+    # What is not judged of an instance is not in the recordings.
+    server = as_json.server(**record["instance"]["server"])
+    record["instance"] = as_json.instance(**{"asked": record["started"], **record["instance"], "server": server})
     about = {"name": "modern", "title": "modern", "lifelines": [], "coverage": []}
     record["flows"] = [{**about, "judged": True, "steps": steps}]
     return record

@@ -35,7 +35,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.weight
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import of_removal, read_record
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import read_record
 
 FACTORS = (0.5, 0.8, 1.25, 2.0)
 # Runs with a fault that are whole records
@@ -113,8 +113,9 @@ def recorded_faults() -> dict[str, Record]:
     """Return the recorded runs with a fault, as they are and where no host was read."""
     data = {name: failed_runs.run_of(name) for name in failed_runs.NAMES}
     data.update({f"{name}, without hosts": failed_runs.blind(failed_runs.run_of(name)) for name in failed_runs.NAMES})
-    data.update({name: of_removal(read_record(str(tree.RECORDED / name))) for name in WHOLE})
-    return {name: codec.from_json(Record, record) for name, record in data.items()}
+    faults = {name: codec.from_json(Record, record) for name, record in data.items()}
+    faults.update({name: read_record(str(tree.RECORDED / name)).as_removal for name in WHOLE})
+    return faults
 
 
 def outcome(record: Record, weights: Weights) -> Outcome:

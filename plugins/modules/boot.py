@@ -275,7 +275,7 @@ def needed(stage: Stage[BootDetails]) -> tuple[Resource, Resource]:
 def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject:
     """Return the request that makes the server."""
     run, params = stage.run, stage.params
-    nonces = guest.nonces(run.id, run.record["started"])
+    nonces = guest.nonces(run.id, run.record.started)
     image, network = needed(stage)
     script = guest.user_data(nonces.user_data)
     body = {

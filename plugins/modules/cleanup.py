@@ -116,7 +116,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._end import (
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence, trace_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
 
@@ -158,7 +157,7 @@ def chosen_runs(params: Params, problems: list[str]) -> list[Run]:
     for directory in run_directories(params["runs"], "ledger.jsonl"):
         try:
             run = Run(directory, recover=True)
-            old = before is None or parse(run.record["started"]) <= before
+            old = before is None or run.record.started <= before.timestamp()
             if old and not watchdog.is_watched(run):
                 runs.append(run)
         except Exception as exc:  # the other runs are cleaned up all the same
@@ -184,8 +183,8 @@ def place_of(run: Run, params: Params) -> dict[str, str | None]:
 
     Its record names them, but the user may name the cloud otherwise in clouds.yaml now.
     """
-    recorded = run.record["cloud"]
-    is_name = recorded not in (None, "environment") and re.fullmatch(r"[\w.-]+", recorded)
+    recorded = run.record.cloud
+    is_name = recorded is not None and recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
     cloud = params["cloud"] or (recorded if is_name else None)
     region = params["region_name"]
     if not region and not params["_cloud"]:
@@ -211,7 +210,7 @@ def clean_run(run: Run, params: Params, check: bool) -> CleanedRun:
         place = place_of(run, params)
         with run.alone():
             left = clean.clean(run, {**params, **place})
-    if params["end"] and run.record["finished"] is None and not check:
+    if params["end"] and run.record.finished is None and not check:
         with run.alone():
             finish.finish(run, finish.earlier_of(run), broke_off=verdict.AFTER_STAGES)
             finish.render(run)
@@ -224,8 +223,8 @@ def cleaned(run: Run, before: tuple[str, ...], left: Iterable[Leftover] = (), ke
         to_delete=before,
         left=tuple(left),
         kept=kept,
-        created=run.record["created"],
-        deleted=run.record["deleted"],
+        created=run.record.created,
+        deleted=run.record.deleted,
     )
 
 

@@ -126,13 +126,13 @@ def file(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     record, events = diagnosis.record_of(bundle_in(params["bundle"]), flows, new_run_id(), params["quotes"])
     directory = None
     if not check_mode:
-        run, _new = begin(params["diagnoses"], record["run_id"], record["cloud"])
+        run, _new = begin(params["diagnoses"], record.run_id, record.cloud)
         with run.alone():
             run.record, directory = record, run.directory
             run.save()
             lines = "".join(f"{line}\n" for line in follow.lines(follow.kept(events)))
             write_whole(run.path("events.jsonl"), lines)
-    return {"changed": True, "directory": directory, "verdict": record["verdict"]}
+    return {"changed": True, "directory": directory, "verdict": codec.to_json(record.verdict)}
 
 
 def main() -> None:

@@ -54,6 +54,8 @@ hosts:
 """
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -61,28 +63,40 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.comm
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import RawExamination
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import (
+    Examination,
+    Host,
+    Unread,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import ReadingTime
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import HostStatus, Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_records
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_runs
+
+# What the playbook has read on a host, or of it: clock, read, before, and its groups
+Results = Mapping[str, Any]
+UNREAD: Any = tuple[Unread, ...]
+# So many earlier runs are looked through for one that passed.
+EARLIER = 20
 
 
-def status_of(read: dict[str, Any] | None) -> tuple[str, str | None]:
+def status_of(read: Results | None, unread: tuple[Unread, ...]) -> tuple[HostStatus, str | None]:
     """Return the status of a host and the reason for it, by the result of reading it."""
     if read is None:
-        return "unreadable", "it was not asked"
+        return HostStatus.UNREADABLE, "it was not asked"
     if read.get("unreachable"):
-        return "unreachable", one_line(read.get("msg"))
+        return HostStatus.UNREACHABLE, one_line(read.get("msg"))
     if read.get("failed"):
         reason = one_line(read.get("msg"))
-        return "unreadable", with_advice(reason) if REFUSALS.search(reason) else reason
-    if read["unread"]:
-        reason = "; ".join(f"{entry['what']}: {entry['reason']}" for entry in read["unread"])
-        is_refused = any(entry["kind"] == "refused" for entry in read["unread"])
-        return "read", with_advice(reason) if is_refused else reason
-    return "read", None
+        return HostStatus.UNREADABLE, with_advice(reason) if REFUSALS.search(reason) else reason
+    if unread:
+        reason = "; ".join(f"{entry.what}: {entry.reason}" for entry in unread)
+        is_refused = any(entry.kind == "refused" for entry in unread)
+        return HostStatus.READ, with_advice(reason) if is_refused else reason
+    return HostStatus.READ, None
 
 
 def one_line(message: str | None) -> str:
@@ -94,48 +108,57 @@ def with_advice(reason: str) -> str:
     return f"{reason.rstrip('.')}. {SUDO_ADVICE}"
 
 
-def as_record(name, results, platform):
-    """A host as run.json has it."""
+def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
+    """Return a host as the record has it."""
     clock, read = results["clock"] or {}, results["read"] or {}
-    status, reason = status_of(results["read"])
-    return shapes.host(
+    unread: tuple[Unread, ...] = from_json(UNREAD, read.get("unread") or [], f"unread of {name}")
+    status, reason = status_of(results["read"], unread)
+    return Host(
         name,
-        groups=results["groups"],
-        parts=all_facts.parts_of(results["groups"], platform),
+        groups=tuple(results["groups"]),
+        parts=tuple(all_facts.parts_of(results["groups"], platform)),
         status=status,
         reason=reason,
         clock_offset_s=clock.get("offset_s"),
         clock_error_s=clock.get("error_s"),
         health_before=(results["before"] or {}).get("health"),
         facts=read.get("facts") or {},
-        unread=read.get("unread") or [],
+        unread=unread,
     )
 
 
-# So many earlier runs are looked through for one that passed.
-EARLIER = 20
+def last_pass(run: Run) -> float | None:
+    """Return when the last run of this cloud that passed had ended, or None."""
+    earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
+    passed = [other.finished for other in earlier if other.verdict.result is Result.PASS]
+    return max((at for at in passed if at is not None), default=None)
 
 
-def last_pass(run):
-    """When the last run of this cloud that passed had ended, or None."""
-    earlier = earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
-    ended = [record["finished"] for record in earlier if (record["verdict"] or {}).get("result") == "pass"]
-    return seconds_of(max(ended)) if ended else None
-
-
-def examinations(run, reads):
-    """Host to what its examination found, as far as the record keeps it."""
-    found = {name: (results["read"] or {}).get("examination") for name, results in reads.items()}
-    found = {name: from_json(RawExamination, data, name) for name, data in found.items() if data}
+def examinations(run: Run, reads: Mapping[str, Results]) -> dict[str, Examination]:
+    """Return what the examination of each host found, as far as the record keeps it."""
+    raw = {name: (results["read"] or {}).get("examination") for name, results in reads.items()}
+    found = {name: from_json(RawExamination, data, name) for name, data in raw.items() if data}
     if not found:
         return {}
     groups = {name: reads[name]["groups"] for name in found}
     offsets = {name: (reads[name]["clock"] or {}).get("offset_s") or 0 for name in found}
     reference = differences.Reference(now=seconds_of(now()), passed=last_pass(run))
-    return to_json(differences.examined(found, groups, offsets, reference))
+    return differences.examined(found, groups, offsets, reference)
 
 
-def main():
+def file_hosts(run: Run, hosts: list[Host], reads: Mapping[str, Results]) -> None:
+    examined = examinations(run, reads)
+    with run.alone():
+        finished = seconds_of(now())
+        started = run.record.instance.asked if run.record.instance else finished
+        run.update(
+            hosts=tuple(replace(host, examination=examined.get(host.host)) for host in hosts),
+            evidence=ReadingTime(started, finished),
+        )
+        run.save()
+
+
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "run_dir": {"type": "path", "required": True},
@@ -147,20 +170,14 @@ def main():
     )
     params = module.params
     with failing(module, f"filing the evidence in {params['run_dir']}"):
-        hosts = [as_record(name, results, params["platform"]) for name, results in sorted(params["reads"].items())]
+        hosts = [host_of(name, results, params["platform"]) for name, results in sorted(params["reads"].items())]
         if not module.check_mode:
-            run = Run(params["run_dir"])
-            examined = examinations(run, params["reads"])
-            with run.alone():
-                run.record["hosts"] = [{**host, "examination": examined.get(host["host"])} for host in hosts]
-                asked = (run.record["instance"] or {}).get("queried") or now()
-                run.record["evidence"] = {"started": asked, "finished": now()}
-                run.save()
+            file_hosts(Run(params["run_dir"]), hosts, params["reads"])
     for host in hosts:
-        if host["reason"]:
-            state = "was read only in part" if host["status"] == "read" else f"is {host['status']}"
-            module.warn(f"{host['host']} {state}: {host['reason']}")
-    summary = [{name: host[name] for name in ("host", "status", "reason")} for host in hosts]
+        if host.reason:
+            state = "was read only in part" if host.status is HostStatus.READ else f"is {host.status}"
+            module.warn(f"{host.host} {state}: {host.reason}")
+    summary = [{"host": host.host, "status": host.status.value, "reason": host.reason} for host in hosts]
     module.exit_json(changed=True, hosts=summary)
 
 

@@ -55,92 +55,108 @@ coverage:
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import (
+    errors_of,
+    with_quote,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
-from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
-    Run,
-    failed_stage,
-    of_removal,
-    write_whole,
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
+    EarlierError,
+    LoggedError,
+    Record,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, write_whole
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import headline
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_records, usual_errors
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_runs, usual_errors
 
-# A record, or a part of one
-Json = dict[str, Any]
 # How many earlier runs have their errors compared with those of this one
 EARLIER = 20
 
+Errors = tuple[LoggedError, ...]
 
-def finding_with_its_quote(record: Json, errors: list[Json], quotes: bool) -> Finding | None:
-    """Return the finding about a record. Of its errors only the line that the finding quotes is kept, or none."""
-    if not quotes:
-        culprit.keep_only(None, errors)
-    finding = culprit.finding(from_json(Record, record))
+
+def finding_of(record: Record, errors: Errors, quotes: bool) -> tuple[Finding | None, Errors]:
+    """Return the finding about a record, and those of its errors that are new with the line that it quotes, or none.
+
+    errors: those that are new, which the record does not have yet. quotes: whether any line may be quoted.
+    """
+    new = errors if quotes else with_quote(errors, None)
+    finding = culprit.finding(replace(record, errors=(*(record.errors or ()), *new)))
     quoted = finding.quoted if finding else None
-    culprit.keep_only(quoted.quote if quoted else None, errors)
-    return finding
+    return finding, with_quote(new, quoted.quote if quoted else None)
 
 
 def coverage_of(flows: Iterable[FollowedFlow]) -> dict[str, Any]:
     return {flow.name: to_json(flow.coverage) for flow in flows}
 
 
-def follow_removal(run: Run, flows: list[Flow], module: AnsibleModule) -> Json:
+def follow_removal(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, Any]:
     """Add the flow of the removal, which comes after the verdict on the stages."""
-    results, events = follow.follow(of_removal(run.record), flows, module.params["reads"])
+    results, events = follow.follow(run.record.as_removal, flows, module.params["reads"])
     if not module.check_mode:
-        began = seconds_of(run.record["removal"]["started"])
         with run.alone():
-            run.record["flows"] += to_json(results)
-            if run.record["leftovers"]:
-                errors = errors_of(events)
-                run.record["errors"] = [*run.record.get("errors", []), *errors]
-                finding_with_its_quote(of_removal(run.record), errors, module.params["quotes"])
-            run.save()
-            # The stages' own events are in the file already.
-            new = [event for event in events if event.at >= began and not event.timeless]
-            with open(run.path("events.jsonl"), "a", encoding="utf-8", opener=private) as file:
-                file.writelines(f"{line}\n" for line in follow.lines(follow.kept(new)))
+            file_removal(run, results, events, module.params["quotes"])
     return {"changed": True, "coverage": coverage_of(results)}
 
 
-def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> Json:
+def file_removal(run: Run, results: list[FollowedFlow], events: list[Event], quotes: bool) -> None:
+    run.update(flows=(*run.record.flows, *results))
+    if run.record.leftovers:
+        _finding, errors = finding_of(run.record.as_removal, errors_of(events), quotes)
+        run.update(errors=(*(run.record.errors or ()), *errors))
+    run.save()
+    # The stages' own events are in the file already.
+    began = run.record.as_removal.started
+    new = [event for event in events if event.at >= began and not event.timeless]
+    with open(run.path("events.jsonl"), "a", encoding="utf-8", opener=private) as file:
+        file.writelines(f"{line}\n" for line in follow.lines(follow.kept(new)))
+
+
+def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, Any]:
     if module.params["removal"]:
         return follow_removal(run, flows, module)
     reads = module.params["reads"]
     results, events = follow.follow(run.record, flows, reads)
     if not module.check_mode:
         with run.alone():
-            run.record["flows"] = to_json(results)
-            run.record["errors"] = errors = errors_of(events)
-            failed = failed_stage(run.record["stages"])
-            if failed:
-                earlier = earlier_records(os.path.dirname(run.directory), run.record, EARLIER)
-                usual = usual_errors(earlier)
-                for error in errors:
-                    error["usual"] = usual.get((error["service"], error["logger"], error["exception"]))
-            run.record.update(follow.accounts(reads))
-            # The verdict comes after everything is removed; the operator need not wait for it.
-            finding = finding_with_its_quote(run.record, errors, module.params["quotes"])
-            line = headline(finding) if finding else None
-            if failed and line:
-                run.say(failed["stage"], line)
+            run.update(flows=tuple(results), errors=None, **follow.accounts(reads))
+            file_errors(run, errors_of(events), module.params["quotes"])
             run.save()
             lines = follow.lines(follow.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
     return {"changed": True, "coverage": coverage_of(results)}
+
+
+def file_errors(run: Run, errors: Errors, quotes: bool) -> None:
+    """Put the errors into the record. If a stage failed, also tell the user what is known of the cause.
+
+    The verdict comes after everything is removed; the operator need not wait for it.
+    """
+    failed = run.record.failed_stage
+    if failed:
+        earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
+        usual = usual_errors(earlier)
+        errors = tuple(replace(error, usual=usual.get(kind_of(error))) for error in errors)
+    finding, errors = finding_of(run.record, errors, quotes)
+    line = headline(finding) if finding else None
+    if failed and line:
+        run.say(failed.stage, line)
+    run.update(errors=errors)
+
+
+def kind_of(error: LoggedError) -> EarlierError:
+    return EarlierError(error.service, error.logger, error.exception)
 
 
 def main() -> None:

@@ -39,22 +39,25 @@ host:
   sample: compute2
 """
 
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow, places
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import of_removal
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 
-def wanted(run, flows, module):
+def wanted(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, Any]:
     record = run.record
     if module.params["removal"]:
-        if not record.get("removal"):  # it made nothing, or keeps all
+        # Without a removal it made nothing, or keeps all.
+        if record.removal is None or not follow.flows_of(record.as_removal, flows):
             return {"changed": False}
-        record = of_removal(record)
-        if not follow.flows_of(record, flows):
-            return {"changed": False}
+        record = record.as_removal
     return {"changed": False, "wanted": follow.wanted(record, flows), "host": places.host_of(run.record)}
 
 
-def main():
+def main() -> None:
     flow_module.main(flow_module.REMOVAL, wanted)
 
 

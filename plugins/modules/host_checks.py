@@ -99,11 +99,14 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import file_checks, unreadable
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import SuiteCheck
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     StageError,
     explain,
@@ -113,13 +116,16 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import timeout_of
 
+Checks = tuple[SuiteCheck, ...]
+CHECKS: Any = Checks
+
 DOING = "checking the hosts"
 TIMED_OUT = 124
 RAN = (0, 1)  # pytest's exit status if all tests ran, whether or not they passed
 
 
-def suite_results(module):
-    """The checks that the suite has written."""
+def suite_results(module: AnsibleModule) -> Checks:
+    """Run the suite, and return the checks that it has written."""
     params = module.params
     timeout_of(params["timeout"], "timeout")
     with tempfile.TemporaryDirectory() as folder:
@@ -149,24 +155,25 @@ def suite_results(module):
             hint = "Install pytest-testinfra where ansible-playbook runs." if "No module named" in output else ""
             raise StageError("files", f"the checks of the hosts did not run: {output}", hint=hint)
         with open(results, encoding="utf-8") as stream:
-            return json.load(stream)
+            checks: Checks = from_json(CHECKS, json.load(stream), "checks")
+    return checks
 
 
-def results_or_why_not(module):
-    """The checks of the suite. If it could not run, that is a check of its own: no check would look like success."""
+def results_or_why_not(module: AnsibleModule) -> Checks:
+    """Return the checks of the suite. If it could not run, that is a check: no check would look like success."""
     try:
         return suite_results(module)
     except (StageError, OSError) as exc:
-        return [unreadable("The hosts were checked", sentence(explain(exc, DOING)))]
+        return (unreadable("The hosts were checked", sentence(explain(exc, DOING))),)
 
 
-def warnings_of(checks: list[dict[str, Any]]) -> Iterator[str]:
+def warnings_of(checks: Iterable[SuiteCheck]) -> Iterator[str]:
     for check in checks:
-        if check["status"] in ("failed", "unreadable"):
-            yield f"{check['host'] or 'the inventory'}: {check['status']}: {check['reason']}"
+        if check.status in (CheckStatus.FAILED, CheckStatus.UNREADABLE):
+            yield f"{check.host or 'the inventory'}: {check.status}: {check.reason}"
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "run_dir": {"type": "path", "required": True},
@@ -184,7 +191,7 @@ def main():
         module.exit_json(changed=False, checks=[])
     with failing(module, DOING):
         run = Run(params["run_dir"])
-        if params["phase"] == "removed" and run.record["kept"]:
+        if params["phase"] == "removed" and run.record.kept:
             module.exit_json(changed=False, checks=[])
         checks = results_or_why_not(module)
         with run.alone():
@@ -192,7 +199,7 @@ def main():
     # One reason may have stopped many checks of a host.
     for warning in dict.fromkeys(warnings_of(checks)):
         module.warn(warning)
-    module.exit_json(changed=True, checks=checks)
+    module.exit_json(changed=True, checks=to_json(checks))
 
 
 if __name__ == "__main__":

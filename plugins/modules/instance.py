@@ -119,8 +119,9 @@ examine:
 import functools
 import secrets
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
@@ -129,18 +130,23 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.api 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
+    Agent,
+    Instance,
+    OtherBoots,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import parse, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     MALFORMED,
     StageError,
     failing,
     sentence,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, failed_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded, bounded_copy
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 
 # Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
@@ -149,15 +155,20 @@ PATIENCE = 3
 LATECOMERS = 5
 DOING = "asking what the hosts should show"
 
+# What a question may raise that the cloud does not answer as it should
+UNANSWERED: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED, StageError)
 
-def has_failed(run):
-    return run is not None and failed_stage(run.record["stages"]) is not None
+T = TypeVar("T")
+
+
+def has_failed(run: Run | None) -> bool:
+    return run is not None and run.record.failed_stage is not None
 
 
 class Askers:
     """The run's user and an administrator, each with one connection, made when it is needed; both within one time."""
 
-    def __init__(self, params, run):
+    def __init__(self, params: Mapping[str, Any], run: Run | None) -> None:
         self.params, self.run = params, run
         self.deadline = (
             waiting.Deadline(PATIENCE, grace=LATECOMERS) if has_failed(run) else waiting.Deadline(params["timeout"])
@@ -165,88 +176,101 @@ class Askers:
         self._one_at_a_time = threading.RLock()
 
     @property
-    def member(self):
+    def member(self) -> Any:
         with self._one_at_a_time:
             return self._member
 
     @property
-    def admin(self):
-        """None if there is no administrator to ask."""
+    def admin(self) -> Any:
+        """Return the administrator's connection, or None if there is no administrator to ask."""
         with self._one_at_a_time:
             return self._admin
 
     @functools.cached_property
-    def _member(self):
+    def _member(self) -> Any:
         cloud = connection.connect(self.params, [], [], self.deadline)
         if self.run:
             token_cache.take(self.run.token_path, cloud.session.auth)
         return cloud
 
     @functools.cached_property
-    def _admin(self):
+    def _admin(self) -> Any:
         theirs = connection.as_admin(self.params)
         return connection.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
 
-def look(askers, module, run):
-    identity = module.params["server"] or (run.resource("server") or {}).get("id")
+def server_of(run: Run | None) -> str | None:
+    """Return the id of the server that a run has made."""
+    server = run.resource("server") if run else None
+    return server.id if server else None
+
+
+def look(askers: Askers, module: AnsibleModule, run: Run | None) -> Instance | None:
+    identity = module.params["server"] or server_of(run)
     if not identity:
         return None
-    instance = instance_module.look(askers.member, identity, askers.admin)
+    described = instance_module.look(askers.member, identity, askers.admin)
     claims = None
     if askers.admin:
-        claims = ask_or_warn(module, lambda: instance_module.claims(askers.admin, instance.server))
-    return {**to_json(instance), **to_json(claims or Claims())}
+        claims = ask_or_warn(module, lambda: instance_module.claims(askers.admin, described.server))
+    return bounded_copy(Instance.of(described, claims or Claims()))
 
 
-def look_at_agents(askers, module, run):
-    """The services and agents of a cloud that failed, as an administrator sees them; a missing answer is a warning."""
+def look_at_agents(askers: Askers, module: AnsibleModule, run: Run | None) -> tuple[Agent, ...]:
+    """Return the services and agents of a cloud that failed, as an administrator sees them.
+
+    A missing answer is a warning.
+    """
     if not (has_failed(run) and module.params["admin_cloud"]):
-        return []
-    agents, unread = ask_or_warn(module, lambda: agents_module.look(askers.admin)) or ([], [])
+        return ()
+    answer = ask_or_warn(module, lambda: agents_module.look(askers.admin))
+    agents, unread = answer or ([], [])
     for reason in unread:
         module.warn(reason)
-    return to_json(agents)
+    return tuple(map(bounded_copy, agents))
 
 
-def look_at_others(askers, module, run):
-    """Other boots at the time of this one, as an administrator sees them. Without one the logs say enough."""
-    if not (run and run.resource("server") and module.params["admin_cloud"]):
+def look_at_others(askers: Askers, module: AnsibleModule, run: Run | None) -> OtherBoots | None:
+    """Return other boots at the time of this one, as an administrator sees them. Without one the logs say enough."""
+    ours = server_of(run)
+    if run is None or ours is None or not module.params["admin_cloud"]:
         return None
-    since = parse(run.record["started"]) - timedelta(seconds=rivals.RIVALRY)
-    ours = run.resource("server")["id"]
-    return to_json(ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since.isoformat())))
+    since = iso_of(run.record.started - rivals.RIVALRY)
+    others = ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since))
+    return None if others is None else bounded_copy(others)
 
 
-def what_to_examine(askers, module, run):
-    """What a host needs to know for a second look; None if there is none."""
-    if not (has_failed(run) and module.params["examine"]):
+def what_to_examine(askers: Askers, module: AnsibleModule, run: Run | None) -> dict[str, Any] | None:
+    """Return what a host needs to know for a second look; None if there is none."""
+    if run is None or not (has_failed(run) and module.params["examine"]):
         return None
-    urls = ask_or_warn(module, lambda: urls_of(askers.member.session)) if run.stage("auth")["status"] == "ok" else None
+    is_known = run.record.stage_or_skipped(StageName.AUTH).status is StageStatus.OK
+    urls = ask_or_warn(module, lambda: urls_of(askers.member.session)) if is_known else None
     # By this word the hosts make digests that can be compared in this run, and with nothing else.
-    return {"salt": secrets.token_hex(16), "since": seconds_of(run.record["started"]), "urls": urls or []}
+    examine: dict[str, Any] = bounded({"salt": secrets.token_hex(16), "since": run.record.started, "urls": urls or []})
+    return examine
 
 
-def urls_of(session):
-    """The URLs of all services in the catalogue."""
+def urls_of(session: Any) -> list[str]:
+    """Return the URLs of all services in the catalogue."""
     catalogue = session.auth.get_access(session).service_catalog.catalog
     return sorted({endpoint["url"] for service in catalogue for endpoint in service["endpoints"]})
 
 
-def ask_or_warn(module, ask):
-    """An answer, or None with a warning: one service that does not answer must not hide what others say."""
+def ask_or_warn(module: AnsibleModule, ask: Callable[[], T]) -> T | None:
+    """Return an answer, or None with a warning: a service that does not answer must not hide what others say."""
     try:
         return ask()
-    except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
+    except UNANSWERED as exc:
         module.warn(sentence(explain(exc, DOING)))
         return None
 
 
-def look_or_file_why_not(askers, module, run):
-    """The instance by the API. A run goes on without it, to its cleanup, but says so."""
+def look_or_file_why_not(askers: Askers, module: AnsibleModule, run: Run | None) -> Instance | None:
+    """Return the instance by the API. A run goes on without it, to its cleanup, but says so."""
     try:
         return look(askers, module, run)
-    except (*CLOUD_ERRORS, *MALFORMED, StageError) as exc:
+    except UNANSWERED as exc:
         if run is None or module.check_mode:
             raise
         reason = sentence(explain(exc, DOING))
@@ -256,7 +280,7 @@ def look_or_file_why_not(askers, module, run):
         return None
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
@@ -279,17 +303,16 @@ def main():
         # All at once: a service that lets its users wait must not take the time of the other questions.
         questions = look_at_agents, look_or_file_why_not, look_at_others, what_to_examine
         with ThreadPoolExecutor(len(questions)) as pool:
-            asked = [pool.submit(question, askers, module, run) for question in questions]
-        agents, instance, others, examine = (bounded(question.result()) for question in asked)
+            asked: list[Future[Any]] = [pool.submit(question, askers, module, run) for question in questions]
+        agents, instance, others, examine = (question.result() for question in asked)
         if run and not module.check_mode:
             with run.alone():
-                run.record["instance"] = instance
-                run.record["agents"] = agents
-                run.record["other_boots"] = others
+                run.update(instance=instance, agents=agents, other_boots=others)
                 run.save()
         broken = has_failed(run)
-    to_read = bool(instance) or broken
-    module.exit_json(changed=bool(run), instance=instance, to_read=to_read, broken=broken, examine=examine)
+    to_read = instance is not None or broken
+    described = to_json(instance)
+    module.exit_json(changed=bool(run), instance=described, to_read=to_read, broken=broken, examine=examine)
 
 
 if __name__ == "__main__":

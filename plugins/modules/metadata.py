@@ -324,7 +324,7 @@ def act(stage: Stage[MetadataDetails]) -> StageStatus | None:
     server = stage.resource("server")
     if server is None:
         raise StageError("invalid", "there is no server yet", hint="Run the stage boot of this run first.")
-    seen = follow_guest(stage, server, guest.nonces(run.id, run.record["started"]))
+    seen = follow_guest(stage, server, guest.nonces(run.id, run.record.started))
     matches = guest.lease_matches(seen, fixed_ips_of(stage))
     stage.details = replace(stage.details, lease_is_port_address=matches)
     address = stage.details_of(StageName.NETWORK, NetworkDetails).floating_ip

@@ -133,38 +133,43 @@ summary:
 import contextlib
 import json
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame, otlp, text
 
+# What a part of a record may raise that is of an unknown form
+NOT_UNDERSTOOD: tuple[type[Exception], ...] = (*MALFORMED, *frame.UNDEFINED)
 HINT = (
     "Render the record as this version wrote it. If nobody has changed it, please report this, with the output of "
     "ANSIBLE_DISPLAY_TRACEBACK=error ansible-playbook."
 )
 
 
-def check_finished(run):
-    if run.record["finished"] is None:
+def check_finished(run: Run) -> None:
+    if run.record.finished is None:
         hint = "The playbook that began it ends it; if that is gone, the playbook cleanup does."
         raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
 
 
-def sentence(why):
+def sentence(why: str | None) -> str | None:
     return f"All stages worked, but not all was done after them. {why.rstrip('.')}." if why else None
 
 
-def write(run, params):
-    """End the run if it has not finished, and write its files. Returns whether it was ended."""
+def write(run: Run, params: Mapping[str, Any]) -> bool:
+    """End the run if it has not finished, and write its files. Return whether it was ended."""
     with run.alone():
         earlier = finish.earlier_of(run, params["history"])
-        unfinished = run.record["finished"] is None
+        unfinished = run.record.finished is None
         if unfinished:
             finish.finish(run, earlier, params["thresholds"], sentence(params["broke_off"]))
         finish.render(run, params["template"], earlier)
@@ -172,31 +177,31 @@ def write(run, params):
 
 
 @contextlib.contextmanager
-def reading(run):
-    """Say of a record that cannot be rendered which part of it is not understood: anybody may have changed it."""
+def reading(run: Run) -> Iterator[None]:
+    """Name the part of a record that cannot be rendered because it is not understood: anybody may have changed it."""
     try:
         yield
-    except (*MALFORMED, *frame.UNDEFINED) as exc:
+    except NOT_UNDERSTOOD as exc:
         message = f"{run.path('run.json')} has a part of an unknown form: {type(exc).__name__}: {exc}"
         raise StageError("malformed", message, hint=HINT) from exc
 
 
-def result_of(run, changed):
+def result_of(run: Run, changed: bool) -> dict[str, Any]:
     page_path = run.path(text.PAGE)
     return {
         "changed": changed,
-        "verdict": run.record["verdict"],
+        "verdict": codec.to_json(run.record.verdict),
         "summary": text.summary(run.record, run.directory),
         "page": page_path if os.path.exists(page_path) else None,
     }
 
 
-def send(module, record, endpoint):
+def send(module: AnsibleModule, record: Record, endpoint: str) -> None:
     # The import takes a tenth of a second, and most runs send nothing.
     from ansible.module_utils.urls import open_url  # noqa: PLC0415
 
     headers = {"Content-Type": "application/json"}
-    spans = json.dumps(otlp.spans(from_json(Record, record)))
+    spans = json.dumps(otlp.spans(record))
     try:
         open_url(endpoint, data=spans, headers=headers, method="POST", timeout=10).close()
     except Exception as exc:  # whatever is wrong there, or with the address, the run has its verdict
@@ -205,7 +210,7 @@ def send(module, record, endpoint):
         )
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **thresholds.OPTIONS,
@@ -236,9 +241,9 @@ def main():
             module.exit_json(**result)
         if params["otlp_endpoint"]:
             send(module, run.record, params["otlp_endpoint"])
-    verdict = run.record["verdict"]
-    if params["enforce"] and verdict["result"] != "pass":
-        module.fail_json(msg=verdict["reason"], **result)
+    verdict = run.record.verdict
+    if params["enforce"] and verdict.result is not Result.PASS:
+        module.fail_json(msg=verdict.reason, **result)
     module.exit_json(**result)
 
 

@@ -139,7 +139,7 @@ def main() -> None:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
         run, new = begin(params["runs"], run_id, connection.cloud_name(params))
-        finished = run.record["finished"] is not None
+        finished = run.record.finished is not None
         if not finished and watchdog.is_watched(run):
             hint = "Wait until it ends, or use another run_id."
             raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from datetime import datetime, timezone
+import time
+from dataclasses import replace
 
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._canary import after
 from ansible_collections.stackproof.provision.plugins.module_utils._canary.service import Settings
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics
 from prometheus import RULES, program, watching
@@ -67,12 +66,12 @@ class Runs:
         """A recorded run, as if it had ended now."""
         self.count += 1
         record = run_module.read_record(RECORDED / "runs" / recorded)
-        at = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-        record.update(run_id=f"run-{self.count}", started=at, finished=at)
-        directory = self.folder / record["run_id"]
+        at = time.time()
+        record = replace(record, run_id=f"run-{self.count}", started=at, finished=at)
+        directory = self.folder / record.run_id
         directory.mkdir()
-        run_module.write_whole(directory / "run.json", json.dumps(record))
-        run_module.write_whole(directory / "metrics.prom", metrics(from_json(Record, record)))
+        run_module.write_record(directory, record)
+        run_module.write_whole(directory / "metrics.prom", metrics(record))
         after.conclude(self.settings)
 
 

@@ -23,8 +23,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._runs.digest import digest_of
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
 from tree import ROOT
 
 LIMIT_S, LIMIT_BYTES = 2, 2 << 20
@@ -33,7 +33,7 @@ EVERY = timedelta(minutes=5)
 
 def lines(record, number, chance):
     """The lines of so many runs, five minutes apart, up to the real one."""
-    digest = codec.to_json(digest_of(in_short(record), record["run_id"]))
+    digest = codec.to_json(digest_of(codec.from_json(Record, record), record["run_id"]))
     last = datetime.fromisoformat(digest["started"])
     for back in range(number, 0, -1):
         name, began = f"{back:06d}-before", last - back * EVERY

@@ -19,8 +19,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, sweep, targets
 from tree import ROOT
 
@@ -57,7 +58,7 @@ def varied(seconds, chance):
 
 def main():
     path, targets, count = Path(sys.argv[1]), *map(int, [*sys.argv[2:], 1000, 10][:2])
-    run, chance = in_short(json.loads(path.read_text())), random.Random(1)
+    run, chance = from_json(Record, json.loads(path.read_text())), random.Random(1)
     hosts = [f"compute{number:04d}" for number in range(targets)]
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder)

@@ -61,8 +61,7 @@ SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
 
 from ansible_collections.stackproof.provision.plugins.module_utils._history import files as history
 from ansible_collections.stackproof.provision.plugins.module_utils._load import files as load
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import EarlierRun
 from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import (
     ExcludedHost,
     PreflightCheck,
@@ -72,7 +71,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep 
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page
 from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import drawing, rows
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep, targets
 
 
@@ -156,7 +154,7 @@ def browser(tmp_path_factory):
 def pages(tmp_path_factory):
     """The pages of a run that passed and of those that failed, with all recorded ones as earlier ones, and others."""
     folder = tmp_path_factory.mktemp("pages")
-    earlier = [run.read_record(directory) for directory in sorted((RECORDED / "runs").iterdir())]
+    earlier = [run.read_as(EarlierRun, directory) for directory in sorted((RECORDED / "runs").iterdir())]
     for name, directory in RUNS.items():
         (folder / f"{name}.html").write_text(page_of_a_run(directory, earlier))
     (folder / "sweep.html").write_text(page_of_a_sweep())
@@ -166,10 +164,9 @@ def pages(tmp_path_factory):
 
 
 def page_of_a_run(directory, earlier):
-    plain = run.read_record(directory)
-    record = from_json(Record, plain)
+    record = run.read_record(directory)
     pictures = [drawing.picture(rows.diagram(flow), record) for _name, flow in rows.drawn(record)]
-    return page.render(record, plain, TEMPLATES / "report.html.j2", pictures, earlier)
+    return page.render(record, TEMPLATES / "report.html.j2", pictures, earlier)
 
 
 def page_of_a_history(folder):
@@ -200,7 +197,7 @@ def page_of_a_sweep():
     hosts = [f"compute-{number:02d}.example.org" for number in range(40)]
     whole = targets.targets_of(hosts, {}, "20261121-170000-a1b2c3")
     record = sweep.new_sweep("20261121-170000-a1b2c3", "lab", whole, checks, [ExcludedHost("b", "disabled: repair")], 4)
-    refused, passed = (in_short(run.read_record(RUNS[name])) for name in ("refused", "followed"))
+    refused, passed = (run.read_record(RUNS[name]) for name in ("refused", "followed"))
     outcomes = [sweep.with_run(target, passed, f"../{target.run_id}") for target in whole]
     outcomes[7] = sweep.with_run(whole[7], refused, f"../{whole[7].run_id}")
     slow = [replace(stage, seconds=stage.seconds * 9) for stage in outcomes[9].stages]
@@ -262,8 +259,8 @@ def test_the_steps_are_filtered_by_a_style_alone(browser, pages):
     browser.value("document.querySelector('#filter-not-seen').focus(), 1")
     browser.ask("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ")
     browser.ask("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space")
-    steps = run.read_record(RUNS["followed"])["flows"][0]["steps"]
-    assert browser.value(SHOWN) == sum(step["status"] != "seen" for step in steps)
+    steps = run.read_record(RUNS["followed"]).flows[0].steps
+    assert browser.value(SHOWN) == sum(step.status != "seen" for step in steps)
     # The arrow key goes on to the first phase.
     for kind in ("rawKeyDown", "keyUp"):
         browser.ask("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)

@@ -15,11 +15,11 @@ import statistics
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import carriers_of, depends_on
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import failed_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
 from baselines import BASELINES
 
@@ -79,7 +79,8 @@ def rows_of(folders):
 
 def row_of(filed, folder=""):
     record, truth = filed["record"], filed["truth"]
-    failed, verdict = failed_stage(record["stages"]), of_record(record)
+    whole = from_json(Record, record)
+    failed, verdict = whole.failed_stage, to_json(of_record(whole))
     cloud = filed.get("cloud") or folder.partition("-")[0]
     row = {"fault": filed["fault"], "cloud": cloud, "truth": truth, "verdict": verdict}
     if failed is None and verdict["result"] == "pass":
@@ -92,7 +93,7 @@ def row_of(filed, folder=""):
         among_first=any(is_named(one, truth) for one in suspects),
         is_grounded=is_grounded(verdict),
         guesses=tuple(guessed(guess(record), truth) for guess in BASELINES.values()),
-        seconds=seconds_to_verdict(record, failed),
+        seconds=seconds_to_verdict(whole, failed),
     )
 
 
@@ -128,11 +129,10 @@ def is_grounded(verdict):
 
 
 def seconds_to_verdict(record, failed):
-    read = (record.get("evidence") or {}).get("finished")
-    ended = (failed or {}).get("finished")
-    if not read or not ended:
+    ended = failed and failed.finished
+    if record.evidence is None or ended is None:
         return None
-    return (datetime.fromisoformat(read) - datetime.fromisoformat(ended)).total_seconds()
+    return record.evidence.finished - ended
 
 
 def step_is_right(verdict, truth, record):

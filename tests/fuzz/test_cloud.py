@@ -147,7 +147,7 @@ def left_by(run, cloud):
 
 def begin_anew(run):
     """Forget what the last case did, but for its ledger."""
-    run.record.update(stages=[], finished=None, leftovers=[], removal=None)
+    run.update(stages=(), finished=None, leftovers=(), removal=None)
     run.save()
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
@@ -37,6 +38,7 @@ def loaded_or_refused(path):
 def test_a_flow_is_refused_or_followed(cases, tmp_path, followed):
     for name, text in FILES.items():
         (tmp_path / name).write_bytes(text)
+    record = as_json.typed(followed.record)
     for chance in cases:
         name, text = written(chance)
         path = tmp_path / f"own-{name}"
@@ -45,5 +47,5 @@ def test_a_flow_is_refused_or_followed(cases, tmp_path, followed):
         if refusal:
             assert refusal.record["kind"] in ("config", "invalid")
             continue
-        follow.wanted(followed.record, [loaded])
-        follow.follow(followed.record, [loaded], {"log": followed.logs})
+        follow.wanted(record, [loaded])
+        follow.follow(record, [loaded], {"log": followed.logs})

@@ -39,7 +39,7 @@ def test_a_ledger_deletes_nothing_of_others(cases, go, cloud, run):
     foreign += [cloud.put("volumes", name=f"stackproof-{run.id}x-volume", status="available")]
     for chance in cases:
         ledger.write_text("")
-        run.record["stages"] = []
+        run.update(stages=())
         run.save()
         assert "failed" not in go("network")
         assert "failed" not in go("volume")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
 from tree import FLOWS
 
@@ -117,8 +118,9 @@ def with_less(record, tier):
             for port in instance["ports"]:
                 port["host"] = None
     flows = [flow.load(str(FLOWS / f"{name}.yml")) for name in ("ops_guide", "modern")]
-    record["flows"] = to_json(follow.follow(record, flows, {})[0])
-    return of_record(record)
+    whole = from_json(Record, record)
+    followed, _events = follow.follow(whole, flows, {})
+    return to_json(of_record(replace(whole, flows=tuple(followed))))
 
 
 def compare_less(fault, record):

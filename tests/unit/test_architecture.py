@@ -10,12 +10,17 @@ import json
 import re
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from tree import ROOT
 
 PAGE = (ROOT / "docs/architecture.md").read_text()
 DRAWING = (ROOT / "docs/architecture.svg").read_text()
 PLUGINS = ROOT / "plugins"
 SCHEMA = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
+# The names of the keys in Python, and the other way round
+FIELDS = {codec.key_of(name, hint): name for name, hint in codec.hints_of(Record).items()}
+KEYS = {name: key for key, name in FIELDS.items()}
 # Those of the sweep write a record of another schema.
 OTHERS = {"_sweep", "_history", "_canary", "_load"}
 
@@ -43,22 +48,28 @@ def file_of(name):
 
 
 def assigned(path):
-    """The top-level keys of a record that a file assigns: record["key"] = ..., and record.update(key=...)."""
+    """The fields of a record that a file gives: Record(field=...), run.update(field=...), and with replace."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Assign):
-            targets = [target for target in node.targets if isinstance(target, ast.Subscript)]
-            yield from (target.slice.value for target in targets if is_record(target.value))
-        elif isinstance(node, ast.Call) and is_update(node.func):
+        if isinstance(node, ast.Call) and gives_fields(node.func):
             yield from (keyword.arg for keyword in node.keywords if keyword.arg)
+        elif isinstance(node, ast.Assign) and is_replaced(node):
+            yield from (keyword.arg for keyword in node.value.keywords)
 
 
-def is_update(node):
-    return isinstance(node, ast.Attribute) and node.attr == "update" and is_record(node.value)
+def gives_fields(function):
+    """Whether this is Record, run.update or self.update."""
+    is_update = isinstance(function, ast.Attribute) and function.attr == "update"
+    return name_of(function) == "Record" or (is_update and name_of(function.value) in ("run", "self"))
 
 
-def is_record(node):
-    """Whether this is `record` or `something.record`."""
-    return getattr(node, "id", getattr(node, "attr", None)) == "record"
+def is_replaced(node):
+    """Whether this is record = replace(record, ...)."""
+    is_record = [name_of(target) for target in node.targets] == ["record"]
+    return is_record and isinstance(node.value, ast.Call) and name_of(node.value.func) == "replace"
+
+
+def name_of(node):
+    return getattr(node, "id", getattr(node, "attr", None))
 
 
 def test_each_verb_has_a_package_roles_and_modules():
@@ -80,7 +91,8 @@ def test_every_key_of_the_record_has_its_writers():
 @pytest.mark.parametrize(("key", "files"), WRITERS.items(), ids=WRITERS)
 def test_a_writer_of_a_key_names_it(key, files):
     for name in files:
-        assert re.search(rf"""["']{key}["']|\b{key}=""", file_of(name).read_text()), f"{name} does not write {key}"
+        text = file_of(name).read_text()
+        assert re.search(rf"""["']{key}["']|\b{FIELDS[key]}=""", text), f"{name} does not write {key}"
 
 
 def test_every_file_that_assigns_a_key_of_the_record_is_named():
@@ -88,7 +100,7 @@ def test_every_file_that_assigns_a_key_of_the_record_is_named():
     for path in sorted(PLUGINS.rglob("*.py")):
         if path.parent.name not in OTHERS:
             name = str(path.relative_to(PLUGINS)).removeprefix("module_utils/")
-            assignments |= {(key, name) for key in assigned(path) if key in SCHEMA["properties"]}
+            assignments |= {(KEYS[field], name) for field in assigned(path) if field in KEYS}
     assert len(assignments) > 20
     assert {(key, name) for key, name in assignments if name not in WRITERS[key]} == set()
 

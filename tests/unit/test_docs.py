@@ -15,6 +15,7 @@ import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
+import as_json
 import events_of
 import jmespath
 import jsonschema
@@ -29,8 +30,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
-from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, run
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import in_short
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep, targets
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from tree import LAB, RECORDED, ROOT
@@ -271,18 +271,18 @@ def questions(text):
 @pytest.fixture(scope="module")
 def records():
     """What was recorded of runs, and of it one that was followed, and one with a limit, an error and a lost host."""
-    runs = [run.read_record(path) for path in sorted((RECORDED / "runs").iterdir())]
+    runs = [as_json.read_record(path) for path in sorted((RECORDED / "runs").iterdir())]
     judged = [json.loads(path.read_text())["record"] for path in sorted((RECORDED / "failed").glob("*.json"))]
     followed = json.loads((RECORDED / "followed/run.json").read_text())
-    (page,) = [run.read_record(path) for path in (RECORDED / "pages").iterdir()]
-    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "own": True,
+    (page,) = [as_json.read_record(path) for path in (RECORDED / "pages").iterdir()]
+    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "keyed": True,
              "exception": "oslo_messaging.exceptions.MessagingTimeout", "at": page["started"], "count": 1}  # fmt: skip
     limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
     limited = {
         **page,
-        "thresholds": thresholds.apply_limits(limits, page),
+        "thresholds": codec.to_json(thresholds.apply_limits(limits, page)),
         "errors": [error],
-        "logs": SOURCES["log"].account({"compute1": {"msg": "no ssh"}}),
+        "logs": codec.to_json(SOURCES["log"].account({"compute1": {"msg": "no ssh"}})),
         "hosts": [{**page["hosts"][0], "status": "unreachable", "reason": "no ssh"}],
     }
     # What was seen without any access to hosts
@@ -298,7 +298,8 @@ def sweeps(records):
     failed = next(candidate for candidate in whole if candidate["verdict"]["result"] == "fail")
     first, second = targets.targets_of(["c1", "c2"], {}, "sweep-1")
     record = sweep.new_sweep("sweep-1", "lab", [first, second], parallel=2)
-    outcomes = [sweep.with_run(first, in_short(passed), "../a"), sweep.with_run(second, in_short(failed), "../b")]
+    runs = [as_json.typed(passed), as_json.typed(failed)]
+    outcomes = [sweep.with_run(first, runs[0], "../a"), sweep.with_run(second, runs[1], "../b")]
     return [codec.to_json(sweep.finish(record, outcomes, sweep.Limits(times=3, seconds=5)))]
 
 
@@ -346,7 +347,7 @@ def test_the_example_of_a_log_more_shows_a_step(tmp_path):
         f"{asked['started'].replace('T', ' ')[:19]}.900 2059 DEBUG cinder.scheduler.filter_scheduler "
         f"[None {asked['request_id']} f209fb36 94b64eb1 - - - -] Choosing controller1@ceph#ceph"
     )
-    wanted = {**follow.wanted(record, [loaded]), "until": clock.seconds_of(record["finished"])}
+    wanted = {**follow.wanted(as_json.typed(record), [loaded]), "until": clock.seconds_of(record["finished"])}
     found = scan.Scan(from_json(Wanted, wanted), zone=0)
     path = "/var/log/cinder/cinder-scheduler.log"
     writers = [from_json(Writer, writer) for writer in yaml.safe_load(log)]
@@ -377,16 +378,17 @@ import json, sys
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.info_module import execute
 
 asked = {"parts": [], "instance": None, "platform": {"units": []}, "wanted": None, "offset_s": 0}
 read = {"load": {"compute1": SOURCES["load"].result(evidence_info.read(Host(execute), asked))}}
-record = json.load(open(sys.argv[1]))
+record = from_json(Record, json.load(open(sys.argv[1])))
 flows, events = follow.follow(record, [flow.load(sys.argv[2])], read)
 lines = [json.loads(line) for line in follow.lines(events) if json.loads(line)["source"] == "load"]
-print(json.dumps([to_json(flows[0].steps[0]), lines, follow.accounts(read)]))
+print(json.dumps([to_json(flows[0].steps[0]), lines, to_json(follow.accounts(read))]))
 """
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._model.codec import iso_of
 from .._model.details import GuestProof, GuestReport, GuestStep
 from .._record.masking import words_of
 from .._record.run import is_seconds
@@ -134,9 +135,10 @@ class Finding(NamedTuple):
     hint: str
 
 
-def nonces(run_id: str, started: str) -> Nonces:
+def nonces(run_id: str, started: float) -> Nonces:
     """Return the nonces of a run. Every stage of the run gets the same ones."""
-    return Nonces(metadata=nonce("metadata", run_id, started), user_data=nonce("user_data", run_id, started))
+    began = iso_of(started)
+    return Nonces(metadata=nonce("metadata", run_id, began), user_data=nonce("user_data", run_id, began))
 
 
 def nonce(name: str, run_id: str, started: str) -> str:

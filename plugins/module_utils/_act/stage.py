@@ -28,7 +28,7 @@ from .._model.words import StageName, StageStatus
 from .._record import ledger, waiting
 from .._record.clock import Stopwatch, now, seconds_of
 from .._record.errors import Interrupted, StageError, sentence, trace_of
-from .._record.masking import bounded
+from .._record.masking import bounded_copy
 from .._record.run import Run
 from .._record.waiting import Look
 
@@ -92,13 +92,11 @@ class Stage(Generic[D]):
 
     def details_of(self, name: StageName, kind: type[T]) -> T:
         """Return what an earlier stage of the run knows; nothing if it has not begun."""
-        record = self.run.stage(name)
-        return codec.from_json(kind, record["details"] if record else {}, f"{name}.details")
+        return codec.from_json(kind, self.run.record.stage_or_skipped(name).details, f"{name}.details")
 
     def resource(self, kind: str) -> Resource | None:
         """Return the first resource of a kind that a stage of the run has made or chosen."""
-        found = self.run.resource(kind)
-        return None if found is None else codec.from_json(Resource, found, kind)
+        return self.run.resource(kind)
 
     def use(self, kind: str, resource: Any, made: bool = False) -> Any:
         """Record a resource that this run works with."""
@@ -183,9 +181,9 @@ class Stage(Generic[D]):
         return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, pace)
 
     def record(self, status: StageStatus, failure: Failure | None = None) -> StageRecord:
-        """Return the stage as it is now."""
+        """Return the stage as it is now, without the secrets that a cloud may have put into its texts."""
         endpoints = connection.known_endpoints(self._cloud) if self._cloud else []
-        return StageRecord(
+        record = StageRecord(
             stage=self.name,
             status=status,
             started=self._watch.began,
@@ -197,16 +195,11 @@ class Stage(Generic[D]):
             details=codec.to_json(self.details),
             error=failure,
         )
+        return bounded_copy(record)
 
 
 # Do the work of a stage. Return SKIPPED if there was none.
 Act = Callable[[Stage[D]], "StageStatus | None"]
-
-
-def as_json(record: StageRecord) -> dict[str, Any]:
-    """Return a record as run.json has it. Its failure is masked already, as words; the rest is data of the cloud."""
-    data: dict[str, Any] = bounded(codec.to_json(record))
-    return data
 
 
 def name_conflict(kind: str, name: str) -> StageError:
@@ -253,13 +246,13 @@ def perform(stage: Stage[D], act: Act[D]) -> tuple[StageRecord, str | None]:
 def write_unfinished(stage: Stage[D]) -> None:
     """Write the record that stays if the process dies."""
     unfinished = StageError("interrupted", f"the stage {stage.name} began and did not come to its end")
-    stage.run.put_stage(as_json(stage.record(StageStatus.FAILED, unfinished.failure)))
+    stage.run.put_stage(stage.record(StageStatus.FAILED, unfinished.failure))
 
 
 def written(stage: Stage[D], record: StageRecord) -> StageRecord:
     """Write the record of a stage that has ended, and return it; a failed one if it cannot be written."""
     try:
-        stage.run.put_stage(as_json(record))
+        stage.run.put_stage(record)
     except OSError as exc:
         record = replace(record, status=StageStatus.FAILED, error=failure_of(exc, "writing run.json"))
     stage.say(f"{record.status} after {record.duration_s:.1f} s")
@@ -289,7 +282,7 @@ def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any],
             record = finished_record(run, name)
             if record is None:
                 record, trace = perform(stage, act)
-    result = as_json(record)
+    result = codec.to_json(record)
     if record.status == StageStatus.FAILED:
         # The whole record is in run.json: here it would bury the message.
         message = f"{name}: {sentence(result['error'])}"
@@ -299,11 +292,8 @@ def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any],
 
 def finished_record(run: Run, name: StageName) -> StageRecord | None:
     """Return the record of an earlier call of this stage, if there is one. An interrupted stage may run again."""
-    data = run.stage(name)
-    if data is None:
-        return None
-    record = codec.from_json(StageRecord, data, name)
-    if run.record["finished"] is not None:
+    record = run.stage(name)
+    if record is None or run.record.finished is not None:
         return record
     is_interrupted = record.error is not None and record.error.kind == "interrupted"
     return None if is_interrupted else record

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from .._history import files as history
-from .._model import codec
 from .._model.history import RunDigest
-from .._model.record import Record as RunRecord
+from .._model.record import Record
 from .._model.sweep import Sweep
 from .._record import ledger
 from .._record import run as run_module
@@ -21,7 +20,7 @@ from .._record.errors import StageError
 from .._report.metrics import FILE, metrics, metrics_of_sweeps
 from .._runs import digests
 from .._sweep import files
-from .service import Record, Settings, has_resources, leaving_alone
+from .service import Settings, has_resources, leaving_alone
 
 # In characters: the metrics of a run have some ten thousand.
 LONGEST_METRICS = 4 << 20
@@ -104,15 +103,14 @@ def metrics_of_slices(runs: str, sweeps: Iterable[Sweep]) -> str | None:
     latest = latest_runs(chain.from_iterable(pairs for _sweep, pairs in found))
     current = []
     for sweep, pairs in found:
-        current.append((codec.to_json(sweep), [pair for pair in pairs if latest[pair[0]] is pair[1]]))
-    text: str | None = metrics_of_sweeps(current) if current else None
-    return text
+        current.append((sweep, [pair for pair in pairs if latest[pair[0]] is pair[1]]))
+    return metrics_of_sweeps(current) if current else None
 
 
 def latest_runs(pairs: Iterable[TargetRun]) -> dict[str, Record]:
     latest: dict[str, Record] = {}
     for target, record in pairs:
-        if target not in latest or latest[target]["started"] < record["started"]:
+        if target not in latest or latest[target].started < record.started:
             latest[target] = record
     return latest
 
@@ -126,7 +124,7 @@ def runs_of(runs: str, sweep: Sweep) -> Iterator[TargetRun]:
         with leaving_alone(f"The run {directory}"):
             record = run_module.read_record(directory)
             # A record without what they are made of would take those of all other targets with it.
-            metrics(codec.from_json(RunRecord, record))
+            metrics(record)
             yield target.name, record
 
 
@@ -152,7 +150,7 @@ def remove_run(directory: str) -> None:
     """Remove the directory of a run, unless its ledger is needed, or that cannot be read."""
     with leaving_alone(f"The run {directory}"):
         record = run_module.read_record(directory)
-        if record["finished"] and not has_resources(record):
+        if record.finished and not has_resources(record):
             shutil.rmtree(directory)
 
 

@@ -87,12 +87,12 @@ def unfinished(runs: str) -> list[Run]:
         ended = digests.kept_names(runs)
     except (StageError, OSError):
         ended = set()  # the work after a run reports why
-    return runs_in(runs, lambda record: record["finished"] is None, but=ended)
+    return runs_in(runs, lambda record: record.finished is None, but=ended)
 
 
 def open_runs(runs: str) -> list[Run]:
     """Return the runs that have not ended, or have resources in the cloud, as far as their records can be read."""
-    return runs_in(runs, lambda record: record["finished"] is None or has_resources(record))
+    return runs_in(runs, lambda record: record.finished is None or has_resources(record))
 
 
 def take_turn(path: str, count: int) -> None:

@@ -11,15 +11,13 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from .._model import codec
+from .._model.record import Record
 from .._record import run as run_module
 from .._record.errors import MALFORMED, StageError
 from .._record.ledger import regular
 from .._record.run import Run
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -83,4 +81,4 @@ def runs_in(runs: str, is_wanted: Callable[[Record], bool], but: Collection[str]
 
 def has_resources(record: Record) -> bool:
     """Return whether a run still has something in the cloud, as far as its record knows: it was left, or was kept."""
-    return bool(record["leftovers"] or (record["kept"] and record["created"] != record["deleted"]))
+    return bool(record.leftovers or (record.kept and record.created != record.deleted))

@@ -12,10 +12,11 @@ from .._components.tables import is_beside_instance
 from .._match.events import Reads
 from .._match.follow import logs_in
 from .._match.rivals import TOOK
-from .._match.run_facts import NO_FACTS, Record
+from .._match.run_facts import NO_FACTS
 from .._match.scope import Scope
 from .._model.bundle import Bundle
 from .._model.event import Event
+from .._model.record import Record
 from .._model.words import Level
 
 # In seconds. Nova waits for nothing longer than this (vif_plugging_timeout): a boot that is silent for longer has

@@ -9,30 +9,28 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from .._collect.sources.log import account
 from .._match.events import of_run
 from .._match.follow import follow
 from .._match.logged_errors import errors_of
 from .._model.bundle import Bundle, LoggedBoot, Outcome
-from .._model.codec import iso_of, to_json
 from .._model.diagnosis import Diagnosis
 from .._model.event import Event
 from .._model.flow import FollowedFlow
 from .._model.flow_definition import Flow
-from .._model.words import StepStatus
-from .._record import shapes
-from .._record.clock import now, seconds_between, seconds_of
+from .._model.record import LoggedError, Record
+from .._model.stage import Failure, Resource, Stage
+from .._model.verdict import Verdict
+from .._model.words import Result, StageName, StageStatus, StepStatus
+from .._record.clock import now, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
 from .boot_scope import is_over, scope_of, took
 from .judging import failure, keep_quote
-from .request_causes import RequestCause, causes_of, failure_of, host_of, nothing_failed
+from .request_causes import RequestCause, causes_of, failure_of, hosts_of, nothing_failed
 
 WHY = "a diagnosis judges only what the logs show"
-
-Record = dict[str, Any]
 
 
 def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool = True) -> tuple[Record, list[Event]]:
@@ -40,29 +38,29 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     record = begun(bundle, run_id)
     events, followed = match(record, bundle, flows)
     about = about_diagnosis(bundle, events)
-    record.update(flows=to_json(followed), errors=errors_of(events), diagnosis=to_json(about))
+    record = replace(record, flows=tuple(followed), errors=errors_of(events), diagnosis=about)
     if not quotes:
-        keep_quote(record, None)
-    record["stages"] = [stage_of(name, record, about, followed) for name in STAGES]
-    record["verdict"] = verdict_on(record, bundle, about)
+        record = keep_quote(record, None)
+    record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
+    record = replace(record, verdict=verdict_on(record, bundle, about))
     causes = causes_in(bundle, record, events, quotes)
-    about = replace(about, failures=tuple(map(failure_of, causes)))
-    record["diagnosis"] = to_json(about)
+    record = replace(record, diagnosis=replace(about, failures=tuple(map(failure_of, causes))))
     asked_for = bundle.boot is None and not bundle.is_by_time
-    if record["verdict"]["result"] != "fail" and causes and causes[0].is_failure(asked_for):
-        add_cause(record, causes[0])
-    keep_quote(record, record["verdict"]["quote"])
-    return record, events
+    if record.verdict.result is not Result.FAIL and causes and causes[0].is_failure(asked_for):
+        record = with_cause(record, causes[0], beside_boot=about.boot is not None)
+    return keep_quote(record, record.verdict.quote), events
 
 
 def begun(bundle: Bundle, run_id: str) -> Record:
     """Return the record with what was read, before it is followed."""
-    record = new_record(run_id, f"the logs in {bundle.name}")
-    record.update(started=iso_of(bundle.began), finished=iso_of(bundle.until))
-    record["duration_s"] = round(seconds_between(record["started"], record["finished"]), 6)
-    record["hosts"] = [host_of(name, read) for name, read in sorted(bundle.hosts.items())]
-    record["logs"] = account(dict(bundle.hosts))
-    return record
+    return replace(
+        new_record(run_id, f"the logs in {bundle.name}"),
+        started=bundle.began,
+        finished=bundle.until,
+        duration_s=round(bundle.until - bundle.began, 6),
+        hosts=hosts_of(bundle.hosts),
+        logs=account(dict(bundle.hosts)),
+    )
 
 
 def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[Event], Sequence[FollowedFlow]]:
@@ -89,40 +87,39 @@ def about_diagnosis(bundle: Bundle, events: Sequence[Event]) -> Diagnosis:
     )
 
 
-def stage_of(name: str, record: Record, about: Diagnosis, followed: Sequence[FollowedFlow]) -> shapes.Stage:
+def stage_of(name: StageName, record: Record, about: Diagnosis) -> Stage:
     """Return the stage of the boot by the logs; the other stages are skipped."""
     boot = about.boot
-    if name != "boot" or not boot:
+    if name is not StageName.BOOT or not boot:
         return skipped(name, WHY)
     is_built = about.build_s is not None and boot.outcome is not Outcome.FAILED
-    if not (is_built or has_failed(boot, record["errors"], followed)):
+    if not (is_built or has_failed(boot, record.errors or (), record.flows)):
         return skipped(name, "the logs do not show how it ended")
-    server = {"kind": "server", "id": boot.server, "name": None, "created": False}
-    return shapes.stage(
+    return Stage(
         name,
-        "ok" if is_built else "failed",
-        started=record["started"],
-        finished=record["finished"],
-        duration_s=record["duration_s"],
-        resources=[server] if boot.server else [],
+        StageStatus.OK if is_built else StageStatus.FAILED,
+        started=record.started,
+        finished=record.finished,
+        duration_s=record.duration_s,
+        resources=(Resource("server", boot.server, None, created=False),) if boot.server else (),
         details={"request_id": boot.request},
         error=None if is_built else error_of(boot),
     )
 
 
-def skipped(name: str, reason: str) -> shapes.Stage:
-    return shapes.stage(name, "skipped", details={"reason": reason})
+def skipped(name: StageName, reason: str) -> Stage:
+    return Stage(name, StageStatus.SKIPPED, details={"reason": reason})
 
 
-def error_of(boot: LoggedBoot) -> dict[str, Any]:
+def error_of(boot: LoggedBoot) -> Failure:
     message = f"the logs do not show that Nova built {subject_of(boot)}"
-    failure = StageError("service", message, resource=boot.server, request_id=boot.request)
-    return {**failure.record, "hint": ""}
+    error = StageError("service", message, resource=boot.server, request_id=boot.request)
+    return replace(error.failure, hint="")
 
 
-def has_failed(boot: LoggedBoot, errors: Sequence[Record], followed: Sequence[FollowedFlow]) -> bool:
+def has_failed(boot: LoggedBoot, errors: Sequence[LoggedError], followed: Sequence[FollowedFlow]) -> bool:
     """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
-    if boot.outcome is Outcome.FAILED or any(error["own"] for error in errors):
+    if boot.outcome is Outcome.FAILED or any(error.own for error in errors):
         return True
     return any(map(lacks_step, followed))
 
@@ -131,26 +128,26 @@ def lacks_step(flow: FollowedFlow) -> bool:
     return any(step.status is StepStatus.MISSING for step in flow.steps)
 
 
-def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Record | shapes.Verdict:
+def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Verdict:
     """Return the verdict on the boot, or on the requests as if none had failed."""
     if not about.boot:
         return nothing_failed(bundle.requests, bundle.is_by_time)
-    stage = next(stage for stage in record["stages"] if stage["stage"] == "boot")
-    if stage["status"] == "failed":
+    stage = record.stage_or_skipped(StageName.BOOT)
+    if stage.status is StageStatus.FAILED:
         # A boot that failed is judged as a run whose stage boot failed.
         return failure(record)
-    if stage["status"] == "ok":
+    if stage.status is StageStatus.OK:
         return passed(about, about.boot)
     return unknown_end(about, about.boot)
 
 
-def passed(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
+def passed(about: Diagnosis, boot: LoggedBoot) -> Verdict:
     where = f" on {about.host}" if about.host else ""
     reason = f"The logs show that Nova built {subject_of(boot)}{where} in {about.build_s:.1f} s."
-    return shapes.verdict("pass", None, reason)
+    return Verdict(Result.PASS, None, reason)
 
 
-def unknown_end(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
+def unknown_end(about: Diagnosis, boot: LoggedBoot) -> Verdict:
     """Return the verdict on a boot whose logs do not show how it ended, with what to collect."""
     hint = "Check whether the logs of all services and hosts were collected."
     if not about.ended:
@@ -159,7 +156,7 @@ def unknown_end(about: Diagnosis, boot: LoggedBoot) -> shapes.Verdict:
     elif not boot.request:
         hint = "Its request is unknown: if you know it, give stackproof_request_id instead."
     reason = f"The logs do not show how the boot of {subject_of(boot)} ended. {hint}"
-    return shapes.verdict("incomplete", "boot", reason)
+    return Verdict(Result.INCOMPLETE, StageName.BOOT.value, reason)
 
 
 def subject_of(boot: LoggedBoot) -> str:
@@ -168,17 +165,17 @@ def subject_of(boot: LoggedBoot) -> str:
 
 def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool) -> list[RequestCause]:
     """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
-    has_passed = record["verdict"]["result"] == "pass"
+    has_passed = record.verdict.result is Result.PASS
     found = [request for request in bundle.requests if has_passed or not request.of_others]
     if not bundle.others:
         return causes_of(found, bundle.hosts, events, quotes)
     others = bundle.others
-    return causes_of(found, others, of_run(new_record(record["run_id"], None), {"log": others}), quotes)
+    return causes_of(found, others, of_run(new_record(record.run_id, None), {"log": others}), quotes)
 
 
-def add_cause(record: Record, cause: RequestCause) -> None:
-    """Make the likeliest cause of the requests that failed the verdict, if no boot failed."""
-    stage, before = cause.stage, record["verdict"]["reason"]
-    record["stages"] = [stage if stage["stage"] == other["stage"] else other for other in record["stages"]]
-    lead = f"{before} Another request failed in that time. " if record["diagnosis"]["boot"] else ""
-    record["verdict"] = {**cause.verdict, "reason": lead + cause.verdict["reason"]}
+def with_cause(record: Record, cause: RequestCause, beside_boot: bool) -> Record:
+    """Return a record whose verdict is the likeliest cause of the requests that failed, as no boot failed."""
+    stage = cause.stage
+    stages = tuple(stage if stage.stage is other.stage else other for other in record.stages)
+    lead = f"{record.verdict.reason} Another request failed in that time. " if beside_boot else ""
+    return replace(record, stages=stages, verdict=replace(cause.verdict, reason=lead + cause.verdict.reason))

@@ -81,7 +81,7 @@ def check_zones(zones: dict[str, Any]) -> None:
             offset_of(given, 0)
         except StageError as exc:
             message = f"the time zone of {name}: {exc}"
-            raise StageError("invalid", message, resource=name, hint=exc.record["hint"]) from None
+            raise StageError("invalid", message, resource=name, hint=exc.failure.hint) from None
 
 
 def zone_of(top: str) -> str | ZoneInfo | None:

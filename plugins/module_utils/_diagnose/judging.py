@@ -6,19 +6,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from .._judge import culprit
+from .._match.logged_errors import with_quote
+from .._model.record import Record
+from .._model.verdict import Verdict
 from .._report.messages.verdict import of_record
 
-Record = dict[str, Any]
 
-
-def failure(record: Record) -> Record:
+def failure(record: Record) -> Verdict:
     """Return the verdict on a record in which a stage failed."""
     return of_record(record)
 
 
-def keep_quote(record: Record, quote: str | None) -> None:
-    """Drop all lines of logs but one from the errors of a record."""
-    culprit.keep_only(quote, record["errors"])
+def keep_quote(record: Record, quote: str | None) -> Record:
+    """Return a record whose errors have no lines of logs but one."""
+    return replace(record, errors=with_quote(record.errors or (), quote))

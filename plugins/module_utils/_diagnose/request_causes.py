@@ -7,17 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
 from .._match.logged_errors import errors_of
+from .._model import codec
 from .._model.bundle import Answer, LoggedRequest
-from .._model.codec import iso_of, to_json
 from .._model.diagnosis import AffectedRequest, Diagnosis, RequestFailure
 from .._model.event import Event
-from .._model.words import StageName
-from .._record import shapes
+from .._model.host import Host, Unread
+from .._model.record import LoggedError, Record
+from .._model.stage import Call, Stage
+from .._model.verdict import QuoteSource, Verdict
+from .._model.words import Result, StageName, StageStatus
 from .._record.errors import StageError
 from .._record.run import new_record
 from .._report.messages.words import at_place
@@ -28,17 +31,17 @@ ATTACHMENT = "os-volume_attachments"
 # This many requests of each cause are kept.
 MOST_REQUESTS = 20
 
-Json = dict[str, Any]
 # Host to what log_info returns there
 Hosts = Mapping[str, Any]
+UNREAD: Any = tuple[Unread, ...]
 
 
 @dataclass(frozen=True)
 class RequestCause:
     """The cause for which requests failed: the verdict on the first of them, and its stage."""
 
-    verdict: Json
-    stage: Json
+    verdict: Verdict
+    stage: Stage
     requests: list[LoggedRequest]
 
     def is_failure(self, asked_for: bool) -> bool:
@@ -76,41 +79,40 @@ def causes_of(
             continue
         record = record_of(request, events, hosts)
         judged = judge(record, quotes)
-        identity = (judged["component"], judged["host"]) if judged["component"] else likeness(request)
-        cause = causes.setdefault(identity, RequestCause(judged, record["stages"][0], []))
+        identity = (judged.component, judged.host) if judged.component else likeness(request)
+        cause = causes.setdefault(identity, RequestCause(judged, record.stages[0], []))
         cause.requests.append(request)
     return sorted(causes.values(), key=lambda cause: cause.rank)
 
 
-def judge(record: Json, quotes: bool) -> Json:
+def judge(record: Record, quotes: bool) -> Verdict:
     """Return the verdict on the only stage of a record."""
-    if not quotes:
-        keep_quote(record, None)
-    return with_first_line(failure(record), record["errors"])
+    judged_by = record if quotes else keep_quote(record, None)
+    return with_first_line(failure(judged_by), judged_by.errors or ())
 
 
-def with_first_line(judged: Json, errors: Iterable[Json]) -> Json:
+def with_first_line(judged: Verdict, errors: Iterable[LoggedError]) -> Verdict:
     """Return the verdict; without a component it quotes the first line of the request, which may say what failed."""
-    first = next((error for error in errors if error["own"] and error["quote"]), None)
-    if judged["component"] or not first:
+    first = next((error for error in errors if error.own and error.quote), None)
+    if judged.component or first is None or first.quote is None:
         return judged
-    component, host = writer_of(first["service"]), first["host"]
-    reason = f"{judged['reason']} {at_place(component, host, first['quote'])}"
-    quoted = {"component": component, "host": host, "at": first["at"]}
-    return {**judged, "reason": reason, "quote": first["quote"], "quote_source": quoted}
+    component = writer_of(first.service)
+    reason = f"{judged.reason} {at_place(component, first.host, first.quote)}"
+    source = QuoteSource(component, first.host, codec.iso_of(first.at))
+    return replace(judged, reason=reason, quote=first.quote, quote_source=source)
 
 
 def failure_of(cause: RequestCause) -> RequestFailure:
     """Return a cause as a diagnosis has it."""
     judged = cause.verdict
     return RequestFailure(
-        stage=StageName(judged["stage"]),
-        component=judged["component"],
-        host=judged["host"],
-        confidence=judged["confidence"],
-        headline=judged["headline"],
-        next=judged["next"],
-        reason=judged["reason"],
+        stage=cause.stage.stage,
+        component=judged.component,
+        host=judged.host,
+        confidence=judged.confidence,
+        headline=judged.headline,
+        next=judged.next,
+        reason=judged.reason,
         count=len(cause.requests),
         requests=tuple(affected(request) for request in cause.requests[:MOST_REQUESTS]),
     )
@@ -128,24 +130,28 @@ def affected(request: LoggedRequest) -> AffectedRequest:
     )
 
 
-def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts) -> Json:
+def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts) -> Record:
     """Return a record in which the request is the only stage. It is judged, and filed nowhere."""
-    began, until = iso_of(request.at), iso_of(request.until)
-    return {
-        **new_record("request", "logs"),
-        "started": began,
-        "finished": until,
-        "hosts": [host_of(name, read) for name, read in sorted(hosts.items())],
-        "logs": [],
-        "errors": errors_of(events_of(request, events)),
-        "diagnosis": to_json(Diagnosis(created=request.at)),
-        "stages": [stage_of(request)],
-    }
+    return replace(
+        new_record("request", "logs"),
+        started=request.at,
+        finished=request.until,
+        hosts=hosts_of(hosts),
+        logs=(),
+        errors=errors_of(events_of(request, events)),
+        diagnosis=Diagnosis(created=request.at),
+        stages=(stage_of(request),),
+    )
 
 
-def host_of(name: str, read: Json) -> shapes.Host:
-    """Return a host as a record has it, with the addresses by which others know it."""
-    return shapes.host(name, facts={"addresses": read["addresses"]}, unread=read["unread"])
+def hosts_of(hosts: Hosts) -> tuple[Host, ...]:
+    """Return hosts as a record has them, with the addresses by which others know them."""
+    return tuple(host_of(name, read) for name, read in sorted(hosts.items()))
+
+
+def host_of(name: str, read: Mapping[str, Any]) -> Host:
+    unread: tuple[Unread, ...] = codec.from_json(UNREAD, read["unread"], f"unread of {name}")
+    return Host(name, facts={"addresses": read["addresses"]}, unread=unread)
 
 
 def events_of(request: LoggedRequest, events: Iterable[Event]) -> list[Event]:
@@ -159,31 +165,31 @@ def is_event_of(request: LoggedRequest, event: Event) -> bool:
     return not set(request.ids).isdisjoint(event.keys.get("request", ()))
 
 
-def stage_of(request: LoggedRequest) -> shapes.Stage:
+def stage_of(request: LoggedRequest) -> Stage:
     kind = "service" if request.has_failed else "invalid"
-    error = StageError(kind, in_words(request), request_id=request.id).record
-    return shapes.stage(
-        stage_name_of(request.service, request.path),
-        "failed",
-        started=iso_of(request.at),
-        finished=iso_of(request.until),
+    error = StageError(kind, in_words(request), request_id=request.id).failure
+    return Stage(
+        StageName(stage_name_of(request.service, request.path)),
+        StageStatus.FAILED,
+        started=request.at,
+        finished=request.until,
         duration_s=round(request.until - request.at, 6),
-        calls=[call_of(answer) for answer in request.answers if answer.method],
-        error={**error, "hint": ""},
+        calls=tuple(call_of(answer) for answer in request.answers if answer.method),
+        error=replace(error, hint=""),
     )
 
 
-def call_of(answer: Answer) -> Json:
+def call_of(answer: Answer) -> Call:
     """Return an answer as a stage has those to its own requests."""
-    return {
-        "service": service_type_of(project_of(writer_of(answer.service))),
-        "method": answer.method,
-        "path": answer.path,
-        "status": answer.status,
-        "seconds": answer.seconds,
-        "started": iso_of(answer.at - answer.seconds),
-        "request_id": answer.id,
-    }
+    return Call(
+        method=answer.method or "",
+        service=service_type_of(project_of(writer_of(answer.service))),
+        path=answer.path,
+        status=answer.status,
+        started=answer.at - answer.seconds,
+        seconds=answer.seconds,
+        request_id=answer.id,
+    )
 
 
 def stage_name_of(service: str, path: str | None) -> str:
@@ -202,13 +208,13 @@ def in_words(request: LoggedRequest) -> str:
     return f"{asked} ({request.id}) {answered}"
 
 
-def nothing_failed(found: Sequence[LoggedRequest], by_time: bool) -> shapes.Verdict:
+def nothing_failed(found: Sequence[LoggedRequest], by_time: bool) -> Verdict:
     """Return the verdict on requests of which none failed."""
     if by_time:
-        return shapes.verdict("pass", None, "The logs show no failed user request in that time.")
+        return Verdict(Result.PASS, None, "The logs show no failed user request in that time.")
     answered = [request for request in found if request.status]
     if not answered:
         names = ", ".join(request.id for request in found[:MOST_REQUESTS])
-        return shapes.verdict("incomplete", None, f"The logs do not show the outcome of {names}.")
+        return Verdict(Result.INCOMPLETE, None, f"The logs do not show the outcome of {names}.")
     count = f"none of the {len(found)} requests failed" if len(found) > 1 else "the request did not fail"
-    return shapes.verdict("pass", None, f"The logs show that {count}: {in_words(answered[-1])}.")
+    return Verdict(Result.PASS, None, f"The logs show that {count}: {in_words(answered[-1])}.")

@@ -11,6 +11,7 @@ cannot be known: such a run does not pass.
 from __future__ import annotations
 
 from .._model.stage import Leftover
+from .._model.words import StageStatus
 from .._record import ledger
 from .._record.ledger import Entry
 from .._record.run import STAGES, Run
@@ -32,9 +33,8 @@ def to_remove(run: Run) -> list[Entry]:
 
 def recorded(run: Run) -> dict[tuple[str, str], str]:
     """Return the ids of what the record says was made, by kind and name."""
-    resources = [resource for stage in run.record["stages"] for resource in stage["resources"]]
-    made = [resource for resource in resources if resource.get("created") is True]
-    return {(resource["kind"], resource["name"]): resource["id"] for resource in made if resource["name"]}
+    made = [resource for resource in run.record.resources if resource.created]
+    return {(resource.kind, resource.name): resource.id for resource in made if resource.name}
 
 
 def missing_in_ledger(run: Run) -> list[Entry]:
@@ -59,7 +59,7 @@ def missing_in_record(run: Run) -> list[Entry]:
 
     A stage that failed or was interrupted may have begun what it could not record.
     """
-    good = {stage["stage"] for stage in run.record["stages"] if stage["status"] in ("ok", "skipped")}
+    good = {stage.stage for stage in run.record.stages if stage.status in (StageStatus.OK, StageStatus.SKIPPED)}
     if good != set(STAGES):
         return []
     known = recorded(run)

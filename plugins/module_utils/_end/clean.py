@@ -9,13 +9,12 @@ from __future__ import annotations
 from .._cloud import connection, token_cache
 from .._cloud.connection import Params
 from .._cloud.transport import Sample
-from .._model import codec
 from .._model.stage import Call, Failure, Leftover, Stage, Wait
 from .._model.words import StageName, StageStatus
 from .._record.clock import Stopwatch, now, seconds_of
 from .._record.errors import StageError
-from .._record.masking import bounded
-from .._record.run import Run, in_words
+from .._record.masking import bounded_copy
+from .._record.run import Run
 from .._record.waiting import Deadline
 from . import removal
 
@@ -48,8 +47,7 @@ def clean(run: Run, params: Params) -> list[Leftover]:
         waits=tuple(waits),
         error=failure_of(run) if left else None,
     )
-    run.record["kept"] = False
-    run.record["removal"] = bounded(codec.to_json(record))
+    run.update(kept=False, removal=bounded_copy(record))
     run.save()
     return left
 
@@ -57,12 +55,12 @@ def clean(run: Run, params: Params) -> list[Leftover]:
 def failure_of(run: Run) -> Failure:
     """Return the failure of a removal that has left something."""
     hint = "Look for the ids of what is left in the logs of its service."
-    message = f"this could not be removed: {in_words(run.record['leftovers'])}"
+    message = f"this could not be removed: {run.record.leftovers_in_words}"
     return StageError("service", message, hint=hint).failure
 
 
 def keep(run: Run) -> None:
     """Record that everything the run has made is meant to stay."""
-    run.record["kept"] = True
+    run.update(kept=True)
     removal.settle_account(run, [])
     run.save()

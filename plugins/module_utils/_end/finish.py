@@ -14,9 +14,9 @@ from .._judge import verdict
 from .._judge.thresholds import apply_limits
 from .._model import codec
 from .._model.flow import FollowedFlow
-from .._model.record import Record
+from .._model.record import EarlierRun, Record
 from .._model.stage import Leftover
-from .._record.run import Record as JsonRecord
+from .._record.masking import bounded_copy
 from .._record.run import Run, write_whole
 from .._report.messages.verdict import of_record
 from .._report.metrics import FILE as METRICS
@@ -24,8 +24,8 @@ from .._report.metrics import metrics
 from .._report.page import render as page
 from .._report.sequence import drawing, rows, text
 from .._report.text import PAGE, junit
-from .._runs.earlier import earlier_records, summarize
-from . import accounts, removal
+from .._runs.earlier import earlier_runs, summarize
+from . import accounts
 
 # A limit on the record, as the playbook gives it
 Threshold = dict[str, Any]
@@ -33,48 +33,48 @@ Threshold = dict[str, Any]
 HISTORY = 20
 
 
-def earlier_of(run: Run, most: int = HISTORY) -> list[JsonRecord]:
-    """Return the records of the last runs before this one on the same cloud."""
-    earlier: list[JsonRecord] = earlier_records(os.path.dirname(run.directory), run.record, most)
-    return earlier
+def earlier_of(run: Run, most: int = HISTORY) -> list[EarlierRun]:
+    """Return the last runs before this one on the same cloud."""
+    return earlier_runs(os.path.dirname(run.directory), run.record, most)
 
 
 def finish(
-    run: Run, earlier: Sequence[JsonRecord], thresholds: Sequence[Threshold] = (), broke_off: str | None = None
+    run: Run, earlier: Sequence[EarlierRun], thresholds: Sequence[Threshold] = (), broke_off: str | None = None
 ) -> None:
     """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""
-    record = run.record
-    record["leftovers"] = [*record["leftovers"], *codec.to_json(unaccounted(run))]
-    record["stages"] = verdict.with_skipped(record["stages"])
-    record["history"] = summarize(earlier)
-    run.finish(None)  # limits may be about the whole duration
-    record["thresholds"] = apply_limits(thresholds, record)
-    record["verdict"] = of_record(record, broke_off)
+    run.update(
+        leftovers=(*run.record.leftovers, *unaccounted(run)),
+        stages=verdict.with_skipped(run.record),
+        history=summarize(earlier),
+    )
+    run.finish()  # limits may be about the whole duration
+    run.update(thresholds=apply_limits(thresholds, codec.to_json(run.record)))
+    run.update(verdict=of_record(run.record, broke_off))
     run.save()
 
 
 def unaccounted(run: Run) -> list[Leftover]:
     """Return what is neither gone nor named yet: it was not removed, or one account of the run alone knows it."""
-    open_entries = [] if run.record["kept"] else accounts.to_remove(run)
+    open_entries = [] if run.record.kept else accounts.to_remove(run)
     not_removed = [accounts.leftover(entry, "it was not removed") for entry in open_entries]
-    named = {leftover["name"] for leftover in run.record["leftovers"]}
+    named = {leftover.name for leftover in run.record.leftovers}
     new: list[Leftover] = []
     for leftover in (*accounts.differences(run), *not_removed):
         if leftover.name not in named:
             named.add(leftover.name)
-            new.append(removal.masked(leftover))
+            new.append(bounded_copy(leftover))
     return new
 
 
-def render(run: Run, template: str | None = None, earlier: Sequence[JsonRecord] = ()) -> None:
+def render(run: Run, template: str | None = None, earlier: Sequence[EarlierRun] = ()) -> None:
     """Write the files for readers. The page needs its template, which lies in the role that reports."""
-    record = codec.from_json(Record, run.record)
-    write_whole(run.path("junit.xml"), junit(run.record))
+    record = run.record
+    write_whole(run.path("junit.xml"), junit(record))
     write_whole(run.path(METRICS), metrics(record))
     pictures = [write_diagram(run, name, flow, record) for name, flow in rows.drawn(record)]
     if template is None:
         return
-    write_whole(run.path(PAGE), page.render(record, run.record, template, pictures, earlier))
+    write_whole(run.path(PAGE), page.render(record, template, pictures, earlier))
 
 
 def write_diagram(run: Run, name: str, flow: FollowedFlow, record: Record) -> drawing.Picture:

@@ -42,7 +42,7 @@ def start_time(process: int) -> str | None:
 def is_finished(directory: str) -> bool:
     """Return whether a run has ended, or its directory is gone. A record that cannot be read now may be read later."""
     with contextlib.suppress(StageError, OSError):
-        return read_record(directory)["finished"] is not None
+        return read_record(directory).finished is not None
     return not os.path.lexists(directory)
 
 

@@ -18,11 +18,12 @@ from .._cloud.transport import request_id
 from .._model import codec
 from .._model.details import Origin
 from .._model.stage import Leftover, Wait
+from .._model.words import StageName
 from .._record import ledger
 from .._record.clock import now, seconds_between
 from .._record.errors import DeadlinePassed, StageError
 from .._record.ledger import Entry
-from .._record.masking import bounded
+from .._record.masking import bounded_copy
 from .._record.run import Run
 from .._record.waiting import Deadline, Look, wait_until
 from . import accounts
@@ -308,8 +309,8 @@ def lost_interface(run: Run, entry: Entry) -> Any:
 
 def origin_of(run: Run) -> Origin:
     """Return the cloud of a run, as far as its record knows it."""
-    auth = run.stage("auth")
-    return codec.from_json(Origin, auth["details"] if auth else {}, "auth.details")
+    auth = run.record.stage_or_skipped(StageName.AUTH)
+    return codec.from_json(Origin, auth.details, "auth.details")
 
 
 def check_project(cloud: Any, run: Run) -> None:
@@ -357,12 +358,8 @@ def remove_all(cloud: Any, run: Run, deadline: Deadline, waits: list[Wait], say:
         of_level = [removal for removal in removals if removal.kind.level == level]
         remove_level(cloud, run, of_level, deadline, waits, say)
     left += [removal.leftover() for removal in removals if not removal.gone]
-    return [masked(leftover) for leftover in (*left, *ports_left(cloud, removals))]
-
-
-def masked(leftover: Leftover) -> Leftover:
-    """Return a leftover without secrets: a cloud may have put one into any of its texts."""
-    return codec.from_json(Leftover, bounded(codec.to_json(leftover)))
+    # A cloud may have put a secret into any of its texts.
+    return [bounded_copy(leftover) for leftover in (*left, *ports_left(cloud, removals))]
 
 
 def ports_left(cloud: Any, removals: list[Removal]) -> list[Leftover]:
@@ -437,6 +434,4 @@ def settle_account(run: Run, left: list[Leftover]) -> None:
     found_names = {leftover.name for leftover in left if leftover.id}
     made = [entry for entry in entries if entry["id"] is not None or entry["name"] in found_names]
     deleted = [entry for entry in entries if entry["id"] is not None and entry["event"] == ledger.GONE]
-    run.record["created"] = len(made)
-    run.record["deleted"] = len(deleted)
-    run.record["leftovers"] = codec.to_json(left)
+    run.update(created=len(made), deleted=len(deleted), leftovers=tuple(left))

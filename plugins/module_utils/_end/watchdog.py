@@ -20,7 +20,6 @@ import time
 from .._cloud.connection import Params
 from .._cloud.errors import failure_of
 from .._judge import verdict
-from .._model import codec
 from .._model.stage import Leftover
 from .._record import shared_memory
 from .._record.clock import Stopwatch
@@ -157,6 +156,6 @@ def end_alone(run: Run, params: Params) -> None:
         except Exception as exc:
             failure = failure_of(exc, "cleaning up after the playbook had ended")
             whole = Leftover(kind="run", id=run.id, name=run.mark, reason=failure.message)
-            run.record["leftovers"] = [codec.to_json(whole)]
+            run.update(leftovers=(whole,))
     finish.finish(run, finish.earlier_of(run), params["thresholds"], broke_off=verdict.AFTER_STAGES)
     finish.render(run)

@@ -6,19 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from .._match import order, places
-from .._model import codec
 from .._model.flow import Step
 from .._model.host import Host
 from .._model.record import Record
 from .._model.service import Service, services_of
 from .._model.stage import Stage
-from .._model.words import StageName, StageStatus
 from .weights import WEIGHTS, Weights
 
 # The stage ran out of time: it may only have been slow.
@@ -58,36 +54,24 @@ class Case:
         return max(seconds, 0.0) if seconds < self.weights.pause_s else None
 
     @cached_property
-    def without_flows(self) -> dict[str, Any]:
-        """Return the record as JSON has it, for what still reads that."""
-        data: dict[str, Any] = codec.to_json(replace(self.record, flows=(), stages=()))
-        return data
-
-    @cached_property
     def instance_host(self) -> str | None:
         """Return the host of the instance, which may still be on its way there."""
-        return places.host_of(self.without_flows)
+        return places.host_of(self.record)
 
     @cached_property
     def back_end(self) -> str | None:
         """Return the back end of Neutron, if it is known."""
-        return places.back_end_of(self.without_flows)
+        return places.back_end_of(self.record)
 
     @cached_property
     def names(self) -> dict[str, str]:
         """Return the inventory's name of each host, by the names that the host has for itself."""
-        names: dict[str, str] = {}
-        for host in self.record.hosts:
-            names.update(dict.fromkeys(host.facts.get("names") or [], host.host))
-        return names
+        return self.record.hosts_by_name
 
     @cached_property
     def addresses(self) -> dict[str, str]:
         """Return the host that has each address."""
-        addresses: dict[str, str] = {}
-        for host in self.record.hosts:
-            addresses.update(dict.fromkeys(host.facts.get("addresses") or [], host.host))
-        return addresses
+        return self.record.hosts_by_address
 
     @cached_property
     def services(self) -> list[tuple[Host, Service]]:
@@ -101,17 +85,3 @@ class Case:
     def is_seen(self) -> bool:
         """Return whether anything is known of the hosts or from logs, and not only from the API."""
         return bool(self.record.hosts or self.record.diagnosis)
-
-
-def failed_stage(stages: Sequence[Stage]) -> Stage | None:
-    """Return the first failed stage in the order of a run, or None."""
-    failed = [stage for stage in stages if stage.status == StageStatus.FAILED]
-    names = tuple(StageName)
-    return min(failed, key=lambda stage: names.index(stage.stage), default=None)
-
-
-def of_removal(record: Record, removal: Stage) -> Record:
-    """Return a record in which the removal of the run is the only stage that asked for anything."""
-    stages = [replace(stage, calls=(), waits=()) for stage in record.stages]
-    started = record.started if removal.started is None else removal.started
-    return replace(record, started=started, stages=(*stages, removal))

@@ -6,20 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
 from .._model.event import CONTROL_NODE
-from .._record import shapes
+from .._model.host import Host, SuiteCheck
+from .._model.words import CheckStatus
 from .._record.run import Run
 
 # In characters, as a line of a report
 LONGEST_REASON = 300
 
 
-def unreadable(check: str, reason: str) -> dict[str, Any]:
+def unreadable(check: str, reason: str) -> SuiteCheck:
     """Return a check that could not run, and is not about a single host: to leave it out would look like success."""
-    return {"host": None, **shapes.check(check, "unreadable", reason)}
+    return SuiteCheck(None, check, CheckStatus.UNREADABLE, reason)
 
 
 def why_silent(exc: Exception) -> str:
@@ -35,13 +36,12 @@ def why_silent(exc: Exception) -> str:
     return " ".join((lines[-1] if lines else str(exc) or type(exc).__name__).split())[-LONGEST_REASON:]
 
 
-def file_checks(run: Run, checks: Iterable[Mapping[str, Any]]) -> None:
+def file_checks(run: Run, checks: Iterable[SuiteCheck]) -> None:
     """Put each check to its host; a check that is not about a single host goes to the control node."""
-    hosts = {host["host"]: host for host in run.record["hosts"]}
+    hosts = {host.host: host for host in run.record.hosts}
     for check in checks:
-        name = check["host"] or CONTROL_NODE
-        if name not in hosts:
-            hosts[name] = shapes.host(name)
-            run.record["hosts"].append(hosts[name])
-        hosts[name]["checks"].append(shapes.check(check["check"], check["status"], check["reason"], check["seconds"]))
+        name = check.host or CONTROL_NODE
+        host = hosts.get(name) or Host(name)
+        hosts[name] = replace(host, checks=(*host.checks, check.of_host))
+    run.update(hosts=tuple(hosts.values()))
     run.save()

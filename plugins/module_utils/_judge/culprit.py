@@ -9,10 +9,9 @@ A cause is named if it is likely enough. Otherwise the likeliest are listed, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from .._components.tables import carriers_of, depends_on, stands_for
 from .._model.finding import Cause, Finding, Suspect
@@ -23,7 +22,7 @@ from .._model.verdict import Connection, Place
 from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms
 from .advice import advice_for
-from .case import Case, failed_stage
+from .case import Case
 from .weights import WEIGHTS, Weights, rounded
 
 # Errors of these kinds are about what the run itself asked for.
@@ -35,7 +34,7 @@ OWN_ERRORS = (
 
 def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     """Return what is known of the cause of a failure; None if the run itself asked for something wrong."""
-    stage = failed_stage(record.stages)
+    stage = record.failed_stage
     if stage is None or (stage.error is not None and stage.error.kind in OWN_ERRORS):
         return None
     case = Case(record, stage, weights)
@@ -127,12 +126,6 @@ def takes_part(component: str, step: Step) -> bool:
 
 def is_needed(component: str, step: Step) -> bool:
     return component in depends_on(step.responsible or step.source)
-
-
-def keep_only(quote: str | None, errors: Iterable[MutableMapping[str, Any]]) -> None:
-    """Drop all quotes but one from errors as a record has them: no other line of a log is kept."""
-    for error in errors:
-        error["quote"] = error["quote"] if quote is not None and error["quote"] == quote else None
 
 
 def connection_of(cause: Cause) -> Connection | None:

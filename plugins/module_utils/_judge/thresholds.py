@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._model.record import Threshold
 from .._record.errors import StageError
 from .._record.run import is_finite
 
@@ -56,11 +57,12 @@ def check_expressions(limits: Iterable[Limit]) -> None:
                 raise StageError("invalid", message, resource=limit["name"], hint=hint)
 
 
-def apply_limits(limits: Iterable[Limit], record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [apply_limit(limit, record) for limit in limits]
+def apply_limits(limits: Iterable[Limit], record: Mapping[str, Any]) -> tuple[Threshold, ...]:
+    """Return each limit with what it measured. record: plain JSON, which the queries are made for."""
+    return tuple(apply_limit(limit, record) for limit in limits)
 
 
-def apply_limit(limit: Limit, record: Mapping[str, Any]) -> dict[str, Any]:
+def apply_limit(limit: Limit, record: Mapping[str, Any]) -> Threshold:
     least, most = limit.get("min"), limit.get("max")
     try:
         value = jmespath.search(limit["query"], record)
@@ -73,15 +75,15 @@ def apply_limit(limit: Limit, record: Mapping[str, Any]) -> dict[str, Any]:
         problem = None if is_number else f"the query finds no number, but {value!r:.80}"
         value = value if is_number else None
     problem = problem or beyond(value, least, most)
-    return {
-        "name": limit["name"],
-        "query": limit["query"],
-        "min": least,
-        "max": most,
-        "value": value,
-        "ok": problem is None,
-        "text": f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
-    }
+    return Threshold(
+        name=limit["name"],
+        query=limit["query"],
+        min=least,
+        max=most,
+        value=value,
+        ok=problem is None,
+        text=f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
+    )
 
 
 def beyond(value: float, least: float | None, most: float | None) -> str | None:

@@ -6,46 +6,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from .._model.finding import Judgement, Outcome
 from .._model.record import Record
 from .._model.stage import Stage
 from .._model.words import CheckStatus, Result, StageName, StageStatus
-from .._record import run as runs
-from .._record import shapes
-from .case import failed_stage, of_removal
+from .._record.run import STAGES
 from .culprit import finding
 from .weights import WEIGHTS, Weights
 
 # Why a run does not pass if its playbook did not end it: it broke off after its stages, for an unknown reason.
 AFTER_STAGES = ""
 INTERRUPTED = "interrupted"
-# The stages of each run, in their order
-STAGES = tuple(name for name in StageName if name != StageName.REMOVAL)
 
 
-def skipped_stage(name: str, reason: str) -> dict[str, Any]:
-    stage: dict[str, Any] = {**shapes.stage(name, "skipped", details={"reason": reason})}
-    return stage
-
-
-def with_skipped(stages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_skipped(record: Record) -> tuple[Stage, ...]:
     """Return the stages in their order; each that did not run, because one failed before it, is marked as skipped."""
-    by_name = {stage["stage"]: stage for stage in stages}
-    failed = runs.failed_stage(stages)
-    reason = f"the stage {failed['stage']} failed before" if failed else "the run broke off before"
-    return [by_name.get(name) or skipped_stage(name, reason) for name in runs.STAGES]
+    failed = record.failed_stage
+    reason = f"the stage {failed.stage} failed before" if failed else "the run broke off before"
+    return tuple(record.stage(name) or skipped(name, reason) for name in STAGES)
 
 
-def has_failed(record: Mapping[str, Any]) -> bool:
-    """Return whether a stage has failed, or a host does not agree with the API.
+def skipped(name: StageName, reason: str) -> Stage:
+    return Stage(name, StageStatus.SKIPPED, details={"reason": reason})
 
-    It takes a record as JSON has it: one that is wrong elsewhere must not keep its run from being removed.
-    """
-    checks = [check for host in record["hosts"] for check in host["checks"]]
-    return runs.failed_stage(record["stages"]) is not None or any(check["status"] == "failed" for check in checks)
+
+def has_failed(record: Record) -> bool:
+    """Return whether a stage has failed, or a host does not agree with the API."""
+    checks = [check for host in record.hosts for check in host.checks]
+    return record.failed_stage is not None or any(check.status is CheckStatus.FAILED for check in checks)
 
 
 def judge(record: Record, interruption: str | None = None, weights: Weights = WEIGHTS) -> Judgement:
@@ -54,7 +42,7 @@ def judge(record: Record, interruption: str | None = None, weights: Weights = WE
     interruption: why the run did not do all its work after the stages, with which it cannot pass; AFTER_STAGES if that
     is not known.
     """
-    failed = failed_stage(record.stages)
+    failed = record.failed_stage
     if failed is not None:
         return failure(record, failed, weights)
     begun = {stage.stage for stage in record.stages if stage.started is not None}
@@ -88,5 +76,5 @@ def failed_removal(record: Record, weights: Weights) -> Judgement:
     removal = record.removal
     if removal is None or removal.status != StageStatus.FAILED:
         return Judgement(Result.FAIL, Outcome.LEFT)
-    found = finding(of_removal(record, removal), weights)
+    found = finding(record.as_removal, weights)
     return Judgement(Result.FAIL, Outcome.NOT_REMOVED, StageName.REMOVAL, None, removal, found)

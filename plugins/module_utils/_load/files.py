@@ -17,7 +17,7 @@ from .._model.load import SCHEMA, LoadPlan, LoadRun, LoadTest
 from .._model.sweep import PreflightCheck, PreflightKind, PreflightStatus
 from .._record import ledger, run
 from .._record.errors import MALFORMED, StageError, explain
-from .._runs.records import name_of, read_labels, read_run
+from .._runs.records import name_of, read_labels
 from . import load, page, plan
 from .figures import Outcome
 from .overhead import overhead
@@ -103,7 +103,7 @@ def outcome_in(target: LoadRun, runs: str) -> Outcome:
     if not os.path.exists(os.path.join(directory, "run.json")):
         return Outcome(not_begun(target))
     try:
-        return load.outcome_of(target, read_run(directory), name_of(directory))
+        return load.outcome_of(target, run.read_record(directory), name_of(directory))
     except (StageError, OSError) as exc:
         reason = explain(exc, f"reading {directory}")["message"]
     except MALFORMED as exc:

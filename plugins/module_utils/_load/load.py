@@ -31,8 +31,6 @@ SUBJECTS = {path.CLIENT: "This machine", path.UNSEEN: "Something between unseen 
 
 # A limit as the modules' option thresholds has it
 Limits = Sequence[Mapping[str, Any]]
-# The thresholds of a load test
-Thresholds: Any = tuple[Threshold, ...]
 
 
 def new_load(
@@ -121,8 +119,7 @@ def with_outcomes(test: LoadTest, outcomes: Sequence[Outcome], labels: Labels) -
 
 def thresholds_of(test: LoadTest, limits: Limits) -> tuple[Threshold, ...]:
     """Return each limit with what it measured, and whether it holds."""
-    thresholds: tuple[Threshold, ...] = codec.from_json(Thresholds, apply_limits(limits, codec.to_json(test)))
-    return thresholds
+    return apply_limits(limits, codec.to_json(test))
 
 
 def broken(test: LoadTest, limits: Limits) -> list[str]:

@@ -15,7 +15,6 @@ from .._model.flow import FollowedFlow, Step
 from .._model.load import Breakdown
 from .._model.record import Record
 from .._model.words import StageName, StepStatus
-from .._runs.digest import stages_of
 
 
 class Kind(Enum):
@@ -153,7 +152,7 @@ def breakdown_of(record: Record) -> Breakdown | None:
     parts = list(parts_of(record))
     if not parts:
         return None
-    waits = chain.from_iterable(stage.waits for stage in stages_of(record))
+    waits = chain.from_iterable(stage.waits for stage in record.stages_and_removal)
     polling = sum(wait.resolution_s or 0.0 for wait in waits)
     queued = sum(part.seconds for part in parts if part.kind is Kind.QUEUE)
     whole = sum(part.seconds for part in parts)

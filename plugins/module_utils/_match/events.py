@@ -17,9 +17,10 @@ from .._collect.sources import SOURCES
 from .._collect.sources.event_text import words_of
 from .._collect.sources.source import Context
 from .._model.event import Event
+from .._model.host import Host
+from .._model.record import Record
 from .._record.ids import keys_of
 
-Record = dict[str, Any]
 # What was read on each host, by the name of a source and of the host
 Reads = Mapping[str, Any]
 
@@ -42,20 +43,20 @@ def context_of(record: Record, reads: Reads) -> Context:
 
 
 def of_source(name: str, run: Context, reads: Reads) -> list[Event]:
-    clocks = {host["host"]: host for host in run.record["hosts"]}
+    clocks = {host.host: host for host in run.record.hosts}
     return [corrected(event, clocks.get(event.clock or "")) for event in SOURCES[name].events(run, dict(reads))]
 
 
-def corrected(event: Event, clock: Record | None) -> Event:
+def corrected(event: Event, clock: Host | None) -> Event:
     """Return the event with times by the control node's clock. clock: the host by whose clock it is now."""
-    if clock is None or clock["clock_offset_s"] is None:
+    if clock is None or clock.clock_offset_s is None:
         return event
-    offset: float = clock["clock_offset_s"]
+    offset = clock.clock_offset_s
     return dataclasses.replace(
         event,
         at=event.at - offset,
         until=None if event.until is None else event.until - offset,
-        error_s=event.error_s + (clock["clock_error_s"] or 0),
+        error_s=event.error_s + (clock.clock_error_s or 0),
         clock=None,
     )
 

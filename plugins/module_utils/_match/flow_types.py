@@ -13,8 +13,7 @@ from itertools import chain
 from typing import Any
 
 from .._collect.sources import SOURCES
-from .._model.words import Level
-from .._record.run import REMOVAL, STAGES
+from .._model.words import Level, StageName
 
 TIERS = (0, 1, 2, 3)
 # The places on the page: each step of the boot, the boot in few steps, or the steps of another stage
@@ -87,7 +86,7 @@ ID = Kind("a non-empty text or a whole number", is_id)
 IDS = list_of(is_id, "steps")
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 RULES = list_of(is_dictionary, "rules")
-STAGE = one_of(*STAGES, REMOVAL)
+STAGE = one_of(*(name.value for name in StageName))
 
 FLOW = {
     "name": TEXT,

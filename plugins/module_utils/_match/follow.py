@@ -18,14 +18,14 @@ from .._model.codec import iso_of
 from .._model.event import Event
 from .._model.flow import FollowedFlow
 from .._model.flow_definition import Flow
+from .._model.record import Record
 from .._model.words import StageName
 from .._record.clock import now, seconds_of
 from .._record.ids import keys_of
-from .._record.run import is_removal
 from .events import Reads, of_run
 from .expressions import search
 from .matcher import Matcher
-from .run_facts import Record, boots_of, facts_of, names_of
+from .run_facts import boots_of, facts_of, names_of
 from .scope import ReadLog, Scope
 from .status import coverage
 from .wanted import looks_back, wanted_in_logs
@@ -42,28 +42,26 @@ FIELDS = sorted(set(chain.from_iterable(source.fields for source in SOURCES.valu
 
 def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
     """Return all that is looked for on the hosts, with times by the control node's clock."""
-    began, own_flows = seconds_of(record["started"]), flows_of(record, flows)
+    own_flows = flows_of(record, flows)
     by_sources: dict[str, Any] = {}
     for source in SOURCES.values():
         by_sources.update(source.wanted(record))
     texts, until = texts_in_logs(own_flows), seconds_of(now())
-    in_logs = wanted_in_logs(keys_of(record), texts, began, until, looks_back(own_flows))
+    in_logs = wanted_in_logs(keys_of(record), texts, record.started, until, looks_back(own_flows))
     return {**by_sources, **in_logs}
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
     """Return the flows of a run, or those of its removal."""
-    return [flow for flow in flows if (flow.stage is StageName.REMOVAL) == is_removal(record)]
+    return [flow for flow in flows if (flow.stage is StageName.REMOVAL) == record.is_removal]
 
 
 def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
     """Return what the record of a run shows besides its events."""
-    began = seconds_of(record["started"])
-    of_removal = is_removal(record)
+    began = record.started
+    of_removal = record.is_removal
     # Agents still tidy up when the API has nothing more to remove.
     ending = [event for event in events if of_removal or event.source in ("api", "host")]
-    # The logs of a removal are read as soon as the API has nothing more to remove.
-    settled = seconds_of(record["removal"]["finished"]) - TIDYING if of_removal else math.inf
     return Scope(
         names=names_of(record),
         facts=facts_of(record),
@@ -71,8 +69,18 @@ def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
         began=began,
         ended=max([began, *(event.end for event in ending)]),
         other_boots=boots_of(record),
-        settled=settled,
+        settled=settled_at(record),
     )
+
+
+def settled_at(record: Record) -> float:
+    """Return the time from which effects may come after the logs were read.
+
+    The logs of a removal are read as soon as the API has nothing more to remove.
+    """
+    if record.is_removal and record.removal and record.removal.finished is not None:
+        return record.removal.finished - TIDYING
+    return math.inf
 
 
 def follow(
@@ -134,15 +142,15 @@ def follow_one(flow: Flow, matcher: Matcher) -> FollowedFlow:
 
 
 def accounts(reads: Reads) -> dict[str, Any]:
-    """Return keys of the record that say of each source what was read, what was not, and why."""
-    keys: dict[str, Any] = {}
+    """Return fields of the record that say of each source what was read, what was not, and why."""
+    fields: dict[str, Any] = {}
     for source in SOURCES.values():
         rows = source.account(reads.get(source.name) or {})
         if source.filed_as == "sources" and rows:
-            keys.setdefault("sources", {})[source.name] = rows
+            fields.setdefault("sources", {})[source.name] = rows
         elif rows or source.filed_as == "logs":
-            keys[source.filed_as] = rows
-    return keys
+            fields[source.filed_as] = rows
+    return fields
 
 
 def kept(events: Iterable[Event]) -> list[Event]:

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from .._model.codec import iso_of
 from .._model.event import Event
+from .._model.record import LoggedError
 
 # More kinds of errors than this are a flood; the others are left out.
 MOST_ERRORS = 200
@@ -18,26 +19,37 @@ MOST_ERRORS = 200
 KIND = ("logger", "exception", "raised_in", "how", "peer", "peer_address")
 
 
-def errors_of(events: Iterable[Event]) -> list[dict[str, Any]]:
+def errors_of(events: Iterable[Event]) -> tuple[LoggedError, ...]:
     """Return the errors, each kind once, with its first time, its number and the line to be quoted."""
-    errors: dict[tuple[Any, ...], dict[str, Any]] = {}
+    errors: dict[tuple[Any, ...], LoggedError] = {}
     for event in events:
         if event.kind != "error":
             continue
-        # A request of any stage is the run's own; a thing that others may use as well is not.
-        what = {"service": event.service, "host": event.host, **{name: event.get(name) for name in KIND}}
-        kind = (*what.values(), event.is_keyed)
-        if kind not in errors:
-            errors[kind] = {
-                **what,
-                "own": event.is_keyed,
-                "at": iso_of(event.at),
-                "count": 0,
-                "mentions": event.get("mentions") or [],
-                "quote": event.get("quote"),
-                "usual": None,
-            }
-        errors[kind]["count"] += 1
+        error = error_of(event)
+        kind = (error.service, error.host, *(getattr(error, name) for name in KIND), error.own)
+        first = errors.get(kind)
+        errors[kind] = error if first is None else replace(first, count=first.count + 1)
     # On a cloud of many hosts those of the run come before those that each host has.
-    kept = sorted(errors.values(), key=lambda error: not error["own"])[:MOST_ERRORS]
-    return sorted(kept, key=lambda error: str(error["at"]))
+    kept = sorted(errors.values(), key=lambda error: not error.own)[:MOST_ERRORS]
+    return tuple(sorted(kept, key=lambda error: error.at))
+
+
+def error_of(event: Event) -> LoggedError:
+    """Return an event as an error that was logged once."""
+    return LoggedError(
+        service=event.service,
+        host=event.host or "",
+        at=event.at,
+        count=1,
+        mentions=tuple(event.get("mentions") or ()),
+        quote=event.get("quote"),
+        # A request of any stage is the run's own; a thing that others may use as well is not.
+        own=event.is_keyed,
+        usual=None,
+        **{name: event.get(name) for name in KIND},
+    )
+
+
+def with_quote(errors: Iterable[LoggedError], quote: str | None) -> tuple[LoggedError, ...]:
+    """Return errors without all quotes but one: no other line of a log is kept."""
+    return tuple(replace(error, quote=quote if error.quote == quote else None) for error in errors)

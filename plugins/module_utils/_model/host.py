@@ -45,6 +45,21 @@ class Check:
 
 
 @dataclass(frozen=True)
+class SuiteCheck:
+    """A check as the suite for the hosts writes it. host: None if it is not about a single one."""
+
+    host: Optional[str]
+    check: str
+    status: CheckStatus
+    reason: Optional[str] = None
+    seconds: Seconds = 0.0
+
+    @property
+    def of_host(self) -> Check:
+        return Check(self.check, self.status, self.reason, self.seconds)
+
+
+@dataclass(frozen=True)
 class Reach:
     """An address of a component, as it answered from the host.
 

@@ -6,17 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Optional
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Optional
 
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
 from .flow import FollowedFlow
 from .host import Host, Unread
-from .stage import Leftover, Stage
+from .instance import Claims, DescribedInstance
+from .stage import Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
-from .words import StageName
+from .words import Result, StageName, StageStatus
+
+# The stages as a run has them
+ORDER = tuple(StageName)
 
 SCHEMA = "stackproof.run/2"
 # The name of a run, and of its directory
@@ -120,21 +124,19 @@ class Agent:
 
 
 @dataclass(frozen=True)
-class Instance:
-    """What the API reported about the instance while it ran.
+class Instance(DescribedInstance):
+    """What the API reported about the instance while it ran, with what resource providers hold for it.
 
-    queried: when. allocations: how many resource providers hold something for it; null if Placement was not asked.
+    allocations: how many resource providers hold something for it; null if Placement was not asked.
     claimed_on: their names, while Nova shows no host of it.
     """
 
-    queried: Time
-    server: Mapping[str, Any]
-    ports: tuple[Mapping[str, Any], ...]
-    networks: tuple[Mapping[str, Any], ...]
-    volumes: tuple[str, ...]
-    image: Optional[Mapping[str, Any]]
-    allocations: Optional[Count]
+    allocations: Optional[Count] = None
     claimed_on: tuple[Text, ...] = ()
+
+    @classmethod
+    def of(cls, described: DescribedInstance, claims: Claims) -> Instance:
+        return cls(**vars(described), **vars(claims))
 
 
 @dataclass(frozen=True)
@@ -270,6 +272,104 @@ class Record:
     def stages_and_removal(self) -> tuple[Stage, ...]:
         return self.stages if self.removal is None else (*self.stages, self.removal)
 
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """Return what the stages have made or chosen."""
+        return tuple(resource for stage in self.stages for resource in stage.resources)
+
+    @property
+    def failed_stage(self) -> Optional[Stage]:
+        """Return the first stage that failed, in the order of a run."""
+        return first_failed(self.stages)
+
+    @property
+    def is_removal(self) -> bool:
+        """Return whether it is about the removal of a run, as as_removal makes it."""
+        return any(stage.stage is StageName.REMOVAL for stage in self.stages)
+
+    @property
+    def as_removal(self) -> Record:
+        """Return a record in which the removal of the run is the only stage that asked for anything."""
+        if self.removal is None:
+            return self
+        quiet = [replace(stage, calls=(), waits=()) for stage in self.stages]
+        started = self.started if self.removal.started is None else self.removal.started
+        return replace(self, started=started, stages=(*quiet, self.removal))
+
+    @property
+    def hosts_by_name(self) -> dict[str, str]:
+        """Return the inventory's name of each host, by the names that the host has for itself."""
+        return hosts_by_fact(self.hosts, "names")
+
+    @property
+    def hosts_by_address(self) -> dict[str, str]:
+        """Return the host that has each address."""
+        return hosts_by_fact(self.hosts, "addresses")
+
+    @property
+    def leftovers_in_words(self) -> str:
+        """Return what is left, and why."""
+        return ", ".join(f"{leftover.name} ({leftover.reason})" for leftover in self.leftovers)
+
     def stage(self, name: StageName) -> Optional[Stage]:
         """Return a stage by its name, if it has begun."""
         return next((stage for stage in self.stages if stage.stage == name), None)
+
+    def stage_or_skipped(self, name: StageName) -> Stage:
+        """Return a stage by its name; one that was skipped and knows nothing if it has not begun."""
+        return self.stage(name) or Stage(name, StageStatus.SKIPPED)
+
+
+def hosts_by_fact(hosts: Iterable[Host], fact: str) -> dict[str, str]:
+    """Return the host of each value in a list among the facts of hosts."""
+    found: dict[str, str] = {}
+    for host in hosts:
+        values = host.facts.get(fact) or []
+        found.update(dict.fromkeys(values, host.host))
+    return found
+
+
+def first_failed(stages: Iterable[Stage]) -> Optional[Stage]:
+    """Return the first failed stage in the order of a run, or None."""
+    failed = [stage for stage in stages if stage.status is StageStatus.FAILED]
+    return min(failed, key=lambda stage: ORDER.index(stage.stage), default=None)
+
+
+# Of earlier runs only this is read: to read some twenty whole records would take longer than all else.
+
+
+@dataclass(frozen=True)
+class EarlierResult:
+    result: Result
+
+
+@dataclass(frozen=True)
+class EarlierStage:
+    """A stage of an earlier run: how long it took, and how it ended."""
+
+    stage: StageName
+    status: StageStatus
+    duration_s: Optional[Seconds]
+
+
+@dataclass(frozen=True)
+class EarlierError:
+    """A kind of error that an earlier run logged."""
+
+    service: str
+    logger: str
+    exception: Optional[str]
+
+
+@dataclass(frozen=True)
+class EarlierRun:
+    """What a run needs of those before it. Its fields are those of a record."""
+
+    run_id: str
+    cloud: Optional[str]
+    started: Time
+    finished: Optional[Time]
+    duration_s: Optional[Seconds]
+    verdict: EarlierResult
+    stages: tuple[EarlierStage, ...]
+    errors: Optional[tuple[EarlierError, ...]] = omitted()

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import chain
-from typing import Any
 
-from . import shapes
+from .._model.record import Record
+from .._model.stage import Call, Resource
+from .._model.words import StageName
 
-# A record, or a part of one
-Record = Mapping[str, Any]
 # Ids by their kinds
 Keys = dict[str, list[str]]
 
@@ -30,88 +28,78 @@ SEPARATOR = re.compile(r"[^\w.:-]")
 
 def keys_of(record: Record) -> Keys:
     """Return the ids by which others know a run, by kind. Those that other boots may use, too, are `shared`."""
-    instance = record.get("instance") or {}
-    networks = instance.get("networks", [])
-    ports = instance.get("ports", [])
-    port_ids = each(ports, "id")
-    image = instance.get("image") or {}
-    found = {
+    found: dict[str, Iterable[str | None]] = {
         **requests_of(record),
+        **instance_ids(record),
         "server": [server_of(record)],
-        "port": port_ids,
-        "tap": [f"tap{port_id[:TAP_ID]}" for port_id in port_ids],
-        # The answers to DHCP name nothing else.
-        "mac": each(ports, "mac"),
-        "network": [*each(networks, "id"), *made(record, "network")],
-        "subnet": each(together(networks, "subnets"), "id"),
-        "router": together(networks, "routers"),
-        "volume": [*instance.get("volumes", []), *made(record, "volume")],
-        "image": [image.get("id")],
     }
+    for kind in ("network", "volume"):
+        found[kind] = [*found.get(kind, ()), *made(record, kind)]
     return with_shared({kind: set(filter(None, ids)) for kind, ids in found.items()}, record)
 
 
-def requests_of(record: Record) -> dict[str, list[str | None]]:
-    """Return the ids of the requests of the boot, and of the others that services know a run by."""
-    boot = stage_of(record, "boot")
-    boot_calls = [call for call in boot["calls"] if call["path"].endswith(BOOT_PATHS)]
-    of_boot = set(each(boot_calls, "request_id"))
-    calls = filter(is_notable, together(record["stages"], "calls"))
-    ids = each(calls, "request_id")
+def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
+    """Return the ids of what the API reported about the instance; none without one."""
+    instance = record.instance
+    if instance is None:
+        return {}
     return {
-        "request": [boot["details"].get("request_id"), *filter(of_boot.__contains__, ids)],
+        "port": [port.id for port in instance.ports],
+        "tap": [f"tap{port.id[:TAP_ID]}" for port in instance.ports],
+        # The answers to DHCP name nothing else.
+        "mac": [port.mac for port in instance.ports],
+        "network": [network.id for network in instance.networks],
+        "subnet": [subnet.id for network in instance.networks for subnet in network.subnets],
+        "router": [router for network in instance.networks for router in network.routers],
+        "volume": instance.volumes,
+        "image": [instance.image.id if instance.image else None],
+    }
+
+
+def requests_of(record: Record) -> dict[str, Iterable[str | None]]:
+    """Return the ids of the requests of the boot, and of the others that services know a run by."""
+    boot = record.stage_or_skipped(StageName.BOOT)
+    of_boot = {call.request_id for call in boot.calls if call.path.endswith(BOOT_PATHS)}
+    ids = [call.request_id for stage in record.stages for call in stage.calls if is_notable(call)]
+    return {
+        "request": [boot.details.get("request_id"), *filter(of_boot.__contains__, ids)],
         "asked": [request_id for request_id in ids if request_id not in of_boot],
     }
 
 
-def is_notable(call: Record) -> bool:
+def is_notable(call: Call) -> bool:
     """Return whether a request needs a key of its own.
 
     A poll does so only if the service failed at it: otherwise the server's id finds it.
     """
-    return call["method"] != "GET" or (call["status"] or 0) >= 500
+    return call.method != "GET" or (call.status or 0) >= 500
 
 
-def each(things: Iterable[Record], name: str) -> list[Any]:
-    """Return a field of each thing."""
-    return [thing[name] for thing in things]
-
-
-def together(things: Iterable[Record], name: str) -> list[Any]:
-    """Return what the lists in a field of each thing hold."""
-    return list(chain.from_iterable(each(things, name)))
-
-
-def resources_made(record: Record) -> list[Record]:
-    return [resource for resource in together(record["stages"], "resources") if resource["created"]]
+def resources_made(record: Record) -> list[Resource]:
+    return [resource for resource in record.resources if resource.created]
 
 
 def made(record: Record, kind: str) -> list[str]:
     """Return the ids of what the run has made of a kind, also if no instance came of it."""
-    return [resource["id"] for resource in resources_made(record) if resource["kind"] == kind]
+    return [resource.id for resource in resources_made(record) if resource.kind == kind]
 
 
 def server_of(record: Record) -> str | None:
-    instance = record.get("instance") or {}
-    server = instance.get("server") or stage_of(record, "boot")["details"].get("server") or {}
+    if record.instance is not None:
+        return record.instance.server.id
+    server = record.stage_or_skipped(StageName.BOOT).details.get("server") or {}
     server_id: str | None = server.get("id")
     return server_id
 
 
 def with_shared(ids_by_kind: Mapping[str, set[str]], record: Record) -> Keys:
     """Return the keys of a run, with the ids of things that other boots may use, too, under the kind `shared`."""
-    own = set(each(resources_made(record), "id"))
+    own = {resource.id for resource in resources_made(record)}
     for kind in OWN_KINDS:
-        own |= ids_by_kind[kind]
+        own |= ids_by_kind.get(kind, set())
     keys = {kind: sorted(ids & own) for kind, ids in ids_by_kind.items()}
     keys["shared"] = sorted(set().union(*ids_by_kind.values()) - own)
     return {kind: ids for kind, ids in keys.items() if ids}
-
-
-def stage_of(record: Record, name: str) -> Record:
-    """Return a stage of the record, or an empty one if it has not run yet."""
-    stages = (stage for stage in record["stages"] if stage["stage"] == name)
-    return next(stages, shapes.stage(name, "skipped"))
 
 
 def keys_in(text: str, keys: Mapping[str, list[str]]) -> Keys:
@@ -119,22 +107,3 @@ def keys_in(text: str, keys: Mapping[str, list[str]]) -> Keys:
     words = set(SEPARATOR.split(text))
     contained = {kind: list(filter(words.__contains__, ids)) for kind, ids in keys.items()}
     return {kind: ids for kind, ids in contained.items() if ids}
-
-
-def addresses_of(record: Record) -> dict[str, str]:
-    """Return the host that has an address, by address."""
-    return hosts_by_fact(record, "addresses")
-
-
-def hosts_by_name(record: Record) -> dict[str, str]:
-    """Return the inventory's name of each host, by the names that the host has for itself."""
-    return hosts_by_fact(record, "names")
-
-
-def hosts_by_fact(record: Record, fact: str) -> dict[str, str]:
-    """Return the host of each value in a list among its facts."""
-    found: dict[str, str] = {}
-    for host in record["hosts"]:
-        values = host["facts"].get(fact) or []
-        found.update(dict.fromkeys(values, host["host"]))
-    return found

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
+
+from .._model import codec
+
+T = TypeVar("T")
 
 # In characters. A quote is one line on a screen; a cloud's message is kept whole, as far as any service writes one.
 LONGEST = 300
@@ -138,6 +142,11 @@ def bounded(value: Any) -> Any:
         return part
 
     return copy(value)
+
+
+def bounded_copy(value: T) -> T:
+    """Return an instance of the model whose texts are bounded so."""
+    return codec.from_json(type(value), bounded(codec.to_json(value)))
 
 
 def shortened(text: str, longest: int) -> str:

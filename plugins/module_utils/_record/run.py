@@ -15,23 +15,25 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from .._model import codec
+from .._model.record import ORDER, SCHEMA, Record
 from .._model.record import RUN_ID as RUN_ID_PATTERN
-from .._model.record import SCHEMA
-from .._model.record import Record as RecordModel
-from . import shapes, shared_memory
-from .clock import now, parse, seconds_between
+from .._model.stage import Resource, Stage
+from .._model.verdict import Verdict
+from .._model.words import Result, StageName
+from . import shared_memory
+from .clock import now, parse, seconds_of
 from .errors import MALFORMED, StageError
 from .ledger import ForeignFileError, Ledger, own_text, private, regular
 from .masking import words_of
 
-STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
-# The removal of what a run has made is recorded as a stage of its own, beside the others.
-REMOVAL = "removal"
+# The removal of what a run has made is recorded as a stage of its own, beside these.
+STAGES = tuple(name for name in ORDER if name is not StageName.REMOVAL)
 # The link to the newest run
 LATEST = "latest"
 RUN_ID = re.compile(RUN_ID_PATTERN)
@@ -44,35 +46,8 @@ LONGEST = 64 << 20
 LONGEST_PATH = 4096
 GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
-
-# A record, or a part of one
-Record = dict[str, Any]
-
-
-def of_removal(record: Record) -> Record:
-    """Return a record in which the removal of the run is the only stage that asked for anything."""
-    stages = [{**stage, "calls": [], "waits": []} for stage in record["stages"]]
-    return {**record, "started": record["removal"]["started"], "stages": [*stages, record["removal"]]}
-
-
-def with_removal(record: Record) -> list[Record]:
-    """Return the stages of a run, and its removal if it had one."""
-    return [*record["stages"], *filter(None, [record.get("removal")])]
-
-
-def in_words(leftovers: Iterable[Record]) -> str:
-    """Return what is left, and why."""
-    return ", ".join(f"{resource['name']} ({resource['reason']})" for resource in leftovers)
-
-
-def is_removal(record: Record) -> bool:
-    return any(stage["stage"] == REMOVAL for stage in record["stages"])
-
-
-def failed_stage(stages: Iterable[Record]) -> Record | None:
-    """Return the first failed stage in the order of a run, or None."""
-    failed = {stage["stage"]: stage for stage in stages if stage["status"] == "failed"}
-    return next((failed[name] for name in (*STAGES, REMOVAL) if name in failed), None)
+# A record, or the part of one that is read
+T = TypeVar("T")
 
 
 def new_run_id() -> str:
@@ -96,24 +71,28 @@ def write_whole(path: str, text: str) -> None:
 
 
 def new_record(run_id: str, cloud: str | None) -> Record:
-    return {
-        "schema": SCHEMA,
-        "run_id": run_id,
-        "cloud": cloud,
-        "started": now(),
-        "finished": None,
-        "duration_s": None,
-        "verdict": shapes.verdict("incomplete", None, "The run has not finished."),
-        "stages": [],
-        "hosts": [],
-        "flows": [],
-        "thresholds": [],
-        "history": {},
-        "created": 0,
-        "deleted": 0,
-        "kept": False,
-        "leftovers": [],
-    }
+    return Record(
+        schema=SCHEMA,
+        run_id=run_id,
+        cloud=cloud,
+        started=seconds_of(now()),
+        finished=None,
+        duration_s=None,
+        verdict=Verdict(Result.INCOMPLETE, None, "The run has not finished."),
+        stages=(),
+        hosts=(),
+        flows=(),
+        thresholds=(),
+        history={},
+        created=0,
+        deleted=0,
+        kept=False,
+        leftovers=(),
+    )
+
+
+def write_record(directory: str, record: Record) -> None:
+    write_whole(os.path.join(directory, "run.json"), json.dumps(codec.to_json(record), indent=1) + "\n")
 
 
 class Run:
@@ -140,9 +119,9 @@ class Run:
             if not self.recover or not os.path.lexists(self.ledger.path) or isinstance(exc, ForeignFileError):
                 raise
             self.lost_record = str(exc)
-        begun = [entry["begun"] for entry in self.ledger.entries.values() if is_time(entry["begun"])]
+        begun = [seconds_of(entry["begun"]) for entry in self.ledger.entries.values() if is_time(entry["begun"])]
         record = new_record(self.id, None)
-        return {**record, "started": min(begun, default=record["started"])}
+        return replace(record, started=min(begun, default=record.started))
 
     def put_lost_record_aside(self) -> None:
         """Keep a record that cannot be read under another name, so that a new one can be written."""
@@ -170,19 +149,23 @@ class Run:
         """Return whether a user chose the id, and may have used it elsewhere, too. A generated id is unique."""
         return not GENERATED_ID.fullmatch(self.id)
 
-    def stage(self, name: str) -> Record | None:
-        return next((stage for stage in self.record["stages"] if stage["stage"] == name), None)
+    def update(self, **changes: Any) -> None:
+        """Replace fields of the record. It is written by save."""
+        self.record = replace(self.record, **changes)
 
-    def put_stage(self, stage: Record) -> None:
+    def stage(self, name: StageName) -> Stage | None:
+        return self.record.stage(name)
+
+    def put_stage(self, stage: Stage) -> None:
         """Write a stage's record, and replace an older one of the same stage."""
-        others = [other for other in self.record["stages"] if other["stage"] != stage["stage"]]
-        self.record["stages"] = sorted([*others, stage], key=lambda record: STAGES.index(record["stage"]))
+        others = [other for other in self.record.stages if other.stage is not stage.stage]
+        in_order = sorted([*others, stage], key=lambda each: STAGES.index(each.stage))
+        self.update(stages=tuple(in_order))
         self.save()
 
-    def resource(self, kind: str) -> Record | None:
+    def resource(self, kind: str) -> Resource | None:
         """Return the first resource of a kind that a stage has made or chosen."""
-        resources = (resource for stage in self.record["stages"] for resource in stage["resources"])
-        return next((resource for resource in resources if resource["kind"] == kind), None)
+        return next((resource for resource in self.record.resources if resource.kind == kind), None)
 
     @property
     def token_path(self) -> str:
@@ -200,12 +183,12 @@ class Run:
     def save(self) -> None:
         if self.lost_record:
             self.put_lost_record_aside()
-        write_whole(self.path("run.json"), json.dumps(self.record, indent=1) + "\n")
+        write_record(self.directory, self.record)
 
-    def finish(self, verdict: Record | None) -> None:
-        self.record.update(finished=now(), verdict=verdict)
+    def finish(self) -> None:
+        finished = seconds_of(now())
         # Several processes have done the run, so there is no other clock than one that may have been set back.
-        self.record["duration_s"] = max(0, round(seconds_between(self.record["started"], self.record["finished"]), 6))
+        self.update(finished=finished, duration_s=max(0.0, round(finished - self.record.started, 6)))
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -235,7 +218,7 @@ def check_id(run_id: str) -> None:
         raise StageError("invalid", message, resource=run_id)
 
 
-def begin(runs: str, run_id: str, cloud: str) -> tuple[Run, bool]:
+def begin(runs: str, run_id: str, cloud: str | None) -> tuple[Run, bool]:
     """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
     check_id(run_id)
     directory = os.path.join(os.path.abspath(runs), run_id)
@@ -246,7 +229,7 @@ def begin(runs: str, run_id: str, cloud: str) -> tuple[Run, bool]:
     make_private(directory)
     record = new_record(run_id, cloud)
     os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
-    write_whole(os.path.join(directory, "run.json"), json.dumps(record, indent=1) + "\n")
+    write_record(directory, record)
     sync_directory(directory)
     point_latest(runs, run_id)
     return Run(directory), True
@@ -295,31 +278,35 @@ def sync_directory(path: str) -> None:
 
 
 def read_record(directory: str) -> Record:
+    record = read_as(Record, directory)
+    if record.is_removal:
+        # It has its place beside the stages, and none in their order.
+        path = os.path.join(directory, "run.json")
+        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it has a removal among its stages")
+    return record
+
+
+def read_as(kind: type[T], directory: str) -> T:
+    """Return the record of a run, or the part of it that a class has. One of another form is refused with the place.
+
+    Anybody may have put the file there.
+    """
     path = os.path.join(directory, "run.json")
     try:
-        record: Record = json.loads(own_text(path, LONGEST))
+        data = json.loads(own_text(path, LONGEST))
     except FileNotFoundError:
         raise StageError("no_run", f"{directory} is not the directory of a run: it has no run.json") from None
     except (ValueError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
-    schema = record.get("schema") if isinstance(record, dict) else None
+    schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         raise StageError("no_run", f"the schema of {path} is {schema}, not {SCHEMA}")
-    check_understood(record, path)
-    return record
-
-
-def check_understood(record: Record, path: str) -> None:
-    """Refuse a record that is not as the model has it, and name the place. Anybody may have put it there."""
     try:
-        stages = codec.from_json(RecordModel, record).stages
+        return codec.from_json(kind, data)
     except codec.MalformedError as exc:
         raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: {exc}") from None
     except RecursionError:
         raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it is nested too deep") from None
-    if any(stage.stage == REMOVAL for stage in stages):
-        # It has its place beside the stages, and none in their order.
-        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it has a removal among its stages")
 
 
 def is_time(value: Any) -> bool:
@@ -347,8 +334,8 @@ def is_seconds(value: Any) -> bool:
 def check_own(run: Run) -> None:
     """Refuse a run whose ledger another user may have written: this user's rights would remove what it names."""
     hint = "Clean up as the user who made the run, in the directory in which it was made."
-    if not RUN_ID.fullmatch(run.id) or run.record.get("run_id") != run.id:
-        message = f"the directory {run.directory} does not have the name of its run, {run.record.get('run_id')}"
+    if not RUN_ID.fullmatch(run.id) or run.record.run_id != run.id:
+        message = f"the directory {run.directory} does not have the name of its run, {run.record.run_id}"
         raise StageError("invalid", message, resource=run.id, hint=hint)
     for path in (run.directory, run.path("run.json"), run.path("ledger.jsonl")):
         owner = os.lstat(path).st_uid if os.path.lexists(path) else os.geteuid()

@@ -80,15 +80,6 @@ def harmless(value: Any) -> Any:
     return value
 
 
-def scrubbed(value: Any) -> Any:
-    """Return plain data with every text and name made harmless, for drawings that take them as they are."""
-    if isinstance(value, dict):
-        return {clean(name): scrubbed(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [scrubbed(item) for item in value]
-    return clean(value) if isinstance(value, str) else value
-
-
 def inlined(svg: str) -> str:
     """Return an SVG file as HTML may hold it: without the declarations at its beginning."""
     return re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>", "", svg, flags=re.DOTALL).strip()

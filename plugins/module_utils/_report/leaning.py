@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from .._model.how import How
+from .._model.verdict import Place, Verdict
 from .messages.words import AT_PEER, place_of
 from .svg import add
+from .text import clean
 
 BOX, HIGH = 196, 40
 ACROSS, DOWN = 92, 14
@@ -32,12 +34,9 @@ class Arrow(NamedTuple):
     how: str | None
 
 
-def drawing(verdict: Mapping[str, Any]) -> str | None:
+def drawing(verdict: Verdict) -> str | None:
     """Return an SVG element for a verdict that names a cause on which others depend, or None."""
-    arrows = [
-        Arrow(name_of(edge["source"]), name_of(edge["target"]), edge["how"])
-        for edge in verdict.get("dependencies") or []
-    ]
+    arrows = [Arrow(name_of(edge.source), name_of(edge.target), harmless(edge.how)) for edge in verdict.dependencies]
     culprit = name_of(verdict)
     columns = columns_of(culprit, arrows)
     if len(columns) < 2:
@@ -55,8 +54,12 @@ def drawing(verdict: Mapping[str, Any]) -> str | None:
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def name_of(end: Mapping[str, Any]) -> Name:
-    return end["component"], end["host"]
+def name_of(end: Place | Verdict) -> Name:
+    return clean(end.component or ""), harmless(end.host)
+
+
+def harmless(text: str | None) -> str | None:
+    return None if text is None else clean(text)
 
 
 def title(culprit: Name, arrows: Iterable[Arrow]) -> str:

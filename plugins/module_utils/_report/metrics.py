@@ -10,14 +10,13 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from .._model.codec import from_json
 from .._model.record import Record
 from .._model.stage import Stage
+from .._model.sweep import Sweep
 from .._model.verdict import Verdict
 from .._model.words import Result, StageStatus
-from .._record.clock import seconds_of
 from .text import clean
 
 FILE = "metrics.prom"
@@ -41,8 +40,8 @@ class Family:
     samples: list[Sample]
 
 
-# A sweep's record, and the name of each of its targets with the record of its run, all as JSON
-SweepRuns = tuple[Mapping[str, Any], Sequence[tuple[str, Mapping[str, Any]]]]
+# A sweep, and the name of each of its targets with the record of its run
+SweepRuns = tuple[Sweep, Sequence[tuple[str, Record]]]
 
 
 def metrics(record: Record) -> str:
@@ -57,7 +56,7 @@ def metrics_of_sweeps(sweeps: Sequence[SweepRuns]) -> str:
         families += families_of_sweep(sweep)
     for _sweep, runs in sweeps:
         for target, record in runs:
-            families += labelled(families_of(from_json(Record, record)), {"target": target})
+            families += labelled(families_of(record), {"target": target})
     return exposition(families)
 
 
@@ -89,15 +88,14 @@ def families_of(record: Record) -> list[Family]:
     return labelled(families, {"cloud": str(record.cloud)})
 
 
-def families_of_sweep(sweep: Mapping[str, Any]) -> list[Family]:
-    part = "{number}/{of}".format(**sweep["slice"]) if sweep["slice"] else ""
-    finished = seconds_of(sweep["finished"]) if sweep["finished"] else None
-    passed = int(sweep["verdict"]["result"] == Result.PASS)
+def families_of_sweep(sweep: Sweep) -> list[Family]:
+    part = f"{sweep.slice.number}/{sweep.slice.of}" if sweep.slice else ""
+    passed = int(sweep.verdict.result is Result.PASS)
     families = [
         single("stackproof_sweep_passed", "Whether the last sweep passed, with its checks of the cloud.", passed),
-        single("stackproof_sweep_finished_timestamp_seconds", "When the last sweep ended.", finished),
+        single("stackproof_sweep_finished_timestamp_seconds", "When the last sweep ended.", sweep.finished),
     ]
-    return labelled(families, {"cloud": sweep["cloud"], "slice": part})
+    return labelled(families, {"cloud": sweep.cloud, "slice": part})
 
 
 def single(name: str, text: str, value: Value) -> Family:

@@ -2,88 +2,111 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Renders a run's record for readers: terminal, JUnit."""
+"""Render a run's record for readers: terminal, JUnit."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
 
-from .._record.run import with_removal
+from .._model.codec import iso_of
+from .._model.diagnosis import Diagnosis, RequestFailure
+from .._model.host import Check, Host
+from .._model.record import EarlierRuns, HostLogs, LogFile, Record
+from .._model.stage import Call, Stage
+from .._model.words import CheckStatus, HostStatus, Result, StageStatus
 from . import finding
 from .messages.words import plural
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
-CONTROL = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-CONTROL += [ord("\N{ARABIC LETTER MARK}"), ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")]
-CONTROL = dict.fromkeys([*CONTROL, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
+CONTROL_MARKS = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+CONTROL_MARKS += [ord("\N{ARABIC LETTER MARK}"), ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")]
+CONTROL = dict.fromkeys([*CONTROL_MARKS, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 # So many requests of one cause are shown.
 SHOWN = 5
 MOST_LOGS = 10
 PAGE = "report.html"
-STATUSES = ("ok", "failed", "not_applicable", "unreadable")
+WRONG = (CheckStatus.FAILED, CheckStatus.UNREADABLE)
+NOT_RUN = (CheckStatus.NOT_APPLICABLE, CheckStatus.UNREADABLE)
 # THIN stands between thousands, and between a number and its unit: no line ends there.
 MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 
+Element = ElementTree.Element
 
-def clean(text):
-    """Text without characters that control a terminal or break XML, as a cloud's texts may have them."""
-    text = str(text)
+
+def clean(value: object) -> str:
+    """Return a text without characters that control a terminal or break XML, as a cloud's texts may have them."""
+    text = str(value)
     return text if text.isprintable() else text.translate(CONTROL)
 
 
-def grouped(number):
+def grouped(number: float) -> str:
     return f"{number:,.0f}".replace(",", THIN).replace("-", MINUS)
 
 
-def seconds(value):
+def seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def compared(stage, history):
-    """A stage's duration compared with those of earlier runs."""
-    usual = history.get(stage["stage"])
-    if not usual or stage["status"] != "ok":
-        return ""
-    more = stage["duration_s"] - usual["median_s"]
-    return f"{more:+.1f} s to the median of {usual['runs']}, p95 {usual['p95_s']:.1f}"
+def second_of(at: float | None) -> str:
+    """Return a time to the second, as 2026-11-21T14:43:34."""
+    return "" if at is None else iso_of(at)[:19]
 
 
-def summary(record, directory):
-    """The lines on the terminal at the end of a run."""
-    if record.get("diagnosis"):
-        return [clean(line) for line in diagnosis_lines(record, directory)]
-    lines = ["", f"Run {record['run_id']} on {record['cloud']}", "", f"  {'stage':<10} {'result':<8} seconds"]
-    for stage in with_removal(record):
-        row = f"  {stage['stage']:<10} {stage['status']:<8} {seconds(stage['duration_s']):>7}"
-        lines.append(f"{row}   {compared(stage, record['history'])}".rstrip())
+# The summary on the terminal
+
+
+def summary(record: Record, directory: str) -> list[str]:
+    """Return the lines on the terminal at the end of a run."""
+    if record.diagnosis:
+        lines = diagnosis_lines(record, record.diagnosis, directory)
+    else:
+        lines = [*run_lines(record, directory), *ending(record, directory)]
+    return [clean(line) for line in lines]
+
+
+def run_lines(record: Record, directory: str) -> list[str]:
+    lines = ["", f"Run {record.run_id} on {record.cloud}", "", f"  {'stage':<10} {'result':<8} seconds"]
+    lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
     slowest = slowest_calls(record)
     if slowest:
         lines += ["", "  slowest requests"]
-        lines += [f"  {call['seconds']:>7.2f}   {stage}: {call['method']} {call['path']}" for stage, call in slowest]
+    for name, call in slowest:
+        lines.append(f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}")
     lines += host_lines(record)
-    for limit in record["thresholds"]:
-        lines.append(f"  {'within' if limit['ok'] else 'BEYOND'} the limit: {limit['text']}")
-    lines += [
-        "",
-        f"  created {record['created']}, deleted {record['deleted']}, left {record['created'] - record['deleted']}",
-    ]
-    if record["kept"]:
+    for limit in record.thresholds:
+        lines.append(f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}")
+    lines += ["", f"  made {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
+    if record.kept:
         command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
         lines.append(f"  kept, as asked for; remove it with: {command}")
-    for thing in record["leftovers"]:
-        lines.append(f"  left: {thing['kind'].replace('_', ' ')} {thing['name']}: {thing['reason']}")
-    return [clean(line) for line in [*lines, *ending(record, directory)]]
+    for thing in record.leftovers:
+        lines.append(f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}")
+    return lines
 
 
-def ending(record, directory):
-    page, verdict = os.path.join(directory, PAGE), record["verdict"]
+def stage_line(stage: Stage, history: Mapping[str, EarlierRuns]) -> str:
+    row = f"  {stage.stage:<10} {stage.status:<8} {seconds(stage.duration_s):>7}"
+    return f"{row}   {compared(stage, history)}".rstrip()
+
+
+def compared(stage: Stage, history: Mapping[str, EarlierRuns]) -> str:
+    """Return a stage's duration compared with those of earlier runs."""
+    usual = history.get(stage.stage)
+    if usual is None or stage.status is not StageStatus.OK or stage.duration_s is None:
+        return ""
+    more = stage.duration_s - usual.median_s
+    return f"{more:+.1f} s to the median of {usual.runs}, p95 {usual.p95_s:.1f}"
+
+
+def ending(record: Record, directory: str) -> list[str]:
+    page, verdict = os.path.join(directory, PAGE), record.verdict
     return [
         "",
-        f"  {verdict['result'].upper()}: {verdict.get('headline') or verdict['reason']}",
+        f"  {verdict.result.value.upper()}: {verdict.headline or verdict.reason}",
         *(f"    {name + ':':<14}{text}" for name, text in finding.parts(record)),
         f"  files: {directory}",
         *([f"  page: {page}"] if os.path.exists(page) else []),
@@ -91,132 +114,151 @@ def ending(record, directory):
     ]
 
 
-def diagnosis_lines(record, directory):
-    """The lines on the terminal about what only logs tell of: its time, the logs read, where it stopped."""
-    about, verdict = record["diagnosis"], record["verdict"]
-    boot = about["boot"]
-    lines = ["", f"Diagnosis {record['run_id']} by {record['cloud']}", ""]
+def slowest_calls(record: Record, most: int = SLOWEST) -> list[tuple[str, Call]]:
+    calls = [(stage.stage.value, call) for stage in record.stages_and_removal for call in stage.calls]
+    return sorted(calls, key=lambda pair: -pair[1].seconds)[:most]
+
+
+def host_lines(record: Record) -> list[str]:
+    """Return a line for each host that was read, and one for each reason why checks failed or could not be read."""
+    lines = ["", f"  {'host':<16} checks"] if record.hosts else []
+    for host in record.hosts:
+        counts = Counter(check.status for check in host.checks)
+        known = [status for status in CheckStatus if counts[status]]
+        checks = ", ".join(f"{counts[status]} {status.value.replace('_', ' ')}" for status in known)
+        lines.append(f"  {host.host:<16} {checks or 'none'}")
+        if host.reason:
+            lines.append(f"    {state_of(host)}: {host.reason}")
+        lines += [f"    {line}" for line in lines_of_checks(host.checks)]
+    return lines
+
+
+def state_of(host: Host) -> str:
+    return "not read" if host.status is HostStatus.READ else host.status.value
+
+
+def lines_of_checks(checks: Iterable[Check]) -> list[str]:
+    """Return a line for each reason of checks that failed or could not be read: one reason may have stopped many."""
+    counts = Counter(f"{check.status}: {check.reason}" for check in checks if check.status in WRONG)
+    return [line if count == 1 else f"{line} ({plural(count, 'check')})" for line, count in counts.items()]
+
+
+# The summary of a diagnosis
+
+
+def diagnosis_lines(record: Record, about: Diagnosis, directory: str) -> list[str]:
+    """Return the lines on the terminal about what only logs show: its time, the logs read, where it stopped."""
+    verdict, boot = record.verdict, about.boot
+    lines = ["", f"Diagnosis {record.run_id} by {record.cloud}", ""]
     if boot:
-        lines += [f"  server     {boot['server'] or 'not known'}", f"  request    {boot['request'] or 'not known'}"]
-    same_day = record["started"][:10] == record["finished"][:10]
-    ended = record["finished"][11:19] if same_day else record["finished"][:19]
-    lines += [f"  time       {record['started'][:19]} UTC to {ended}", ""]
-    if record["logs"]:
-        lines.append(f"  {'host':<16} logs read")
-    for host in record["logs"]:
-        whole = sum(source["complete"] for source in host["sources"])
-        lines.append(f"  {host['host']:<16} {whole} of {len(host['sources'])} whole")
-        lines += why_not_whole(host["sources"])
-    lines += [f"  warning: {text}" for text in about["warnings"]]
-    lines += failure_lines(about.get("failures") or [])
-    where = [f"{name} {verdict[name]}" for name in ("step", "component", "host") if verdict[name]]
+        lines += [f"  server     {boot.server or 'not known'}", f"  request    {boot.request or 'not known'}"]
+    lines += [f"  time       {span_of(record)}", ""]
+    lines += log_lines(record.logs or ())
+    lines += [f"  warning: {text}" for text in about.warnings]
+    lines += failure_lines(about.failures or ())
+    places = {"step": verdict.step, "component": verdict.component, "host": verdict.host}
+    where = [f"{name} {place}" for name, place in places.items() if place]
     if where:
         lines += ["", f"  failed at: {', '.join(where)}"]
     return [*lines, *ending(record, directory)]
 
 
-def why_not_whole(sources):
-    """A line for each log that was not read whole, as far as they are few: a host may keep hundreds of old ones."""
-    lines = [f"    {source['path']}: {source['reason']}" for source in sources if source["reason"]]
+def span_of(record: Record) -> str:
+    """Return begin and end of what was diagnosed; the end without its day, if that is the same."""
+    started, finished = second_of(record.started), second_of(record.finished)
+    ended = finished[11:] if started[:10] == finished[:10] else finished
+    return f"{started} UTC to {ended}"
+
+
+def log_lines(logs: Sequence[HostLogs]) -> list[str]:
+    lines = [f"  {'host':<16} logs read"] if logs else []
+    for host in logs:
+        whole = sum(source.whole for source in host.sources)
+        lines.append(f"  {host.host:<16} {whole} of {len(host.sources)} whole")
+        lines += why_not_whole(host.sources)
+    return lines
+
+
+def why_not_whole(sources: Iterable[LogFile]) -> list[str]:
+    """Return a line for each log that was not read whole, as far as they are few: a host may keep many old ones."""
+    lines = [f"    {source.path}: {source.reason}" for source in sources if source.reason]
     more = len(lines) - MOST_LOGS
     return [*lines[:MOST_LOGS], f"    and {more} more logs"] if more > 1 else lines
 
 
-def failure_lines(failures):
-    """The requests that failed, by cause: when, who was asked for what, and what was answered."""
+def failure_lines(failures: Sequence[RequestFailure]) -> list[str]:
+    """Return the requests that failed, by cause: when, who was asked for what, and what was answered."""
     lines = ["", "  requests that failed"] if failures else []
     for failure in failures:
-        lines += [f"  {failure['count']:>4}  {finding.failure_in_words(failure)}"]
-        for request in failure["requests"][:SHOWN]:
-            lines.append(f"        {request['at'][11:19]} {finding.request_in_words(request)}")
-        if failure["count"] > SHOWN:
-            lines.append(f"        and {failure['count'] - SHOWN} more")
+        lines += [f"  {failure.count:>4}  {finding.failure_in_words(failure)}"]
+        for request in failure.requests[:SHOWN]:
+            lines.append(f"        {second_of(request.at)[11:]} {finding.request_in_words(request)}")
+        if failure.count > SHOWN:
+            lines.append(f"        and {failure.count - SHOWN} more")
     return lines
 
 
-def host_lines(record):
-    """A line for each host that was read, and one for each reason why checks of it failed or could not be read."""
-    lines = ["", f"  {'host':<16} checks"] if record["hosts"] else []
-    for host in record["hosts"]:
-        counts = Counter(check["status"] for check in host["checks"])
-        checks = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in STATUSES if counts[status])
-        lines.append(f"  {host['host']:<16} {checks or 'none'}")
-        if host["reason"]:
-            lines.append(f"    {host['status'] if host['status'] != 'read' else 'not read'}: {host['reason']}")
-        lines += [f"    {line}" for line in lines_of_checks(host["checks"])]
-    return lines
+# JUnit
 
 
-def lines_of_checks(checks: list[dict[str, Any]]) -> list[str]:
-    """Return a line for each reason of checks that failed or could not be read: one reason may have stopped many."""
-    wrong = [check for check in checks if check["status"] in ("failed", "unreadable")]
-    counts = Counter(f"{check['status']}: {check['reason']}" for check in wrong)
-    return [line if count == 1 else f"{line} ({plural(count, 'check')})" for line, count in counts.items()]
-
-
-def slowest_calls(record, most=SLOWEST):
-    calls = [(stage["stage"], call) for stage in with_removal(record) for call in stage["calls"]]
-    return sorted(calls, key=lambda pair: -pair[1]["seconds"])[:most]
-
-
-def junit(record):
-    """A test suite with a case for each stage, each limit and each check of a host, and one for leftovers.
+def junit(record: Record) -> str:
+    """Return a test suite with a case for each stage, each limit and each check of a host, and one for leftovers.
 
     A run that is incomplete though none of these has failed has one more.
     """
-    cases = [stage_case(stage, record) for stage in record["stages"]]
-    cases += [
-        case(f"limit {limit['name']}", 0, failure=None if limit["ok"] else limit["text"])
-        for limit in record["thresholds"]
-    ]
-    cases += [host_case(host["host"], check) for host in record["hosts"] for check in host["checks"]]
-    left = "; ".join(f"{thing['name']}: {thing['reason']}" for thing in record["leftovers"])
+    cases = [stage_case(stage, record) for stage in record.stages]
+    cases += [case(f"limit {limit.name}", 0, None if limit.ok else limit.text) for limit in record.thresholds]
+    cases += [host_case(host.host, check) for host in record.hosts for check in host.checks]
+    left = "; ".join(f"{thing.name}: {thing.reason}" for thing in record.leftovers)
     cases.append(case("nothing left", 0, failure=left or None))
-    verdict = record["verdict"]
-    if verdict["result"] != "pass" and all(done.find("failure") is None for done in cases):
-        cases.append(case("run", 0, failure=verdict["reason"]))
-    return suite_of(f"stackproof {record['cloud']}", record, cases)
+    if record.verdict.result is not Result.PASS and all(done.find("failure") is None for done in cases):
+        cases.append(case("run", 0, failure=record.verdict.reason))
+    return suite_of(f"stackproof {record.cloud}", record.started, record.duration_s, cases)
 
 
-def suite_of(name, record, cases):
-    """The text of a test suite."""
-    count = {tag: sum(case.find(tag) is not None for case in cases) for tag in ("failure", "skipped")}
-    suite = ElementTree.Element(
+def suite_of(name: str, started: float, duration_s: float | None, cases: Sequence[Element]) -> str:
+    """Return the text of a test suite."""
+    suite = Element(
         "testsuite",
         name=clean(name),
-        timestamp=record["started"],
-        time=f"{record['duration_s'] or 0:.3f}",
+        timestamp=iso_of(started),
+        time=f"{duration_s or 0:.3f}",
         tests=str(len(cases)),
-        failures=str(count["failure"]),
-        skipped=str(count["skipped"]),
+        failures=str(count_of("failure", cases)),
+        skipped=str(count_of("skipped", cases)),
         errors="0",
     )
     suite.extend(cases)
-    suites = ElementTree.Element("testsuites")
+    suites = Element("testsuites")
     suites.append(suite)
-    return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True).decode() + "\n"
+    text: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return text.decode() + "\n"
 
 
-def stage_case(stage, record):
-    error, reason = stage["error"], stage["details"].get("reason", "")
-    failure = f"{error['message']}\n{error['hint']}" if error else None
-    parts = finding.parts(record) if stage["stage"] == record["verdict"]["stage"] else []
+def count_of(tag: str, cases: Iterable[Element]) -> int:
+    return sum(each.find(tag) is not None for each in cases)
+
+
+def stage_case(stage: Stage, record: Record) -> Element:
+    error, verdict = stage.error, record.verdict
+    failure = f"{error.message}\n{error.hint}" if error else None
+    parts = finding.parts(record) if stage.stage == verdict.stage else []
     if error and parts:
-        headline = record["verdict"]["headline"] or record["verdict"]["reason"]
+        headline = verdict.headline or verdict.reason
         failure = "\n".join([headline, *(f"{name}: {text}" for name, text in parts)])
-    skipped = reason if stage["status"] == "skipped" else None
-    return case(stage["stage"], stage["duration_s"] or 0, failure, skipped)
+    skipped = stage.details.get("reason", "") if stage.status is StageStatus.SKIPPED else None
+    return case(stage.stage.value, stage.duration_s or 0, failure, skipped)
 
 
-def host_case(host, check):
-    """A check that could not be read is not a failure of the cloud: its case is skipped, with the reason."""
-    failure = check["reason"] if check["status"] == "failed" else None
-    skipped = f"{check['status']}: {check['reason']}" if check["status"] in ("not_applicable", "unreadable") else None
-    return case(f"{host}: {check['check']}", check["seconds"], failure, skipped)
+def host_case(host: str, check: Check) -> Element:
+    """Return a check as a case. One that could not be read is no failure of the cloud: it is skipped."""
+    failure = check.reason if check.status is CheckStatus.FAILED else None
+    skipped = f"{check.status}: {check.reason}" if check.status in NOT_RUN else None
+    return case(f"{host}: {check.check}", check.seconds, failure, skipped)
 
 
-def case(name, took, failure=None, skipped=None):
-    element = ElementTree.Element("testcase", classname="stackproof", name=clean(name), time=f"{took:.3f}")
+def case(name: str, took: float, failure: str | None = None, skipped: str | None = None) -> Element:
+    element = Element("testcase", classname="stackproof", name=clean(name), time=f"{took:.3f}")
     if failure is not None:
         ElementTree.SubElement(element, "failure", message=clean(failure.partition("\n")[0])).text = clean(failure)
     elif skipped is not None:

@@ -11,7 +11,6 @@ from typing import Any
 from .._model.flow import FollowedFlow, Step
 from .._model.history import RunDigest
 from .._model.record import Record
-from .._model.stage import Stage
 from .._model.words import StageName, StageStatus
 from .causes import headline_of, how_of
 from .figures import rounded
@@ -42,15 +41,10 @@ def digest_of(record: Record, directory: str) -> RunDigest:
     )
 
 
-def stages_of(record: Record) -> list[Stage]:
-    """Return the stages of a run, and its removal if it had one."""
-    return [*record.stages, record.removal] if record.removal else [*record.stages]
-
-
 def stage_seconds(record: Record) -> dict[str, float]:
     """Return the seconds of each stage that worked."""
     seconds = {}
-    for stage in stages_of(record):
+    for stage in record.stages_and_removal:
         if stage.status is StageStatus.OK and stage.duration_s is not None:
             seconds[stage.stage.value] = stage.duration_s
     return seconds
@@ -79,7 +73,7 @@ def facts_of(record: Record) -> dict[str, str]:
     chosen = chosen_resources(record)
     facts: dict[str, Any] = {"image": chosen.get("image"), "flavor": chosen.get("flavor")}
     if record.instance:
-        facts["host"] = record.instance.server.get("host")
+        facts["host"] = record.instance.server.host
     facts.update(versions_of_apis(record))
     return {name: str(fact)[:LONGEST_FACT] for name, fact in facts.items() if fact}
 

@@ -18,7 +18,7 @@ from .._record import ledger, run
 from .._record.errors import MALFORMED, StageError
 from .._record.run import is_seconds
 from .digest import digest_of
-from .records import name_of, read_run
+from .records import name_of
 
 FILE = "history.jsonl"
 # Two weeks of runs every five minutes
@@ -92,7 +92,7 @@ def stamp_of(directory: str) -> Stamp | None:
 def digest_in(directory: str, stamp: Stamp) -> RunDigest | None:
     """Return the digest of a run, or None while it runs, or where its record cannot be read."""
     try:
-        record = read_run(directory)
+        record = run.read_record(directory)
         if record.finished is None:
             return None
         digest = digest_of(record, name_of(directory))

@@ -9,38 +9,33 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
-from .._model import codec
+from .._model.record import EarlierError, EarlierRun, EarlierRuns, Record
+from .._model.words import Result, StageStatus
 from .._record.errors import StageError
 from .._record.ledger import regular
-from .._record.run import STAGES, read_record, run_directories
+from .._record.run import STAGES, read_as, run_directories
 from .figures import usual_of
-
-Record = dict[str, Any]
-# Service, logger and exception of an error
-ErrorKind = tuple[str, str, "str | None"]
 
 # A record has the time at which its run began among its first characters.
 HEAD = 2000
-WORD = (str, type(None))
 STARTED = re.compile(r'"started": "([^"]+)"')
 
 
-def earlier_records(runs: str, record: Record, most: int) -> list[Record]:
-    """Return the records of the last runs of the same cloud, as far as they can be read."""
-    records: list[Record] = []
+def earlier_runs(runs: str, record: Record, most: int) -> list[EarlierRun]:
+    """Return the last runs of the same cloud before this one, as far as they can be read."""
+    found: list[EarlierRun] = []
     # Sorted by their time and not by their names, which may be anything.
     for directory in sorted(run_directories(runs), key=began, reverse=True):
-        if len(records) >= most:
+        if len(found) >= most:
             break
         try:
-            other = read_record(directory)
+            other = read_as(EarlierRun, directory)
         except (StageError, OSError):
             continue
-        if other["cloud"] == record["cloud"] and other["started"] < record["started"]:
-            records.append(other)
-    return records
+        if other.cloud == record.cloud and other.started < record.started:
+            found.append(other)
+    return found
 
 
 def began(directory: str) -> str:
@@ -54,38 +49,24 @@ def began(directory: str) -> str:
     return match[1] if match else ""
 
 
-def usual_errors(records: Iterable[Record]) -> dict[ErrorKind, float]:
+def usual_errors(runs: Iterable[EarlierRun]) -> dict[EarlierError, float]:
     """Return for each kind of error the share of the runs that passed which logged it as well.
 
     Only runs count whose logs were read.
     """
-    read = [record for record in records if isinstance(record.get("errors"), list)]
-    passed = [record for record in read if (record.get("verdict") or {}).get("result") == "pass"]
-    counts: Counter[ErrorKind] = Counter()
-    for record in passed:
-        counts.update(kinds_of(record["errors"]))
+    passed = [run.errors for run in runs if run.errors is not None and run.verdict.result is Result.PASS]
+    counts: Counter[EarlierError] = Counter()
+    for errors in passed:
+        counts.update(set(errors))
     return {kind: round(count / len(passed), 3) for kind, count in counts.items()}
 
 
-def kinds_of(errors: Iterable[Any]) -> set[ErrorKind]:
-    """Return the kinds of some errors, which another release or anything else may have written."""
-    kinds = set()
-    for error in errors:
-        if not isinstance(error, dict):
-            continue
-        service, logger, exception = (error.get(name) for name in ("service", "logger", "exception"))
-        if isinstance(service, str) and isinstance(logger, str) and isinstance(exception, WORD):
-            kinds.add((service, logger, exception))
-    return kinds
-
-
-def summarize(records: Iterable[Record]) -> dict[str, Record]:
+def summarize(runs: Iterable[EarlierRun]) -> dict[str, EarlierRuns]:
     """Return for each stage in how many runs it worked, and how long it took."""
-    seconds: dict[str, list[float]] = {name: [] for name in STAGES}
-    for record in records:
-        for stage in record["stages"]:
-            taken = stage.get("duration_s")
-            if stage["status"] == "ok" and taken is not None and stage["stage"] in seconds:
-                seconds[stage["stage"]].append(taken)
+    seconds: dict[str, list[float]] = {name.value: [] for name in STAGES}
+    for run in runs:
+        for stage in run.stages:
+            if stage.status is StageStatus.OK and stage.duration_s is not None and stage.stage in seconds:
+                seconds[stage.stage.value].append(stage.duration_s)
     usual = {name: usual_of(taken) for name, taken in seconds.items()}
-    return {name: codec.to_json(found) for name, found in usual.items() if found}
+    return {name: found for name, found in usual.items() if found}

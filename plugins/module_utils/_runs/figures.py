@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from .._model.load import Spread
 from .._model.record import EarlierRuns
-from .._record.run import STAGES
+from .._model.words import StageName
 
 # The stages of a run, and its removal, in their order
-TIMED = (*STAGES, "removal")
+TIMED = tuple(name.value for name in StageName)
 
 
 @dataclass(frozen=True)

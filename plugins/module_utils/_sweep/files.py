@@ -18,7 +18,6 @@ from .._model.codec import MalformedError
 from .._model.sweep import SCHEMA, ExcludedHost, PreflightCheck, Sweep, Target
 from .._record import ledger, run
 from .._record.errors import MALFORMED, StageError, explain
-from .._runs.records import read_run
 from . import combine, sweep, targets
 from .render import PAGE, junit, page
 from .sweep import Limits
@@ -96,7 +95,7 @@ def outcome_of(target: Target, runs: str) -> Target:
     if not os.path.exists(directory):
         return sweep.without_run(target, "its run was not begun")
     try:
-        return sweep.with_run(target, read_run(directory), os.path.join("..", target.run_id))
+        return sweep.with_run(target, run.read_record(directory), os.path.join("..", target.run_id))
     except (StageError, OSError) as exc:
         reason = explain(exc, f"reading {directory}")["message"]
     except MALFORMED as exc:

@@ -130,9 +130,7 @@ def junit(sweep: Sweep) -> str:
     for target in sweep.targets:
         cases += target_cases(target)
     cases += [in_class(check_case(check), "preflight") for check in sweep.preflight]
-    about = {"duration_s": sweep.duration_s, "started": codec.iso_of(sweep.started)}
-    suite: str = text.suite_of(f"stackproof sweep {sweep.cloud}", about, cases)
-    return suite
+    return text.suite_of(f"stackproof sweep {sweep.cloud}", sweep.started, sweep.duration_s, cases)
 
 
 def target_cases(target: Target) -> list[Case]:
@@ -147,15 +145,13 @@ def target_cases(target: Target) -> list[Case]:
 def stage_case(stage: TargetStage) -> Case:
     failure = stage.reason if stage.status is StageStatus.FAILED else None
     skipped = stage.reason or "skipped" if stage.status is StageStatus.SKIPPED else None
-    case: Case = text.case(stage.stage, stage.seconds or 0, failure, skipped)
-    return case
+    return text.case(stage.stage.value, stage.seconds or 0, failure, skipped)
 
 
 def check_case(check: PreflightCheck) -> Case:
     failure = check.reason if check.status is PreflightStatus.FAILED else None
     skipped = check.reason if check.status is PreflightStatus.UNREADABLE else None
-    case: Case = text.case(check.name, 0, failure, skipped)
-    return case
+    return text.case(check.name, 0, failure, skipped)
 
 
 def in_class(case: Case, name: str) -> Case:

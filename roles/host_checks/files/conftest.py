@@ -41,7 +41,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
 from ansible_collections.stackproof.provision.plugins.module_utils._match.places import is_on
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Server
 
 AT_ONCE = 16
 
@@ -190,7 +191,8 @@ def here(host, readings):
 @pytest.fixture(scope="session")
 def homes(readings, server):
     """The compute hosts with the name that nova gives to the server's host: exactly one, if all is well."""
-    return [reading for reading in readings if "compute" in reading.parts and is_on(server, reading.names)]
+    known = from_json(Server, server)
+    return [reading for reading in readings if "compute" in reading.parts and is_on(known, reading.names)]
 
 
 @pytest.fixture

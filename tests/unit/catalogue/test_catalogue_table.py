@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import baselines
 import catalogue_table
 import pytest
 from baselines import NOTHING, Guess, first_error, first_unit_not_running, missing_step
 from catalogue_table import NONE, RIGHT, WRONG, Row, gives_reason, guessed, is_grounded, notes, outcome_of, row_of, sums
-from tree import RECORDED
+from failed_runs import run_of
 
 # A run on a lab whose nova-scheduler was stopped, as it was recorded
-RECORD = json.loads((RECORDED / "failed" / "scheduler-stopped.json").read_text())["record"]
+RECORD = run_of("scheduler-stopped")
 STARTED = RECORD["started"]
 TRUTH = {"class": "wrong", "kind": "settings", "components": ["nova-compute"], "hosts": ["compute1"], "reason": []}
 REQUEST = {"class": "wrong", "kind": "capacity", "components": [], "hosts": [], "reason": ["trait", "CUSTOM_GPU"]}

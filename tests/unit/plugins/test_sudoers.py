@@ -13,6 +13,7 @@ import sys
 import threading
 from pathlib import Path
 
+import as_json
 import pytest
 import sudo_rules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
@@ -70,7 +71,9 @@ def as_root(asked):
 @pytest.fixture
 def log_commands(followed, platform):
     """What the logs of a host are asked as root, for the flows that the collection has."""
-    wanted = follow.wanted(followed.record, [flow.load(str(path)) for path in sorted(FLOWS.glob("*.yml"))])
+    wanted = follow.wanted(
+        as_json.typed(followed.record), [flow.load(str(path)) for path in sorted(FLOWS.glob("*.yml"))]
+    )
     execute = LogHost(platform()["logs"])
     host = commands.Host(execute)
     reader.read_packed(host, platform()["logs"], wanted | {"until": wanted["began"] + 60}, 0.0)

@@ -11,8 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..._model.event import Event
+from ..._model.instance import Port
+from ..._model.record import Record
+from ..._model.stage import Call, Stage
+from ..._model.words import StageName
 from ..._record.clock import seconds_of
-from ..._record.ids import keys_in, stage_of
+from ..._record.ids import keys_in
 from .source import Context, JsonObject, Rule, Source
 
 # Nova and Neutron give their times in whole seconds.
@@ -25,9 +29,9 @@ Keys = Mapping[str, list[str]]
 
 def events(run: Context, _reads: JsonObject) -> list[Event]:
     found: list[Event] = []
-    for stage in run.record["stages"]:
-        found += (from_call(call, stage["stage"], run.keys) for call in stage["calls"])
-    for stage in run.record["stages"]:
+    for stage in run.record.stages:
+        found += (from_call(call, stage.stage, run.keys) for call in stage.calls)
+    for stage in run.record.stages:
         found += from_waits(stage, run.keys)
     found += from_token(run.record)
     found += from_nova(run.record, run.keys)
@@ -35,52 +39,51 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
     return found
 
 
-def from_call(call: JsonObject, stage: str, keys: Keys) -> Event:
-    at, request = seconds_of(call["started"]), call["request_id"]
-    call_keys = keys_in(call["path"], keys)
+def from_call(call: Call, stage: StageName, keys: Keys) -> Event:
+    request = call.request_id
+    call_keys = keys_in(call.path, keys)
     if request and REQUESTED.match(request):
         kind = "request" if request in keys.get("request", ()) else "asked"
         call_keys[kind] = [request]
-    copied = {name: call[name] for name in ("method", "path", "status", "seconds")}
+    own = {"method": call.method, "path": call.path, "status": call.status, "seconds": call.seconds}
     return Event(
-        at,
-        call["service"],
+        call.started,
+        call.service or "",
         "http",
-        f"{call['method']} {call['path']}: {call['status'] or 'no answer'}",
-        until=at + call["seconds"],
+        f"{call.method} {call.path}: {call.status or 'no answer'}",
+        until=call.started + call.seconds,
         keys=call_keys,
-        fields={"stage": stage, **copied},
+        fields={"stage": stage.value, **own},
     )
 
 
-def from_waits(stage: JsonObject, keys: Keys) -> Iterable[Event]:
+def from_waits(stage: Stage, keys: Keys) -> Iterable[Event]:
     server = {"server": keys["server"]} if "server" in keys else {}
-    for wait in stage["waits"]:
-        for state in wait["states"]:
+    for wait in stage.waits:
+        for state in wait.states:
             yield Event(
-                seconds_of(state["at"]),
-                stage["stage"],
+                state.at,
+                stage.stage.value,
                 "state",
-                f"{wait['awaited']}: {state['state']}",
-                resolution_s=state["resolution_s"] or 1e-6,
+                f"{wait.awaited}: {state.state}",
+                resolution_s=state.resolution_s or 1e-6,
                 keys=server,
-                fields={"state": state["state"], "waited_for": wait["awaited"]},
+                fields={"state": state.state, "waited_for": wait.awaited},
             )
 
 
-def from_token(record: JsonObject) -> Iterable[Event]:
+def from_token(record: Record) -> Iterable[Event]:
     """Return the kind of the token. Keystone checks one of its own kind without asking anybody."""
-    auth = stage_of(record, "auth")
-    token = auth["details"].get("token")
-    if token:
-        at, text = seconds_of(auth["started"]), f"the token is of the kind {token}"
-        yield Event(at, "token", "fact", text, fields={"token": token})
+    auth = record.stage_or_skipped(StageName.AUTH)
+    token = auth.details.get("token")
+    if token and auth.started is not None:
+        yield Event(auth.started, "token", "fact", f"the token is of the kind {token}", fields={"token": token})
 
 
-def from_nova(record: JsonObject, keys: Keys) -> Iterable[Event]:
+def from_nova(record: Record, keys: Keys) -> Iterable[Event]:
     """Return Nova's own events of the server."""
     server_keys = {"server": keys.get("server", []), "request": keys.get("request", [])}
-    for action in stage_of(record, "boot")["details"].get("events") or []:
+    for action in record.stage_or_skipped(StageName.BOOT).details.get("events") or []:
         if action.get("start_time"):
             yield from_action(action, server_keys)
 
@@ -99,36 +102,31 @@ def from_action(action: JsonObject, keys: Keys) -> Event:
     )
 
 
-def from_instance(record: JsonObject) -> Iterable[Event]:
+def from_instance(record: Record) -> Iterable[Event]:
     """Return the server, its ports, and its allocation in placement, which only an administrator sees."""
-    instance = record.get("instance")
-    if not instance:
+    instance = record.instance
+    if instance is None:
         return
-    server, asked = instance["server"], seconds_of(instance["queried"])
-    keys = {"server": [server["id"]]}
-    created, text = seconds_of(server["created"]), "nova's entry of the server"
+    keys = {"server": [instance.server.id]}
+    created, text = seconds_of(instance.server.created), "nova's entry of the server"
     yield Event(created, "nova", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields={"fact": "created"})
-    for port in instance["ports"]:
-        yield from from_port(port, keys, asked)
-    if instance.get("allocations"):
+    for port in instance.ports:
+        yield from from_port(port, keys, instance.queried)
+    if instance.allocations:
         text = "placement holds an allocation for the server"
-        yield Event(asked, "placement", "fact", text, keys=keys, timeless=True, fields={"fact": "allocation"})
+        fields = {"fact": "allocation"}
+        yield Event(instance.queried, "placement", "fact", text, keys=keys, timeless=True, fields=fields)
 
 
-def from_port(port: JsonObject, server_keys: Keys, asked: float) -> Iterable[Event]:
-    keys = {**server_keys, "port": [port["id"]]}
-    if port.get("created"):
-        at, fact = seconds_of(port["created"]), {"fact": "port created"}
+def from_port(port: Port, server_keys: Keys, asked: float) -> Iterable[Event]:
+    keys = {**server_keys, "port": [port.id]}
+    if port.created:
+        at, fact = seconds_of(port.created), {"fact": "port created"}
         text = "neutron's entry of the port"
         yield Event(at, "neutron", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields=fact)
-    at = seconds_of(port["updated"]) if port.get("updated") else asked
-    text = f"the port is {port.get('status')} in revision {port.get('revision')}"
-    fields = {
-        "fact": "port state",
-        "status": port.get("status"),
-        "binding": port.get("kind"),
-        "on": port.get("host"),
-    }
+    at = seconds_of(port.updated) if port.updated else asked
+    text = f"the port is {port.status} in revision {port.revision}"
+    fields = {"fact": "port state", "status": port.status, "binding": port.kind, "on": port.host}
     yield Event(at, "neutron", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields=fields)
 
 

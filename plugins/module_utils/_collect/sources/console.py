@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..._model.event import Event
-from ..._record.clock import seconds_of
-from ..._record.ids import stage_of
+from ..._model.stage import State, Wait
+from ..._model.words import StageName
 from ..._record.run import is_finite
 from .source import Context, JsonObject, Rule, Source
 
@@ -26,17 +26,18 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
     zero, and the moment lies in what all ranges share. If all lines were there at the first look, only one thing is
     sure: the guest began after the boot was requested.
     """
-    boot, metadata = stage_of(run.record, "boot"), stage_of(run.record, "metadata")
-    guest = metadata["details"].get("guest") or {}
-    waits = [wait for wait in metadata["waits"][:1] if wait["states"]]
-    if not (waits and boot.get("started")):
+    metadata = run.record.stage_or_skipped(StageName.METADATA)
+    guest = metadata.details.get("guest") or {}
+    waits = [wait for wait in metadata.waits[:1] if wait.states]
+    requested = run.record.stage_or_skipped(StageName.BOOT).started
+    if not waits or requested is None:
         return []
-    requested, last_look = seconds_of(boot["started"]), end_of(waits[0])
+    last_look = end_of(waits[0])
     steps = usable(guest.get("steps") or [], last_look - requested + LEEWAY)
     if not steps:
         return []
     newest = max(step["uptime"] for step in steps.values())
-    ranges = zero_ranges(waits[0]["states"], steps) or [(requested, last_look - newest)]
+    ranges = zero_ranges(waits[0].states, steps) or [(requested, last_look - newest)]
     low, high = sorted(common(ranges))
     keys = {"server": run.keys.get("server", [])}
     return [from_step(step, (low + high) / 2, (high - low) / 2, keys) for step in steps.values()]
@@ -57,11 +58,10 @@ def from_step(step: JsonObject, zero: float, error: float, keys: dict[str, list[
     )
 
 
-def end_of(wait: JsonObject) -> float:
+def end_of(wait: Wait) -> float:
     """Return the moment of the last look. It has a state of its own only if it showed something new."""
-    last = wait["states"][-1]
-    seconds: float = wait["seconds"] - last["after_s"]
-    return seconds_of(last["at"]) + seconds
+    last = wait.states[-1]
+    return last.at + (wait.seconds - last.after_s)
 
 
 def usable(steps: list[Any], longest: float) -> dict[str, dict[str, Any]]:
@@ -79,14 +79,14 @@ def status_in(step: dict[str, Any]) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def zero_ranges(looks: list[JsonObject], steps: dict[str, JsonObject]) -> list[tuple[float, float]]:
+def zero_ranges(looks: Iterable[State], steps: dict[str, JsonObject]) -> list[tuple[float, float]]:
     """Return (earliest, latest) moment of the guest's start, by each look that showed a new line."""
     ranges = []
     for look in looks:
-        step = steps.get(look["state"].partition(" ")[0]) if look["resolution_s"] else None
-        if step:
-            latest = seconds_of(look["at"]) - step["uptime"]
-            ranges.append((latest - look["resolution_s"], latest))
+        step = steps.get(look.state.partition(" ")[0])
+        if step and look.resolution_s:
+            latest = look.at - step["uptime"]
+            ranges.append((latest - look.resolution_s, latest))
     return ranges
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._model.event import Event
-from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
 from ..hosts import all_facts
 from ..logs import line_formats
@@ -51,22 +50,21 @@ class Reading:
 
 def events(run: Context, _reads: JsonObject) -> list[Event]:
     """Return the facts that have a time, or that show that something happened before they were read."""
-    evidence = run.record.get("evidence")
-    if not evidence:
+    evidence = run.record.evidence
+    if evidence is None:
         return []
-    asked = seconds_of(evidence["finished"])
     # Each host was read at some time in between.
-    took = asked - seconds_of(evidence["started"])
+    took = evidence.finished - evidence.started
     found: list[Event] = []
-    for host in run.record["hosts"]:
+    for host in run.record.hosts:
         # The time of reading is by the control node's clock, and all other times are by the host's own.
-        then = asked + (host["clock_offset_s"] or 0)
-        reading = Reading(host["host"], run.keys, then, took, host["facts"].get("zone_s") or 0)
-        found += from_facts(host["facts"], reading)
+        then = evidence.finished + (host.clock_offset_s or 0)
+        reading = Reading(host.host, run.keys, then, took, host.facts.get("zone_s") or 0)
+        found += from_facts(host.facts, reading)
     return found
 
 
-def from_facts(facts: JsonObject, reading: Reading) -> Iterable[Event]:
+def from_facts(facts: Mapping[str, Any], reading: Reading) -> Iterable[Event]:
     yield from from_domain(facts.get("domain") or {}, reading)
     for name, events_of in OF_PORTS.items():
         for port, fact in (facts.get(name) or {}).items():

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..._model import codec
 from ..._model.event import Event
+from ..._model.record import HostLogs
 from ..._model.words import Level
 from ..logs import reader
 from .event_text import words_of
@@ -71,19 +73,16 @@ def to_see(rule: Rule, levels: Mapping[str, Level], services: Iterable[str]) -> 
     return None
 
 
-def account(reads: JsonObject) -> list[JsonObject]:
+def account(reads: JsonObject) -> tuple[HostLogs, ...]:
     """Return the logs that were read on each host, and the reasons why others were not."""
-    return [account_of(host, read or {}) for host, read in sorted(reads.items())]
+    return tuple(account_of(host, read or {}) for host, read in sorted(reads.items()))
 
 
-def account_of(host: str, read: JsonObject) -> JsonObject:
+def account_of(host: str, read: JsonObject) -> HostLogs:
     reason = None if "events" in read else read.get("msg") or "it was not asked"
-    return {
-        "host": host,
-        "reason": reason,
-        "sources": read.get("sources") or [],
-        "unread": read.get("unread") or [],
-    }
+    files, unread = read.get("sources") or (), read.get("unread") or ()
+    known = {"host": host, "reason": reason, "sources": files, "unread": unread}
+    return codec.from_json(HostLogs, known, f"the logs of {host}")
 
 
 SOURCE = Source(

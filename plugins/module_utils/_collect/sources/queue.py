@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..._model import codec
 from ..._model.event import Event
+from ..._model.queue import RecordedMessages
+from ..._model.record import QueueAccount
 from .source import Context, JsonObject, Rule, Source
 
 
@@ -29,15 +32,16 @@ def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) ->
     return "the messages on the queue (stackproof_firehose)"
 
 
-def account(reads: JsonObject) -> list[JsonObject]:
+def account(reads: JsonObject) -> tuple[QueueAccount, ...]:
     """Return the number of messages from each host that was to record, and why some or all are missing."""
-    return [account_of(host, read) for host, read in sorted(reads.items()) if read]
+    return tuple(account_of(host, read) for host, read in sorted(reads.items()) if read)
 
 
-def account_of(host: str, read: JsonObject) -> JsonObject:
-    reason = read.get("reason") if "events" in read else read.get("msg") or "it was not asked"
-    messages = len(read.get("events") or [])
-    return {"host": host, "messages": messages, "foreign": read.get("foreign", False), "reason": reason}
+def account_of(host: str, read: JsonObject) -> QueueAccount:
+    if "events" not in read:
+        return QueueAccount(host, 0, foreign=False, reason=read.get("msg") or "it was not asked")
+    recorded = codec.from_json(RecordedMessages, read, f"the messages of {host}")
+    return QueueAccount(host, len(recorded.events), recorded.foreign, recorded.reason)
 
 
 SOURCE = Source(

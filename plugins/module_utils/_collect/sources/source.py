@@ -12,8 +12,9 @@ from typing import Any
 
 from ..._model.event import Event
 from ..._model.flow_definition import Rule
+from ..._model.record import Record, SourceAccount
 
-# A record, or a part of one, or what a host returned
+# What a host returned, or a reader needs to know
 JsonObject = dict[str, Any]
 
 __all__ = ["Context", "JsonObject", "Rule", "Source"]
@@ -23,21 +24,20 @@ __all__ = ["Context", "JsonObject", "Rule", "Source"]
 class Context:
     """A run before its events are known: its record, its ids, and the names of hosts by their addresses."""
 
-    record: JsonObject
+    record: Record
     keys: Mapping[str, list[str]]
     hosts: Mapping[str, str]
 
 
-def nothing(_record: JsonObject) -> JsonObject:
+def nothing(_record: Record) -> JsonObject:
     return {}
 
 
-def whether_read(reads: JsonObject) -> list[JsonObject]:
+def whether_read(reads: JsonObject) -> tuple[SourceAccount, ...]:
     """Return the reason why each host was not read, or None."""
-    return [
-        {"host": host, "reason": (read.get("msg") if read else "it was not asked")}
-        for host, read in sorted(reads.items())
-    ]
+    return tuple(
+        SourceAccount(host, read.get("msg") if read else "it was not asked") for host, read in sorted(reads.items())
+    )
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Source:
     read(host, params): reads it on each host, together with the other sources; returned is the key of its result.
     variable: the variable that the playbook registers on the hosts; without it, all is in the record already.
     wanted(record): what its readers need to know besides.
-    account(reads): what was read and what was not, for the record; filed_as is the key of the record.
+    account(reads): what was read and what was not, for the record; filed_as is the field of the record.
     """
 
     name: str
@@ -69,8 +69,8 @@ class Source:
     read: Callable[[Any, JsonObject], Any] | None = None
     returned: str | None = None
     variable: str | None = None
-    wanted: Callable[[JsonObject], JsonObject] = nothing
-    account: Callable[[JsonObject], list[JsonObject]] = whether_read
+    wanted: Callable[[Record], JsonObject] = nothing
+    account: Callable[[JsonObject], tuple[Any, ...]] = whether_read
     filed_as: str = "sources"
 
     def result(self, registered: JsonObject | None) -> Any:

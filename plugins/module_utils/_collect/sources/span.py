@@ -10,19 +10,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..._model.event import Event
-from ..._record.ids import hosts_by_name, stage_of
+from ..._model.record import Record, SpanAccount
+from ..._model.words import StageName
 from .source import Context, JsonObject, Rule, Source
 
 FIELDS = ("method", "path", "function", "verb", "table")
 
 
-def wanted(record: JsonObject) -> JsonObject:
-    return {"trace": stage_of(record, "boot")["details"].get("trace")}
+def wanted(record: Record) -> JsonObject:
+    return {"trace": record.stage_or_skipped(StageName.BOOT).details.get("trace")}
 
 
 def events(run: Context, reads: JsonObject) -> list[Event]:
     trace = wanted(run.record)["trace"]
-    names = hosts_by_name(run.record)
+    names = run.record.hosts_by_name
     return [
         from_span(span, trace, names.get(span["host"], span["host"] or read_on))
         for read_on, read in reads.items()
@@ -56,13 +57,13 @@ def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) ->
     return "OSProfiler (stackproof_profiler_key)"
 
 
-def account(reads: JsonObject) -> list[JsonObject]:
+def account(reads: JsonObject) -> tuple[SpanAccount, ...]:
     """Return the number of spans that were read on the host that was asked, or the reason why there are none."""
-    return [
-        {"host": host, "spans": len(read.get("spans") or []), "reason": read.get("msg")}
+    return tuple(
+        SpanAccount(host, len(read.get("spans") or []), read.get("msg"))
         for host, read in sorted(reads.items())
         if read and not read.get("skipped")
-    ]
+    )
 
 
 SOURCE = Source(

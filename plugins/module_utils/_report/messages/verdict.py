@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from ..._collect.commands import SUDO_ADVICE
 from ..._judge import verdict as judge
@@ -19,12 +18,11 @@ from ..._model.finding import Cause, Finding, Judgement, Outcome
 from ..._model.flow import Step
 from ..._model.host import Check, Host
 from ..._model.record import Record
-from ..._model.stage import Failure, Leftover
+from ..._model.stage import Failure
 from ..._model.symptom import Symptom
 from ..._model.verdict import Alternative, LastSeen, QuoteSource, Verdict
 from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus, StepStatus
 from ..._record.errors import sentence as error_sentence
-from ..._record.shapes import verdict as verdict_of
 from . import symptoms
 from .advice import advice
 from .headline import headline
@@ -33,11 +31,9 @@ from .words import capitalized, ended, last_seen, plural
 REFUSED = "refused"
 
 
-def of_record(record: Mapping[str, Any], interruption: str | None = None) -> dict[str, Any]:
-    """Judge a record as JSON has it, and return its verdict so. A run that has just ended has none yet."""
-    whole = codec.from_json(Record, {**record, "verdict": verdict_of("incomplete", None, "")})
-    verdict: dict[str, Any] = codec.to_json(rendered(judge.judge(whole, interruption), whole))
-    return verdict
+def of_record(record: Record, interruption: str | None = None) -> Verdict:
+    """Judge a record, and return its verdict. The one that it has does not count."""
+    return rendered(judge.judge(record, interruption), record)
 
 
 def rendered(judgement: Judgement, record: Record) -> Verdict:
@@ -156,20 +152,16 @@ def limit_exceeded(_judgement: Judgement, record: Record) -> str:
 
 
 def left(_judgement: Judgement, record: Record) -> str:
-    return f"All stages worked, but this is left, or not accounted for: {leftovers(record.leftovers)}."
+    return f"All stages worked, but this is left, or not accounted for: {record.leftovers_in_words}."
 
 
 def not_removed(judgement: Judgement, record: Record) -> str:
-    reason = f"All stages worked, but this could not be removed: {leftovers(record.leftovers)}."
+    reason = f"All stages worked, but this could not be removed: {record.leftovers_in_words}."
     if judgement.finding is None:
         return reason
     line, next_ = headline(judgement.finding), advice(judgement.finding.advice)
     cause = f" Cause: {line}." if line else ""
     return f"{reason}{cause}{f' Next: {next_}.' if next_ else ''}"
-
-
-def leftovers(left_over: Iterable[Leftover]) -> str:
-    return ", ".join(f"{leftover.name} ({leftover.reason})" for leftover in left_over)
 
 
 def passed(_judgement: Judgement, record: Record) -> str:

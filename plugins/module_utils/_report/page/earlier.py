@@ -9,9 +9,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from xml.etree import ElementTree
 
+from ..._model.codec import iso_of
+from ..._model.record import EarlierRun, EarlierStage, Record
+from ..._model.stage import Stage
+from ..._model.words import Result, StageStatus
 from ..._record.run import STAGES
 from ..svg import add
 from ..text import clean
@@ -19,7 +22,7 @@ from ..text import clean
 WIDTH, HEIGHT = 240, 96
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 16
 WHOLE = "whole run"
-COLUMNS = (WHOLE, *STAGES)
+COLUMNS = (WHOLE, *(name.value for name in STAGES))
 # In medians: a run that took longer would press all others to the ground, so its mark is cut off there.
 CUT = 4
 # Room above the highest mark, as a factor
@@ -72,31 +75,29 @@ class Comparison:
     runs: int
 
 
-def comparison(record: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> Comparison | None:
-    """Return the comparison of a run with earlier ones; None without any. All of them are records as JSON.
-
-    To read some twenty whole records for these few numbers would take longer than all else.
-    """
+def comparison(record: Record, history: Sequence[EarlierRun]) -> Comparison | None:
+    """Return the comparison of a run with earlier ones; None without any."""
     if not history:
         return None
-    earlier = sorted(history, key=lambda run: str(run["started"]))
-    runs = [timed_run(run) for run in (*earlier, record)]
+    earlier = sorted(history, key=lambda run: run.started)
+    runs = [*map(timed_run, earlier), timed_run(record)]
     panels = [panel(name, runs) for name in COLUMNS]
     rows = [row(run) for run in runs]
     return Comparison(panels=panels, columns=COLUMNS, rows=rows, runs=len(earlier))
 
 
-def timed_run(record: Mapping[str, Any]) -> TimedRun:
-    result = record["verdict"]["result"]
-    stages = {stage["stage"]: point_of(stage) for stage in record["stages"]}
-    whole = Point(record["duration_s"], worked=result == "pass")
-    points = {name: stages.get(name, Point(None, worked=False)) for name in STAGES}
-    return TimedRun(record["run_id"], record["started"], result, {WHOLE: whole, **points})
+def timed_run(run: Record | EarlierRun) -> TimedRun:
+    result = run.verdict.result
+    points = {name: Point(None, worked=False) for name in COLUMNS}
+    points[WHOLE] = Point(run.duration_s, worked=result is Result.PASS)
+    for stage in run.stages:
+        points[stage.stage.value] = point_of(stage)
+    return TimedRun(run.run_id, iso_of(run.started), result.value, points)
 
 
-def point_of(stage: Mapping[str, Any]) -> Point:
-    seconds = None if stage["status"] == "skipped" else stage["duration_s"]
-    return Point(seconds, worked=stage["status"] == "ok")
+def point_of(stage: Stage | EarlierStage) -> Point:
+    seconds = None if stage.status is StageStatus.SKIPPED else stage.duration_s
+    return Point(seconds, worked=stage.status is StageStatus.OK)
 
 
 def row(run: TimedRun) -> Row:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..._model.flow import FollowedFlow
-from ..._model.record import Record
+from ..._model.record import EarlierRun, Record
 from ..._model.words import View
 from .. import frame
 from ..sequence.drawing import Picture, legend_of_page
@@ -41,23 +40,19 @@ class Page:
 
 def render(
     record: Record,
-    plain: dict[str, Any],
     template: str | os.PathLike[str],
     pictures: Sequence[Picture] = (),
-    history: Sequence[dict[str, Any]] = (),
+    history: Sequence[EarlierRun] = (),
 ) -> str:
-    """Return the page of a run.
-
-    plain: the record as JSON, for those who make its sentences. history: the records of earlier runs as JSON.
-    """
-    page = page_of(record, plain, history)
+    """Return the page of a run. history: earlier runs."""
+    page = page_of(record, history)
     legend = legend_of_page() if pictures else []
     return frame.render(template, {**vars(page), "pictures": pictures, "legend": legend})
 
 
-def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, Any]] = ()) -> Page:
-    guide = shown_as(record, View.GUIDE)
-    story = shown_as(record, View.STORY)
+def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
+    guide = shown_as(record, Place.GUIDE)
+    story = shown_as(record, Place.STORY)
     tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
     cards = [hosts.card(host) for host in record.hosts]
     counts = [of_stage(stage) for stage in record.stages_and_removal]
@@ -65,7 +60,7 @@ def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, A
     return Page(
         run_id=record.run_id,
         cloud=record.cloud,
-        verdict=verdict.card(record, plain),
+        verdict=verdict.card(record),
         waterfall=stages.waterfall(record),
         flow=None if guide is None else steps.guide(guide),
         story=None if story is None else steps.story(story),
@@ -74,7 +69,7 @@ def page_of(record: Record, plain: dict[str, Any], history: Sequence[dict[str, A
         slowest=slowest(record),
         requests=counts,
         boot=None if guide is None else boot.timeline(guide),
-        plots=earlier.comparison(plain, history),
+        plots=earlier.comparison(record, history),
         unseen=unseen,
     )
 

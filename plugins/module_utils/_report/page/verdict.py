@@ -9,20 +9,17 @@ Each thing stands on it once: what the finding of the judge has is not repeated 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from ..._model.record import Record
+from ..._model import codec
+from ..._model.diagnosis import RequestFailure
+from ..._model.record import Record, first_failed
 from ..._model.stage import Failure
 from ..._model.verdict import Verdict
-from ..._model.words import StageStatus
-from ..._record.run import failed_stage, with_removal
 from .. import finding, leaning
-from ..frame import scrubbed
 from ..messages.words import plural
 from ..statuses import RESULTS
-from ..units import duration, utc, words
+from ..units import duration, moment, utc, words
 
 # Pairs of a name and a text
 Pairs = list[tuple[str, str]]
@@ -66,10 +63,9 @@ class Card:
     left: list[tuple[str, str, str]]
 
 
-def card(record: Record, plain: dict[str, Any]) -> Card:
-    """Return the card of a record. plain: the same record as JSON, for those who make its sentences."""
+def card(record: Record) -> Card:
     verdict = record.verdict
-    found = [(name, text) for name, text in finding.parts(plain) if name not in LISTED]
+    found = [(name, text) for name, text in finding.parts(record) if name not in LISTED]
     limits = [(limit.ok, limit.text) for limit in record.thresholds]
     left = [(words(thing.kind), thing.name, thing.reason) for thing in record.leftovers]
     return Card(
@@ -79,24 +75,24 @@ def card(record: Record, plain: dict[str, Any]) -> Card:
         finding=found,
         place=place(verdict),
         started=f"{utc(record.started):%Y-%m-%d %H:%M:%S} UTC",
-        started_iso=plain["started"],
+        started_iso=codec.iso_of(record.started),
         duration=duration(record.duration_s) or "not finished",
-        error=error_of(record, plain),
-        dependencies=leaning.drawing(scrubbed(plain["verdict"])),
+        error=error_of(record),
+        dependencies=leaning.drawing(verdict),
         evidence=verdict.evidence,
         unexplained=verdict.unexplained,
-        alternatives=alternatives(plain["verdict"]),
+        alternatives=alternatives(verdict),
         warnings=list(record.diagnosis.warnings) if record.diagnosis else [],
-        failures=[failed_requests(failure) for failure in failures_in(plain)],
+        failures=[failed_requests(failure) for failure in failures_in(record)],
         limits=limits,
         account=account(record),
         left=left,
     )
 
 
-def failures_in(plain: Mapping[str, Any]) -> list[dict[str, Any]]:
+def failures_in(record: Record) -> tuple[RequestFailure, ...]:
     """Return the causes of failed requests that a diagnosis of logs found; a run has none."""
-    return (plain.get("diagnosis") or {}).get("failures") or []
+    return (record.diagnosis and record.diagnosis.failures) or ()
 
 
 def place(verdict: Verdict) -> Pairs:
@@ -109,20 +105,17 @@ def place(verdict: Verdict) -> Pairs:
     return [(name, text) for name, text in pairs if text is not None]
 
 
-def alternatives(verdict: Mapping[str, Any]) -> list[str]:
-    suspects = verdict["alternatives"]
+def alternatives(verdict: Verdict) -> list[str]:
+    suspects = verdict.alternatives
     if len(suspects) <= SUSPECTS_IN_FINDING:
         return []
     return [finding.suspect_in_words(suspect) for suspect in suspects]
 
 
-def error_of(record: Record, plain: dict[str, Any]) -> Pairs:
+def error_of(record: Record) -> Pairs:
     """Return the parts of the failed stage's error that neither the verdict's sentence nor its advice has."""
-    failed = failed_stage(with_removal(plain))
-    if failed is None:
-        return []
-    stage = next(stage for stage in record.stages_and_removal if stage.stage == failed["stage"])
-    if stage.status != StageStatus.FAILED or stage.error is None:
+    stage = first_failed(record.stages_and_removal)
+    if stage is None or stage.error is None:
         return []
     return error_pairs(stage.error, record.verdict)
 
@@ -141,13 +134,13 @@ def error_pairs(error: Failure, verdict: Verdict) -> Pairs:
     return [(name, text) for name, text in pairs if text]
 
 
-def failed_requests(failure: Mapping[str, Any]) -> FailedRequests:
-    requests = failure["requests"]
+def failed_requests(failure: RequestFailure) -> FailedRequests:
+    requests = [(moment(request.at, 0) or "", finding.request_in_words(request)) for request in failure.requests]
     return FailedRequests(
         cause=finding.failure_in_words(failure),
-        count=plural(failure["count"], "request"),
-        requests=[(request["at"][11:19], finding.request_in_words(request)) for request in requests],
-        more=failure["count"] - len(requests),
+        count=plural(failure.count, "request"),
+        requests=requests,
+        more=failure.count - len(requests),
     )
 
 

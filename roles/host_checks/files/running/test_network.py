@@ -10,6 +10,8 @@ import time
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import places
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Network
 
 pytestmark = pytest.mark.part("network")
 
@@ -27,7 +29,7 @@ def served(here, instance, not_applicable):
     served, facts = [], here.fact("dhcp", "the processes of dnsmasq", "the state", "the file")
     for port in by_agents:
         network = networks[port["network"]]
-        serves = places.serves_dhcp(network, here.names)
+        serves = places.serves_dhcp(from_json(Network, network), here.names)
         if serves or (serves is None and facts[port["id"]]["directory"]):
             served.append((port, network, facts[port["id"]]))
     if not served:

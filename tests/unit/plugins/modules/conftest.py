@@ -9,12 +9,12 @@ import importlib
 import json
 from pathlib import Path
 
+import as_json
 import jsonschema
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import removal
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
 from tree import RECORDED, ROLES
@@ -68,7 +68,7 @@ def earlier(run, cloud):
         for stage in json.loads(text)["stages"]:
             if stage["stage"] not in names:
                 continue
-            run.put_stage(stage)
+            as_json.put_stage(run, stage)
             for resource in stage["resources"]:
                 if resource["kind"] in PLURALS:
                     state = {"status": "available"} if resource["kind"] == "volume" else {}
@@ -82,7 +82,7 @@ def console(run):
     """Return a function that gives the recorded console as it would be of a server of this run."""
 
     def of(server_id):
-        text, nonces = CONSOLE.read_text(), guest.nonces(run.id, run.record["started"])
+        text, nonces = CONSOLE.read_text(), guest.nonces(run.id, run.record.started)
         for old, new in (
             (RUN, run.id),
             (SERVER, server_id),
@@ -125,7 +125,7 @@ def diagnose(call, bundle, bundle_options, tmp_path):
         run.result = call(diagnosis, check=check, **about)
         if not run.result["directory"]:
             return None
-        record = run_module.read_record(run.result["directory"])
+        record = as_json.read_record(run.result["directory"])
         jsonschema.Draft202012Validator(SCHEMA).validate(record)
         return record
 

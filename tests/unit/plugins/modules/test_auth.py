@@ -9,6 +9,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import auth as module
 
@@ -122,12 +123,12 @@ def test_a_failed_stage_stays_failed(error, go, cloud):
 
 
 def test_check_mode_asks_and_writes_nothing(go, cloud, run):
-    before = sorted(run.record)
+    before = run.record
     result = go("auth", check=True)
     assert result["record"]["status"] == "ok"
     assert cloud.asked("POST") == [("POST", "/identity/v3/auth/tokens")]
     assert go.record("auth") is None
-    assert sorted(run.record) == before
+    assert run_module.Run(run.directory).record == before
 
 
 def test_a_folder_that_is_no_run_is_said(go, tmp_path):

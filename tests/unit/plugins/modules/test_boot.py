@@ -96,12 +96,12 @@ def directory(body, run):
 
 def test_the_request_carries_the_run_and_its_nonces(body):
     request, run = body()
-    nonces = guest.nonces(run.id, run.record["started"])
+    nonces = guest.nonces(run.id, run.record.started)
     assert (request["name"], request["flavorRef"]) == (NAME, "flavor-1")
     assert request["metadata"] == {"stackproof_run": "run-1", "stackproof_nonce": nonces.metadata}
     assert base64.b64decode(request["user_data"]).decode() == guest.user_data(nonces.user_data)
-    assert request["networks"] == [{"uuid": run.resource("network")["id"]}]
-    assert request["security_groups"] == [{"name": run.resource("security_group")["id"]}]
+    assert request["networks"] == [{"uuid": run.resource("network").id}]
+    assert request["security_groups"] == [{"name": run.resource("security_group").id}]
     assert "availability_zone" not in request
     assert "host" not in request
 
@@ -115,17 +115,17 @@ def disks(request):
 
 def test_a_volume_comes_at_the_boot_beside_the_image(body):
     request, run = body()
-    assert request["imageRef"] == run.resource("image")["id"]
+    assert request["imageRef"] == run.resource("image").id
     assert disks(request) == [("image", "local", 0, True), ("volume", "volume", -1, False)]
     assert [disk["uuid"] for disk in request["block_device_mapping_v2"]] == [
-        run.resource("image")["id"],
-        run.resource("volume")["id"],
+        run.resource("image").id,
+        run.resource("volume").id,
     ]
 
 
 def test_a_volume_comes_after_the_boot(body):
     request, run = body(attach="after")
-    assert request["imageRef"] == run.resource("image")["id"]
+    assert request["imageRef"] == run.resource("image").id
     assert disks(request) == []
 
 
@@ -134,7 +134,7 @@ def test_a_server_boots_from_its_volume(body, cloud):
     request, run = body(volume="image", attach="root")
     assert "imageRef" not in request
     assert disks(request) == [("volume", "volume", 0, False)]
-    assert request["block_device_mapping_v2"][0]["uuid"] == run.resource("volume")["id"]
+    assert request["block_device_mapping_v2"][0]["uuid"] == run.resource("volume").id
 
 
 def test_a_server_does_not_boot_from_an_empty_volume(body):
@@ -145,20 +145,20 @@ def test_a_server_does_not_boot_from_an_empty_volume(body):
 @pytest.mark.parametrize("attach", ["at_boot", "after"])
 def test_a_server_without_a_volume(body, attach):
     request, run = body(volume="none", attach=attach)
-    assert request["imageRef"] == run.resource("image")["id"]
+    assert request["imageRef"] == run.resource("image").id
     assert disks(request) == []
 
 
 def test_a_port_brings_its_own_security_group(body):
     request, run = body(port="precreated")
-    assert request["networks"] == [{"port": run.resource("port")["id"]}]
+    assert request["networks"] == [{"port": run.resource("port").id}]
     assert "security_groups" not in request
 
 
 def test_a_network_without_port_security_is_asked_for_no_group(body, cloud):
     cloud.put("networks", name="lan", port_security_enabled=False)
     request, run = body(network="lan")
-    assert request["networks"] == [{"uuid": run.resource("network")["id"]}]
+    assert request["networks"] == [{"uuid": run.resource("network").id}]
     assert "security_groups" not in request
 
 

@@ -11,10 +11,11 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger as ledger_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes, waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import cleanup as module
 
@@ -38,7 +39,7 @@ def left_run(cloud, runs):
         thing = cloud.put("networks", name=f"{run.mark}-network")
         run.ledger.write(ledger_module.BEGUN, "network", thing["name"])
         run.ledger.write(ledger_module.MADE, "network", thing["name"], id=thing["id"])
-        run.record.update(started=(datetime.now(UTC) - age).isoformat(timespec="microseconds"), **record)
+        as_json.change(run, started=(datetime.now(UTC) - age).isoformat(timespec="microseconds"), **record)
         run.save()
         return run
 
@@ -144,7 +145,9 @@ def test_a_run_without_a_record_is_removed_by_its_ledger(call, cloud, left_run, 
 def test_a_ledger_that_cannot_be_read_is_named_and_what_the_record_has_is_removed(call, cloud, left_run):
     run = left_run("run-1")
     network = cloud.all("networks")[0]
-    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}]))
+    as_json.put_stage(
+        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}])
+    )
     Path(run.path("ledger.jsonl")).write_text("x" * (ledger_module.LONGEST + 1))
     result = call(module, run_dir=run.directory, cloud="small")
     assert result["failed"] is True
@@ -160,7 +163,9 @@ def resource_of(kind, thing):
 def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left_run, lines):
     run = left_run("run-1")
     network = cloud.all("networks")[0]
-    run.put_stage(shapes.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}]))
+    as_json.put_stage(
+        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}])
+    )
     os.unlink(run.path("ledger.jsonl")) if lines is None else Path(run.path("ledger.jsonl")).write_text(lines)
     result = call(module, run_dir=run.directory, cloud="small")
     assert result["runs"][0]["to_delete"] == ["stackproof-run-1-network"]
@@ -172,8 +177,8 @@ def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left
 
 def test_a_foreign_resource_that_a_damaged_record_names_stays(call, cloud, left_run):
     run, foreign = left_run("run-1"), cloud.put("networks", name="theirs")
-    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "created": True}
-    run.put_stage(shapes.stage("network", "ok", resources=[lie]))
+    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "made": True}
+    as_json.put_stage(run, as_json.stage("network", "ok", resources=[lie]))
     call(module, run_dir=run.directory, cloud="small")
     assert [network["id"] for network in cloud.all("networks")] == [foreign["id"]]
 
@@ -251,7 +256,7 @@ def test_another_name_of_the_cloud_may_be_given(call, cloud, left_run, know_clou
 def test_a_run_is_cleaned_up_in_the_region_in_which_it_was_made(call, cloud, left_run, know_cloud):
     # The first of several regions counts where none is named.
     know_cloud(small=cloud.entry(region_name="", regions=["Elsewhere", "RegionOne"]))
-    run = left_run("run-1", stages=[shapes.stage("auth", "ok", details={"region": "RegionOne"})])
+    run = left_run("run-1", stages=[as_json.stage("auth", "ok", details={"region": "RegionOne"})])
     assert call(module, run_dir=run.directory).get("failed") is None
     assert cloud.all("networks") == []
 
@@ -268,7 +273,7 @@ def test_what_stays_fails_the_module_with_the_reason(call, cloud, left_run):
     assert record(run)["leftovers"] == result["runs"][0]["left"]
 
 
-FAILED = shapes.stage("boot", "failed")
+FAILED = as_json.stage("boot", "failed")
 
 
 @pytest.mark.parametrize(
@@ -276,7 +281,7 @@ FAILED = shapes.stage("boot", "failed")
     [
         ("never", [FAILED], False),
         ("on_failure", [FAILED], True),
-        ("on_failure", [shapes.stage("boot", "ok")], False),
+        ("on_failure", [as_json.stage("boot", "ok")], False),
         ("always", [], True),
     ],
 )
@@ -351,7 +356,7 @@ def test_ages(age, seconds):
 
 def test_without_an_age_a_run_of_a_clock_that_was_set_back_is_cleaned_too(call, cloud, left_run, runs):
     run = left_run("run-1")
-    run.record["started"] = "2099-01-01T00:00:00+00:00"
+    as_json.change(run, started="2099-01-01T00:00:00+00:00")
     run.save()
     result = call(module, runs=str(runs))
     assert [run["run_id"] for run in result["runs"]] == ["run-1"]

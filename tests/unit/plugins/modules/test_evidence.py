@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import as_json
 import jsonschema
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.modules import evidence as module
 from tree import ROOT
 
@@ -47,9 +49,13 @@ LOST = {**FOUND, "clock": {"unreachable": True, "msg": "ssh: no"}, "before": Non
 @pytest.fixture
 def asked(run, instance):
     """A run that has asked about its instance."""
-    run.record["instance"] = instance
+    as_json.change(run, instance=instance)
     run.save()
     return run
+
+
+def host_of(name, results, platform):
+    return to_json(module.host_of(name, results, platform))
 
 
 def record(run):
@@ -57,7 +63,7 @@ def record(run):
 
 
 def test_a_host_that_was_read_is_recorded_with_all_that_it_said():
-    assert module.as_record("compute2", FOUND, PLATFORM) == RECORD
+    assert host_of("compute2", FOUND, PLATFORM) == RECORD
 
 
 def test_a_host_that_was_read_in_part_says_what_was_not():
@@ -65,12 +71,12 @@ def test_a_host_that_was_read_in_part_says_what_was_not():
     read = {**FOUND["read"], "unread": [UNREAD, second]}
     reason = f"the domain: sudo refuses: virsh: sudo: no; the link: failed. {ADVICE}"
     expected = {**RECORD, "reason": reason, "unread": [UNREAD, second]}
-    assert module.as_record("compute2", {**FOUND, "read": read}, PLATFORM) == expected
+    assert host_of("compute2", {**FOUND, "read": read}, PLATFORM) == expected
 
 
 def test_a_host_that_was_read_in_part_though_sudo_allows_all_has_no_advice_about_it():
-    unread = {**UNREAD, "kind": "failed", "reason": "failed: virsh: error: Domain not found"}
-    host = module.as_record("compute2", {**FOUND, "read": {**FOUND["read"], "unread": [unread]}}, PLATFORM)
+    unread = {**UNREAD, "kind": "failed", "why": "failed: virsh: error: Domain not found"}
+    host = host_of("compute2", {**FOUND, "read": {**FOUND["read"], "unread": [unread]}}, PLATFORM)
     assert host["reason"] == "the domain: failed: virsh: error: Domain not found"
 
 
@@ -96,7 +102,7 @@ def test_a_host_that_was_read_in_part_though_sudo_allows_all_has_no_advice_about
     ],
 )
 def test_a_host_that_could_not_be_read_says_why(read, status, reason):
-    assert module.as_record("compute2", {**LOST, "read": read}, PLATFORM) == {
+    assert host_of("compute2", {**LOST, "read": read}, PLATFORM) == {
         **NOTHING,
         "status": status,
         "reason": reason,
@@ -104,7 +110,7 @@ def test_a_host_that_could_not_be_read_says_why(read, status, reason):
 
 
 def test_a_clock_and_a_health_that_were_not_asked_for_are_none():
-    host = module.as_record("a", {**FOUND, "clock": None, "before": None}, PLATFORM)
+    host = host_of("a", {**FOUND, "clock": None, "before": None}, PLATFORM)
     assert (host["clock_offset_s"], host["clock_error_s"], host["health_before"]) == (None, None, None)
 
 

@@ -23,7 +23,7 @@ BROKEN = {
     "bundle_info": ({"directory": "/nowhere", "services": [], "flows": []}, "modules.bundle_info", "read"),
     "cleanup": (AT, "modules.cleanup", "chosen_runs"),
     "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "file"),
-    "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "as_record"),
+    "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "host_of"),
     "evidence_info": ({"parts": [], "platform": {}}, "module_utils._collect.hosts.all_facts", "read"),
     "flow": ({**AT, "flows": [FLOW]}, "module_utils._match.flow", "load"),
     "flow_info": ({**AT, "flows": [FLOW]}, "module_utils._match.flow", "load"),

@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import host_checks as module
 from tree import ROLES
@@ -95,7 +96,7 @@ def test_a_suite_that_is_not_there_is_said(check, run, tmp_path):
 
 def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, suite_says):
     before = {"check": "Before", "status": "ok", "reason": None, "seconds": 0}
-    run.record["hosts"] = [{"host": "c1", "checks": [before], "status": "read"}]
+    as_json.change(run, hosts=[as_json.host("c1", checks=[before])])
     run.save()
     nowhere = {**OK, "host": None, "check": "One host runs it", "extra": 1}
     suite_says(1, [FAILED, nowhere, {**OK, "host": "n1"}])
@@ -105,7 +106,7 @@ def test_checks_that_passed_and_failed_are_filed_with_their_hosts(check, run, su
     filed = hosts(run)
     assert set(filed) == {"c1", "n1", "localhost"}
     failed = {name: FAILED[name] for name in ("check", "status", "reason", "seconds")}
-    assert filed["c1"] == {"host": "c1", "checks": [before, failed], "status": "read"}
+    assert filed["c1"] == as_json.host("c1", checks=[before, failed])
     assert filed["localhost"] == {
         "host": "localhost",
         "groups": [],
@@ -166,7 +167,7 @@ def test_checks_that_did_not_run_are_one_check_that_says_why(check, run, suite_s
 
 
 def test_what_was_kept_on_purpose_is_not_checked_for_removal(check, run, suite_says):
-    run.record["kept"] = True
+    run.update(kept=True)
     run.save()
     commands = suite_says(0, [OK])
     assert check(phase="removed")["checks"] == []

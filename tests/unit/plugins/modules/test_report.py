@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 from ansible_collections.stackproof.provision.plugins.modules import report as module
@@ -32,12 +34,12 @@ def unfinished(tmp_path):
                 others = () if directory.name == name else ("*.jsonl", "*.xml", "*.prom")
                 shutil.copytree(directory, runs / directory.name, ignore=shutil.ignore_patterns(*others))
         run = run_module.Run(runs / name)
-        run.record.update(
+        run.update(
             finished=None,
             duration_s=None,
-            verdict=run_module.new_record(name, "lab")["verdict"],
+            verdict=run_module.new_record(name, "lab").verdict,
             history={},
-            stages=[stage for stage in run.record["stages"] if stage["started"]],
+            stages=tuple(stage for stage in run.record.stages if stage.started),
         )
         run.save()
         for rendered in ("junit.xml", "metrics.prom"):
@@ -81,8 +83,7 @@ def test_a_failure_need_not_fail_the_module(call, unfinished):
 
 def test_a_breached_limit_fails_the_run(call, unfinished):
     run = unfinished(PASSED)
-    run.stage("boot")["duration_s"] = 13.885464
-    run.save()
+    run.put_stage(replace(run.stage(StageName.BOOT), duration_s=13.885464))
     limits = [
         {"name": "boot", "query": "stages[?stage=='boot'] | [0].duration_s", "max": 1},
         {"name": "whole", "query": "duration_s", "max": 1e9},

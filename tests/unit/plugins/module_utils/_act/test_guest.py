@@ -33,6 +33,10 @@ DOCUMENTED = [
 ]
 
 
+# When a run began
+STARTED = 1795244033.0
+
+
 def documented(step, **fields):
     """The line that the probe guest's page shows for a step."""
     for line in DOCUMENTED:
@@ -106,7 +110,7 @@ def test_a_console_with_other_things_in_it_proves_as_well(change):
 
 
 def test_the_nonce_of_another_run_proves_nothing():
-    other = guest_module.nonces("run-2", "2026-11-21T06:53:53.000000+00:00")
+    other = guest_module.nonces("run-2", STARTED)
     seen = guest_module.read(PROBE, other)
     assert not seen.metadata
     assert not seen.user_data
@@ -373,10 +377,10 @@ def test_the_lease_is_held_against_the_address_of_the_port(console, fixed_ips, s
 
 
 def test_nonces_are_the_same_for_a_run_and_of_no_other():
-    first = guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
-    assert first == guest_module.nonces("run-1", "2026-11-21T06:53:53.000000+00:00")
+    first = guest_module.nonces("run-1", STARTED)
+    assert first == guest_module.nonces("run-1", STARTED)
     assert all(re.fullmatch("[0-9a-f]{32}", word) for word in (first.metadata, first.user_data))
-    others = [guest_module.nonces("run-2", "2026-11-21T06:53:53.000000+00:00"), guest_module.nonces("run-1", "2026")]
+    others = [guest_module.nonces("run-2", STARTED), guest_module.nonces("run-1", STARTED + 1)]
     words = [word for nonces in (first, *others) for word in (nonces.metadata, nonces.user_data)]
     assert len(set(words)) == 6
 

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import stage as stage_module
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Details
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource, Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
@@ -49,7 +48,7 @@ def ledger(run):
 
 def on_disk(run, name="network"):
     """The record of a stage, as a later process reads it."""
-    return codec.from_json(Stage, run_module.Run(run.directory).stage(name))
+    return run_module.Run(run.directory).stage(name)
 
 
 def test_a_line_is_on_disk_before_the_cloud_is_asked_to_make_something(cloud, run, stage):
@@ -384,9 +383,9 @@ def test_nothing_secret_is_written_whatever_happens(cloud, run, stage, nothing_s
     ],
 )
 def test_only_an_interrupted_stage_is_taken_up_again(record, finished):
-    run = SimpleNamespace(stage=lambda _name: record and codec.to_json(record), record={"finished": None})
+    run = SimpleNamespace(stage=lambda _name: record, record=SimpleNamespace(finished=None))
     assert stage_module.finished_record(run, StageName.BOOT) == (record if finished else None)
-    run.record["finished"] = "2026-11-21T08:00:00.000000+00:00"
+    run.record.finished = 1795248000.0
     assert stage_module.finished_record(run, StageName.BOOT) == record
 
 

@@ -150,14 +150,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import LoggedError
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+import as_json
 from cases_by_hand import call, case_of, cause, logged, seen, stage
 
 RUNS = {
     "component": "octavia-api", "unit": "octavia-api.service", "state": "running", "program": "octavia-api",
     "for_s": 60.0, "restarts": 0,
 }
-HOST = shapes.host("ctl", facts={"names": ["ctl"], "services": [RUNS]})
+HOST = as_json.host("ctl", facts={"names": ["ctl"], "services": [RUNS]})
 CASE = case_of([HOST])
 FAILED = seen(Kind.STATE, "octavia-api", "ctl", how=How.FAILED)
 

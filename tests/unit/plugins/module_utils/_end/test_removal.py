@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover, Stage
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, shared_memory, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -202,7 +202,7 @@ def test_what_carries_the_mark_but_is_in_no_ledger_is_not_deleted(cloud, had, re
 
 def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had, remove):
     had("network")
-    run.record["stages"] = [{"stage": "auth", "details": {"project_id": "theirs"}, "resources": []}]
+    run.update(stages=(Stage(StageName.AUTH, StageStatus.OK, details={"project_id": "theirs"}),))
     with pytest.raises(StageError, match="was made in the project theirs") as caught:
         remove()
     assert caught.value.record["kind"] == "config"
@@ -212,7 +212,7 @@ def test_with_the_credentials_of_another_project_nothing_is_done(cloud, run, had
 
 def test_in_another_region_nothing_is_done(cloud, run, had, remove):
     had("network")
-    run.record["stages"] = [{"stage": "auth", "details": {"region": "RegionTwo"}, "resources": []}]
+    run.update(stages=(Stage(StageName.AUTH, StageStatus.OK, details={"region": "RegionTwo"}),))
     with pytest.raises(StageError, match="was made in the region RegionTwo, but these credentials are for RegionOne"):
         remove()
     assert len(cloud.all("networks")) == 1
@@ -221,7 +221,7 @@ def test_in_another_region_nothing_is_done(cloud, run, had, remove):
 def test_with_the_credentials_of_its_project_it_is_done(run, had, remove, recorded_answer):
     had("network")
     project = json.loads(recorded_answer("token")["text"])["token"]["project"]["id"]
-    run.record["stages"] = [{"stage": "auth", "details": {"project_id": project}, "resources": []}]
+    run.update(stages=(Stage(StageName.AUTH, StageStatus.OK, details={"project_id": project}),))
     assert remove() == []
 
 
@@ -429,7 +429,7 @@ def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, re
     assert remove() == []
     assert 0.1 < time.monotonic() - began < 9
     removal.settle_account(run, [])
-    assert (run.record["created"], run.record["deleted"]) == (0, 0)
+    assert (run.record.created, run.record.deleted) == (0, 0)
     assert cloud.asked("DELETE") == []
 
 
@@ -561,23 +561,23 @@ def test_the_account_counts_what_was_made_deleted_and_left(run, had, remove, clo
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
     left = remove()
     removal.settle_account(run, left)
-    assert (run.record["created"], run.record["deleted"]) == (3, 2)
-    assert run.record["leftovers"] == codec.to_json(left)
+    assert (run.record.created, run.record.deleted) == (3, 2)
+    assert run.record.leftovers == tuple(left)
 
 
 def test_what_is_left_was_made_even_if_its_creation_was_never_answered(run, had, remove, cloud):
     had("image", has_id=False)
     cloud.trouble("DELETE", "/images/", "glance forbidden", times=9)
     removal.settle_account(run, remove())
-    assert (run.record["created"], run.record["deleted"]) == (1, 0)
+    assert (run.record.created, run.record.deleted) == (1, 0)
 
 
 def test_cleaning_writes_the_account_and_says_each_thing_once(run, had, params):
     had("server", _after_delete=[["ACTIVE"] * 5])
-    run.record["kept"] = True
+    run.update(kept=True)
     assert clean.clean(run, params) == []
     record = run_module.read_record(run.directory)
-    assert (record["created"], record["deleted"], record["kept"], record["leftovers"]) == (1, 1, False, [])
+    assert (record.created, record.deleted, record.kept, record.leftovers) == (1, 1, False, ())
     texts = [json.loads(line)["text"] for line in Path(run.path("progress.jsonl")).read_text().splitlines()]
     assert len(texts) == len(set(texts)) == 1
 
@@ -607,7 +607,7 @@ def test_what_is_kept_is_counted_and_no_leftover(cloud, run, had):
     had("server")
     clean.keep(run)
     record = run_module.read_record(run.directory)
-    assert (record["created"], record["deleted"], record["kept"], record["leftovers"]) == (1, 0, True, [])
+    assert (record.created, record.deleted, record.kept, record.leftovers) == (1, 0, True, ())
     assert cloud.requests == []
 
 

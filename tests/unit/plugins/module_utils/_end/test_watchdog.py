@@ -16,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import lookout, watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
@@ -92,7 +93,7 @@ def until(condition, seconds=20):
 
 
 def record(run):
-    return run_module.read_record(run.directory)
+    return as_json.read_record(run.directory)
 
 
 def has_exited(number):
@@ -127,7 +128,7 @@ def test_a_run_is_watched_as_long_as_its_watch_lives(run, stage_at_work):
 
 def test_a_run_is_finished_when_its_record_says_so_or_is_gone(run):
     assert not lookout.is_finished(run.directory)
-    run.finish(run.record["verdict"])
+    run.finish()
     run.save()
     assert lookout.is_finished(run.directory)
     shutil.rmtree(run.directory)
@@ -158,14 +159,14 @@ def test_a_zombie_playbook_counts_as_ended(run, process):
 
 def test_a_run_that_finishes_is_left_alone(run, process):
     controller = process()
-    run.finish(run.record["verdict"])
+    run.finish()
     run.save()
     assert not lookout.is_abandoned(run.directory, controller.pid)
     assert controller.poll() is None
 
 
 def test_a_run_that_was_finished_before_its_playbook_ended_is_left_alone(run):
-    run.finish(run.record["verdict"])
+    run.finish()
     run.save()
     assert not lookout.is_abandoned(run.directory, 2**22 + 1)
 
@@ -257,7 +258,7 @@ def test_an_ended_run_that_cannot_be_cleaned_says_why(run, options, know_cloud):
 
 def test_a_run_that_was_ended_after_its_stages_is_no_pass(run, options, know_cloud, cloud):
     recorded = RECORDED / "runs" / "20261121-065105-bdb5f5"
-    run.record["stages"] = run_module.read_record(recorded)["stages"]
+    run.update(stages=run_module.read_record(recorded).stages)
     run.save()
     know_cloud(small=cloud.entry())
     watchdog.end(run.directory, options)
@@ -312,7 +313,7 @@ def test_a_file_in_the_working_directory_is_not_taken_for_a_module_of_python(
     controller = process()
     watchdog.watch(run, options, controller.pid)
     until(lambda: b"lookout" in Path(f"/proc/{run.token_path.split('/')[2]}/cmdline").read_bytes())
-    run.finish(run.record["verdict"])
+    run.finish()
     run.save()
     until(lambda: not watchdog.is_watched(run))
     assert not (tmp_path / "taken").exists()
@@ -322,7 +323,7 @@ def test_a_file_in_the_working_directory_is_not_taken_for_a_module_of_python(
 def test_a_watch_ends_with_its_run(run, options, process):
     controller = process()
     watchdog.watch(run, options, controller.pid)
-    run.finish(run.record["verdict"])
+    run.finish()
     run.save()
     until(lambda: not watchdog.is_watched(run))
     assert controller.poll() is None

@@ -13,8 +13,9 @@ import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._history import page, trend
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
-from ansible_collections.stackproof.provision.plugins.module_utils._runs import digest, records
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import digest
 from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import Label
 from tree import RECORDED, ROOT
 
@@ -26,7 +27,7 @@ MADE = seconds_of("2026-11-25T05:00:00.000000+00:00")
 
 
 def line_of(directory):
-    return digest.digest_of(records.read_run(directory), directory.name)
+    return digest.digest_of(run.read_record(directory), directory.name)
 
 
 # Many runs

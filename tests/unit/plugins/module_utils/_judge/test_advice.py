@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
@@ -13,7 +14,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.flow i
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
 from cases_by_hand import case_of, cause, cut, error, flow, seen
 from cases_by_hand import stage as a_stage
@@ -21,12 +21,12 @@ from cases_by_hand import stage as a_stage
 
 def with_units(name, *units):
     """A host with a service of the component x for each unit."""
-    return shapes.host(
+    return as_json.host(
         name, facts={"services": [{"component": "x", "unit": unit, "state": "running"} for unit in units]}
     )
 
 
-HOST = shapes.host("a")
+HOST = as_json.host("a")
 SUSPECTS = [cause("ceph-osd", None), cause("vm-instance", None)]
 
 
@@ -34,8 +34,8 @@ def waiting(pause, hosts=()):
     """Return a case whose last step was seen so long before the end of the stage; no step was if that is None."""
     at = None if pause is None else f"2026-11-21T12:01:{40 - pause:09.6f}+00:00"
     steps = [
-        shapes.step("1", "a", "b", "m", "DB", status="seen", at=at),
-        shapes.step("2", "a", "b", "m", "DB", status="seen", at=at, follows=["1"]),
+        as_json.step("1", "a", "b", "m", "DB", status="seen", at=at),
+        as_json.step("2", "a", "b", "m", "DB", status="seen", at=at, follows=["1"]),
     ]
     return case_of(hosts, a_stage(error=error("deadline")), flows=[flow(steps)] if pause is not None else [])
 
@@ -161,7 +161,7 @@ def test_rights_are_checked_on_the_only_host_of_the_peer():
     command = "mysql --execute 'SELECT user, host FROM mysql.user'"
     assert in_words(advice.rights(symptom, case_of([with_units("a", "x.service")]))) == command
     service = {"component": "database", "unit": "mariadb.service", "state": "running"}
-    hosts = [shapes.host("d", facts={"services": [service]})]
+    hosts = [as_json.host("d", facts={"services": [service]})]
     assert in_words(advice.rights(symptom, case_of(hosts))) == f"on d: {command}"
 
 
@@ -178,7 +178,7 @@ def test_a_path_is_a_word_of_the_command_whatever_its_name(kind):
 
 def shown_at(*levels):
     """Return a flow with evidence of these levels."""
-    step = shapes.step("1", "a", "b", "m", "DB")
+    step = as_json.step("1", "a", "b", "m", "DB")
     shown = [Evidence("log", "a", 2, "t", level=level and Level(level)) for level in levels]
     step["evidence"] = codec.to_json(shown)
     return [flow([step])]
@@ -189,7 +189,7 @@ def shown_at(*levels):
     [
         ([], [], "give an inventory"),
         (
-            [HOST, shapes.host("c", status="unreachable"), shapes.host("b", status="unreadable")],
+            [HOST, as_json.host("c", status="unreachable"), as_json.host("b", status="unreadable")],
             [],
             "make b, c readable",
         ),

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.case import failed_stage, of_removal
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from cases_by_hand import case_of, error, flow, record_of
 from cases_by_hand import stage as a_stage
 
@@ -18,7 +17,7 @@ def at(time):
 
 def step(name, *follows, seen_at=None):
     fields = {"follows": list(follows), "status": "seen" if seen_at else "unseen", "at": seen_at}
-    return shapes.step(name, "a", "b", "m", "HTTP REST", **fields)
+    return as_json.step(name, "a", "b", "m", "HTTP REST", **fields)
 
 
 @pytest.mark.parametrize(
@@ -44,13 +43,13 @@ def test_where_nothing_was_seen_nothing_went_on():
 
 def test_first_failed_stage_in_the_order_of_a_run_counts():
     record = record_of(stages=[a_stage("boot"), a_stage("network")])
-    assert failed_stage(record.stages).stage == "network"
-    assert failed_stage(()) is None
+    assert record.failed_stage.stage == "network"
+    assert record_of().failed_stage is None
 
 
 def test_removal_is_judged_as_the_only_stage_that_asked_for_anything():
     record = record_of(stages=[{**a_stage("boot"), "status": "ok", "error": None}], removal=a_stage("removal"))
-    alone = of_removal(record, record.removal)
-    assert failed_stage(alone.stages).stage == "removal"
+    alone = record.as_removal
+    assert alone.failed_stage.stage == "removal"
     assert [stage.calls for stage in alone.stages] == [(), ()]
     assert alone.started == record.removal.started

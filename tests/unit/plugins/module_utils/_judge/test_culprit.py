@@ -11,20 +11,21 @@ from __future__ import annotations
 import json
 import re
 
+import as_json
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import with_quote
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Reason, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import LoggedError, Record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Connection, Place
-from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import headline
-from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
 from cases_by_hand import case_of, cause, cut, flow, logged, seen, step_of, with_paths
 from failed_runs import NAMES, blind, run_of, truth_of
 from failed_runs import step_of as recorded_step
@@ -54,7 +55,7 @@ def suspects(verdict):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_who_broke_a_real_run_is_named(name):
-    truth, verdict = truth_of(name), of_record(run_of(name))
+    truth, verdict = truth_of(name), as_json.verdict_on(run_of(name))
     assert (verdict["result"], verdict["stage"]) == ("fail", truth["stage"])
     assert verdict["component"] in truth["components"]
     assert verdict["host"] in truth["hosts"]
@@ -66,8 +67,8 @@ def test_who_broke_a_real_run_is_named(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_verdict_of_a_failure_is_as_the_schema_says(name):
-    verdict = of_record(run_of(name))
-    assert set(verdict) == set(shapes.verdict("fail", None, "x"))
+    verdict = as_json.verdict_on(run_of(name))
+    assert set(verdict) == set(as_json.verdict("fail", None, "x"))
     assert problems(verdict) == []
     json.dumps(verdict)
 
@@ -78,7 +79,7 @@ def test_without_hosts_no_component_is_named_wrongly_and_who_did_it_is_among_the
     record, truth = blind(run_of(name)), truth_of(name)
     if not agents:
         record["agents"] = []
-    verdict = of_record(record)
+    verdict = as_json.verdict_on(record)
     assert verdict["stage"] == truth["stage"]
     assert verdict["component"] in (None, *truth["components"])
     assert verdict["host"] in (None, *truth["hosts"])
@@ -89,7 +90,7 @@ def test_without_hosts_no_component_is_named_wrongly_and_who_did_it_is_among_the
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_a_flow_no_component_is_named_wrongly(name):
-    truth, verdict = truth_of(name), of_record({**run_of(name), "flows": []})
+    truth, verdict = truth_of(name), as_json.verdict_on({**run_of(name), "flows": []})
     assert (verdict["stage"], verdict["step"], verdict["last_seen"]) == (truth["stage"], None, None)
     assert verdict["component"] in (None, *truth["components"])
     assert verdict["host"] in (None, *truth["hosts"])
@@ -106,7 +107,7 @@ def test_of_the_host_that_broke_it_nothing_can_be_read(name):
         if step["host"] in truth["hosts"] or step["status"] == "missing":
             step.update(status="unseen", at=None, host=None)
     record["errors"] = [error for error in record["errors"] if error["host"] not in truth["hosts"]]
-    verdict = of_record(record)
+    verdict = as_json.verdict_on(record)
     assert verdict["component"] in (None, *truth["components"])
     if verdict["component"] is None:
         assert verdict["next"] == f"make {', '.join(sorted(truth['hosts']))} readable"
@@ -117,7 +118,7 @@ def test_who_complains_a_lot_is_not_blamed_for_it(name):
     record, truth = run_of(name), truth_of(name)
     error = logged("nova-api", host="controller1", own=False, count=9)
     record["errors"] += [{**error, "logger": f"a.logger{number}"} for number in range(50)]
-    assert of_record(record)["component"] in truth["components"]
+    assert as_json.verdict_on(record)["component"] in truth["components"]
 
 
 # Sentences, and errors that are not judged
@@ -127,7 +128,7 @@ def test_who_complains_a_lot_is_not_blamed_for_it(name):
 def test_what_the_run_asked_for_itself_is_nobodys_fault(frozen, kind):
     next(stage for stage in frozen["stages"] if stage["status"] == "failed")["error"]["kind"] = kind
     assert finding(frozen) is None
-    verdict = of_record(frozen)
+    verdict = as_json.verdict_on(frozen)
     assert (verdict["component"], verdict["evidence"], verdict["alternatives"]) == (None, [], [])
 
 
@@ -137,7 +138,7 @@ def test_a_run_that_did_not_fail_has_no_finding(frozen):
 
 
 def test_a_finding_says_what_was_seen_last_and_where_to_look(frozen):
-    verdict = of_record(frozen)
+    verdict = as_json.verdict_on(frozen)
     assert verdict["headline"].startswith("nova-compute (compute1): frozen")
     assert re.fullmatch(r"step 13 \(.*\) did not happen", verdict["missing_step"])
     assert set(verdict["last_seen"]) == {"id", "message", "at", "host"}
@@ -147,7 +148,7 @@ def test_a_finding_says_what_was_seen_last_and_where_to_look(frozen):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reason_is_the_whole_finding_in_a_paragraph(name):
     record = run_of(name)
-    verdict = of_record(record)
+    verdict = as_json.verdict_on(record)
     said = next(stage for stage in record["stages"] if stage["status"] == "failed")["error"]["message"]
     parts = [
         verdict["headline"],
@@ -170,7 +171,7 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
     stage = next(other for other in record["stages"] if other["status"] == "failed")
     assert stage["error"]["kind"] == "deadline"
     stage["finished"] = codec.iso_of(finding(record).last_seen.at)
-    verdict = of_record(record)
+    verdict = as_json.verdict_on(record)
     assert (verdict["component"], verdict["host"]) == (None, None)
     assert verdict["headline"] == f"no component identified: step {verdict['step']} is overdue; it may just be slow"
     assert verdict["missing_step"].endswith("0.0 s before the end: it may just be slow")
@@ -179,7 +180,7 @@ def test_a_boot_whose_time_was_over_while_it_went_on_is_slow_and_blames_nobody()
 
 
 def test_alternatives_are_others_and_not_too_many(frozen):
-    verdict = of_record(frozen)
+    verdict = as_json.verdict_on(frozen)
     assert 0 < len(verdict["alternatives"]) <= WEIGHTS.alternatives
     assert (verdict["component"], verdict["host"]) not in [
         (other["component"], other["host"]) for other in verdict["alternatives"]
@@ -189,31 +190,31 @@ def test_alternatives_are_others_and_not_too_many(frozen):
 
 
 def test_who_is_not_named_has_no_host_and_no_evidence(frozen):
-    verdict = of_record(blind(frozen))
+    verdict = as_json.verdict_on(blind(frozen))
     assert (verdict["component"], verdict["host"], verdict["evidence"]) == (None, None, [])
     assert "no evidence explains why" in verdict["reason"]
 
 
 def test_a_flow_of_a_users_own_without_an_order_is_one_chain(frozen):
     steps = [
-        shapes.step("a", "client", "nova-api", "Ask", "REST", status="seen", at="2026-11-21T17:10:00.000000+00:00"),
-        shapes.step("b", "nova-compute", "libvirt", "Do", "REST"),
+        as_json.step("a", "client", "nova-api", "Ask", "REST", status="seen", at="2026-11-21T17:10:00.000000+00:00"),
+        as_json.step("b", "nova-compute", "libvirt", "Do", "REST"),
     ]
-    verdict = of_record({**frozen, "flows": [flow(steps, judged=False)]})
+    verdict = as_json.verdict_on({**frozen, "flows": [flow(steps, judged=False)]})
     assert (verdict["step"], verdict["component"], verdict["host"]) == ("b", "nova-compute", "compute1")
 
 
 def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
     pay = {"id": 1, "source": "billing", "target": "ledger", "message": "Pay", "kind": "?"}
     steps = [recorded_step(flow_module.step_of(pay), "missing")]
-    verdict = of_record({**frozen, "flows": [flow(steps, judged=False)]})
+    verdict = as_json.verdict_on({**frozen, "flows": [flow(steps, judged=False)]})
     assert verdict["step"] == "1"
     assert verdict["component"] in (None, "billing")
 
 
 def test_a_finding_without_a_flow_has_no_step(frozen):
-    verdict = of_record({**frozen, "flows": []})
-    assert (verdict["step"], verdict["missing_step"], verdict["last_seen"]) == (None, None, None)
+    verdict = as_json.verdict_on({**frozen, "flows": []})
+    assert (verdict["step"], verdict["owed"], verdict["last_seen"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -225,7 +226,7 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
         del step["responsible"]
     for host in record["hosts"]:
         host["facts"].pop("services", None)
-    assert of_record(record)["stage"] == truth_of(name)["stage"]
+    assert as_json.verdict_on(record)["stage"] == truth_of(name)["stage"]
 
 
 # Causes that are made by hand
@@ -233,16 +234,14 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
 
 def test_a_finding_without_a_line_of_a_log_quotes_nothing(frozen):
     assert finding(frozen).quoted is None
-    verdict = of_record(frozen)
-    assert (verdict["quote"], verdict["quote_source"]) == (None, None)
+    verdict = as_json.verdict_on(frozen)
+    assert (verdict["quote"], verdict["quoted"]) == (None, None)
 
 
 def test_no_line_of_a_log_is_kept_but_the_quoted_one():
-    errors = [{"quote": "a"}, {"quote": None}, {"quote": "b"}]
-    culprit.keep_only("b", errors)
-    assert [error["quote"] for error in errors] == [None, None, "b"]
-    culprit.keep_only(None, errors)
-    assert [error["quote"] for error in errors] == [None, None, None]
+    errors = [codec.from_json(LoggedError, logged(quote=quote)) for quote in ("a", None, "b")]
+    assert [error.quote for error in with_quote(errors, "b")] == [None, None, "b"]
+    assert [error.quote for error in with_quote(errors, None)] == [None, None, None]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -261,15 +260,15 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
 
 
 def test_a_finding_that_names_nobody_explains_nothing(frozen):
-    found = of_record(blind(frozen))
-    assert (found["explains"], found["unexplained"], found["dependencies"], found["confidence"]) == ([], [], [], None)
-    assert (found["quote"], found["connection"]) == (None, None)
+    found = as_json.verdict_on(blind(frozen))
+    assert (found["explains"], found["unexplained"], found["leaning"], found["confidence"]) == ([], [], [], None)
+    assert (found["quote"], found["way"]) == (None, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_suspect_has_a_confidence_and_none_more_than_the_named_one(name):
     for record in (run_of(name), blind(run_of(name))):
-        found = of_record(record)
+        found = as_json.verdict_on(record)
         confidences = [other["confidence"] for other in found["alternatives"]]
         assert all(0 <= confidence <= 1 for confidence in confidences)
         assert confidences == sorted(confidences, reverse=True)
@@ -279,11 +278,11 @@ def test_each_suspect_has_a_confidence_and_none_more_than_the_named_one(name):
 # The path of the stage itself, and another one beside it
 PATHS = [
     [
-        step_of(shapes.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
-        step_of(shapes.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", responsible="placement-api")),
-        step_of(shapes.step("3", "nova-compute", "libvirt", "m", "libvirt")),
+        step_of(as_json.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
+        step_of(as_json.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", owed_by="placement-api")),
+        step_of(as_json.step("3", "nova-compute", "libvirt", "m", "libvirt")),
     ],
-    [step_of(shapes.step("4", "neutron-server", "neutron-l2-agent", "m", "AMQP cast"))],
+    [step_of(as_json.step("4", "neutron-server", "neutron-l2-agent", "m", "AMQP cast"))],
 ]
 
 
@@ -352,10 +351,10 @@ def alone(frozen):
 
 
 def test_a_way_that_is_cut_is_in_the_finding(alone):
-    found = of_record(alone)
-    assert found["connection"] == {
-        "source": {"component": "nova-compute", "host": "compute1"},
-        "target": {"component": "rabbitmq", "host": "controller1"},
+    found = as_json.verdict_on(alone)
+    assert found["way"] == {
+        "from": {"component": "nova-compute", "host": "compute1"},
+        "to": {"component": "rabbitmq", "host": "controller1"},
         "how": "silent",
     }
     assert (found["component"], found["host"]) in [
@@ -367,16 +366,16 @@ def test_a_way_that_is_cut_is_in_the_finding(alone):
 
 
 def test_who_depends_on_the_cause_is_in_the_verdict():
-    found = of_record(run_of("osd-stopped"))
-    (edge,) = found["dependencies"]
-    assert edge["source"]["component"] == "nova-compute"
-    assert edge["target"] == {"component": found["component"], "host": found["host"]}
+    found = as_json.verdict_on(run_of("osd-stopped"))
+    (edge,) = found["leaning"]
+    assert edge["from"]["component"] == "nova-compute"
+    assert edge["to"] == {"component": found["component"], "host": found["host"]}
 
 
 def test_how_a_component_failed_at_its_peer_is_in_the_verdict(alone):
-    verdict = of_record(alone)
-    here, queue = verdict["connection"]["source"], verdict["connection"]["target"]
-    assert {"source": here, "target": queue, "how": "silent"} in verdict["dependencies"]
+    verdict = as_json.verdict_on(alone)
+    here, queue = verdict["way"]["from"], verdict["way"]["to"]
+    assert {"from": here, "to": queue, "how": "silent"} in verdict["leaning"]
     # Of all that fails at the queue from this host
     assert {edge["source"]["host"] for edge in verdict["dependencies"]} == {"compute1"}
     assert problems(verdict) == []
@@ -419,7 +418,7 @@ def test_a_restart_before_the_run_that_ended_old_connections_is_reported_and_no_
     queue_restarted, client_for_s
 ):
     record = queue_restarted(client_for_s)
-    found, verdict = finding(record), of_record(record)
+    found, verdict = finding(record), as_json.verdict_on(record)
     assert [verdict[name] for name in ("component", "host", "confidence", "quote")] == [None] * 4
     line = "no fault: an earlier restart of rabbitmq (controller1) dropped connections of nova-compute"
     assert verdict["headline"] == line

@@ -9,6 +9,7 @@ import random
 from dataclasses import replace
 from itertools import pairwise
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._components.catalogue import COMPONENTS
 from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import (
@@ -23,7 +24,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.findin
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Connection, Place
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from cases_by_hand import agent, case_of, cause, diagnosis, seen, step_of, with_paths
 from cases_by_hand import cut as cut_to
 from cases_by_hand import stage as a_stage
@@ -37,7 +37,7 @@ def host(name, *components, **facts):
         {"component": component, "unit": f"{component}.service", "state": "running", "for_s": 1.0}
         for component in components
     ]
-    return shapes.host(name, facts={"names": [name], "services": running, **facts})
+    return as_json.host(name, facts={"names": [name], "services": running, **facts})
 
 
 def causes(*found, hosts=(), **record):
@@ -138,7 +138,7 @@ def test_a_responsible_component_on_several_hosts_that_failed_at_a_peer_is_less_
 
 
 def test_a_component_beside_an_instance_whose_host_is_unknown_is_less_likely_than_the_peer_at_which_it_failed():
-    hosts = [shapes.host("c1", facts=THERE["facts"]), THERE, CONTROLLER]
+    hosts = [as_json.host("c1", facts=THERE["facts"]), THERE, CONTROLLER]
     failed = failed_at("nova-compute", "rabbitmq", host="c1")
     assert named(causes(owed("nova-compute"), failed, hosts=hosts))[0] == ("rabbitmq", "ctl")
 
@@ -557,7 +557,7 @@ def test_a_component_fails_at_the_peer_beside_it():
 
 
 def test_places_are_by_component():
-    assert world.places_of(case_of([host("a", "x", "y"), host("b", "y"), shapes.host("c")])) == {
+    assert world.places_of(case_of([host("a", "x", "y"), host("b", "y"), as_json.host("c")])) == {
         "x": {"a"},
         "y": {"a", "b"},
     }
@@ -745,8 +745,8 @@ STAGES = ("auth", "image", "network", "volume", "boot", "metadata")
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_component_is_named_if_nothing_but_the_order_of_unseen_steps_speaks(stage):
     path = [
-        step_of(shapes.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
-        step_of(shapes.step("2", "nova-conductor", "x", "m", "DB")),
+        step_of(as_json.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
+        step_of(as_json.step("2", "nova-conductor", "x", "m", "DB")),
     ]
     case = with_paths(case_of(CLOUD, a_stage(stage)), [path])
     assert all(cause.confidence < WEIGHTS.named for cause in model.causes(case, steps.missing(case)))

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import RECORDED
 
@@ -26,7 +26,7 @@ def apply(query, **bounds):
 
 def recorded():
     """The recorded run, whose boot took a time of our own."""
-    record = run.read_record(RUN)
+    record = as_json.read_record(RUN)
     next(stage for stage in record["stages"] if stage["stage"] == "boot")["duration_s"] = 13.885464
     return record
 
@@ -45,8 +45,8 @@ def recorded():
 )
 def test_a_value_is_held_against_its_bounds(bounds, ok, words):
     result = apply(BOOT, **bounds)
-    assert (result["ok"], result["text"], result["value"]) == (ok, words, 13.885464)
-    assert {name: result[name] for name in bounds} == bounds
+    assert (result.ok, result.text, result.value) == (ok, words, 13.885464)
+    assert {name: getattr(result, name) for name in bounds} == bounds
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_value_is_held_against_its_bounds(bounds, ok, words):
 def test_a_limit_may_be_about_anything_in_the_record(query, value):
     expected = value(recorded()["stages"])
     assert expected > 0.1
-    assert apply(query, max=100.0)["value"] == pytest.approx(expected)
+    assert apply(query, max=100.0).value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -80,19 +80,19 @@ def test_a_limit_may_be_about_anything_in_the_record(query, value):
 )
 def test_what_is_no_number_is_not_within_its_limits(query):
     result = apply(query, min=-1e9, max=1e9)
-    assert not result["ok"]
-    assert result["value"] is None
-    assert result["text"].startswith("it: ")
-    assert "\n" not in result["text"]
+    assert not result.ok
+    assert result.value is None
+    assert result.text.startswith("it: ")
+    assert "\n" not in result.text
 
 
 def test_a_query_that_finds_much_does_not_say_all_of_it():
-    assert len(apply("stages", max=1.0)["text"]) < 300
+    assert len(apply("stages", max=1.0).text) < 300
 
 
 def test_all_limits_are_applied_in_their_order():
-    results = thresholds.apply_limits([limit("created", max=9.0), limit("created", max=1.0)], run.read_record(RUN))
-    assert [result["ok"] for result in results] == [True, False]
+    results = thresholds.apply_limits([limit("made", max=9.0), limit("made", max=1.0)], recorded())
+    assert [result.ok for result in results] == [True, False]
 
 
 @pytest.mark.parametrize("query", ["", "stages[", "stages[?stage=='boot'", "a b", "made >"])
@@ -121,4 +121,4 @@ def test_a_limit_that_nothing_can_be_compared_with_is_refused(value):
 @pytest.mark.parametrize("query", ["to_number('nan')", "huge"])
 def test_a_value_that_nothing_can_be_compared_with_is_not_within_its_limit(query):
     (limit,) = thresholds.apply_limits([{"name": "boot", "query": query, "max": 5.0}], {"huge": 10**400})
-    assert (limit["ok"], limit["value"]) == (False, None)
+    assert (limit.ok, limit.value) == (False, None)

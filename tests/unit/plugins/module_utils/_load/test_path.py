@@ -15,14 +15,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._load.path im
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import read_run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import read_record
 from tree import RECORDED
 
 
 @pytest.fixture(scope="module")
 def removed():
     """A run on the lab whose removal was followed."""
-    return read_run(RECORDED / "removed")
+    return read_record(RECORDED / "removed")
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_run_that_was_not_followed_has_no_path(removed):
 
 
 def test_detection_delay_is_the_time_between_the_polls_around_the_active_state():
-    run = read_run(RECORDED / "runs/20261121-065105-bdb5f5")
+    run = read_record(RECORDED / "runs/20261121-065105-bdb5f5")
     (boot,) = (stage for stage in run.stages if stage.stage == "boot")
     last = boot.waits[0].states[-1]
     assert last.state == "ACTIVE, running"
@@ -93,4 +93,4 @@ def test_detection_delay_is_the_time_between_the_polls_around_the_active_state()
 
 
 def test_instance_that_was_never_active_has_no_detection_delay():
-    assert path.detection_delay(read_run(RECORDED / "runs/20261121-065322-ce7f74")) is None
+    assert path.detection_delay(read_record(RECORDED / "runs/20261121-065322-ce7f74")) is None

@@ -9,13 +9,14 @@ import copy
 import json
 from datetime import datetime, timedelta
 
+import as_json
 import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.read_event import ReadEvent
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import host as host_source
 from ansible_collections.stackproof.provision.plugins.module_utils._match import events as events_module
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
-from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids
 
 BOOT, SERVER = "req-a2cf2953-1cad-448f-8990-3fb911eca0ab", "5ad4aca3-f346-4e25-8d7d-c6a37e159215"
 PORT, IMAGE = "db6360fb-5d58-4643-9199-33f2f215f594", "eb3db05b-1d3f-4163-b31d-ef1538244a5b"
@@ -62,7 +63,7 @@ def test_every_event_has_the_same_shape(sources, of_what, names, kinds, count):
 
 
 def test_keys_tell_the_boots_requests_from_earlier_ones_and_what_others_use_too(followed):
-    keys = ids.keys_of(followed.record)
+    keys = ids.keys_of(as_json.typed(followed.record))
     assert keys["request"] == ["req-50d0ac4d-f782-4c73-a6cc-061e2cb2dc78", BOOT]
     assert not set(keys["asked"]) & set(keys["request"])
     posted = {
@@ -80,8 +81,8 @@ def test_keys_tell_the_boots_requests_from_earlier_ones_and_what_others_use_too(
 def test_a_network_that_was_there_before_is_shared(followed):
     for stage in followed.record["stages"]:
         for resource in stage["resources"]:
-            resource["created"] = resource["created"] and resource["kind"] not in ("network", "subnet")
-    keys = ids.keys_of(followed.record)
+            resource["made"] = resource["made"] and resource["kind"] not in ("network", "subnet")
+    keys = ids.keys_of(as_json.typed(followed.record))
     assert len(keys["shared"]) == 3
     assert not {"network", "subnet", "image"} & keys.keys()
 
@@ -89,7 +90,7 @@ def test_a_network_that_was_there_before_is_shared(followed):
 def test_a_run_that_never_came_to_its_boot_has_the_keys_of_its_requests_and_of_what_it_made(followed):
     record = {**followed.record, "instance": None}
     record["stages"] = [stage for stage in record["stages"] if stage["stage"] in ("auth", "image", "network")]
-    assert set(ids.keys_of(record)) == {"asked", "network"}
+    assert set(ids.keys_of(as_json.typed(record))) == {"asked", "network"}
     assert all(event["kind"] in ("http", "state", "fact") for event in events_of.record(record))
 
 
@@ -206,13 +207,13 @@ def test_the_console_is_anchored_by_what_was_seen_of_it_and_when(followed, sourc
     assert list(events) == [
         "kernel", "dhcp_start", "disks", "lease", "metadata", "user_data", "user_data_exit", "ready",
     ]  # fmt: skip
-    guest = ids.stage_of(followed.record, "metadata")["details"]["guest"]
+    guest = as_json.stage_in(followed.record, "metadata")["details"]["guest"]
     uptimes = {step["step"]: step["uptime"] for step in guest["steps"]}
     assert events["metadata"]["at"] - events["kernel"]["at"] == pytest.approx(uptimes["metadata"] - uptimes["kernel"])
     assert uptimes["metadata"] > uptimes["kernel"] + 1
     (error,) = {event["error_s"] for event in events.values()}
     assert 0 < error < 1.4
-    wait = ids.stage_of(followed.record, "metadata")["waits"][0]
+    wait = as_json.stage_in(followed.record, "metadata")["waits"][0]
     (seen,) = (state for state in wait["states"] if state["state"] == "metadata read")
     # It was written before it was seen, and after the look before.
     high = clock.seconds_of(seen["at"])
@@ -228,9 +229,9 @@ def console(*states, steps=STEPS, ended=0):
         {"state": name and f"{name} seen", "at": f"1970-01-01T00:00:{at:02d}Z", "after_s": at, "resolution_s": since}
         for name, at, since in states
     ]
-    waits = [{"states": looks, "seconds": max([ended, *(look["after_s"] for look in looks)])}]
-    boot = shapes.stage("boot", "ok", started="1970-01-01T00:00:01Z")
-    metadata = shapes.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
+    waits = [as_json.wait(states=looks, seconds=max([ended, *(look["after_s"] for look in looks)]))]
+    boot = as_json.stage("boot", "ok", started="1970-01-01T00:00:01Z")
+    metadata = as_json.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
     events = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
     return [(event["step"], event["at"], event["error_s"]) for event in events]
 
@@ -290,11 +291,11 @@ def test_a_step_that_was_written_after_the_last_new_state_keeps_its_uptime():
 
 
 def test_a_status_that_is_not_a_number_is_left_out():
-    boot = shapes.stage("boot", "ok", started="1970-01-01T00:00:01Z")
+    boot = as_json.stage("boot", "ok", started="1970-01-01T00:00:01Z")
     steps = [{**STEPS[0], "http_status": [404]}, {**STEPS[1], "http_status": 404}]
     look = {"state": "kernel", "at": "1970-01-01T00:00:10Z", "after_s": 1.0, "resolution_s": 2}
-    waits = [{"states": [look], "seconds": 1.0}]
-    metadata = shapes.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
+    waits = [as_json.wait(states=[look], seconds=1.0)]
+    metadata = as_json.stage("metadata", "ok", details={"guest": {"steps": steps}}, waits=waits)
     events = events_of.source("console", {"stages": [boot, metadata], "hosts": []})
     assert [event["status"] for event in events] == [None, 404]
 
@@ -370,7 +371,7 @@ def test_messages_that_one_of_ours_sent_are_ours_wherever_they_are_taken():
 
 
 def test_messages_of_others_are_not_ours_in_the_recorded_run(followed):
-    run = events_module.context_of(followed.record, {"log": followed.logs})
+    run = events_module.context_of(as_json.typed(followed.record), {"log": followed.logs})
     events = joined(events_module.of_source("log", run, followed.logs))
     ours = {event["message"] for event in events if "message" in event["keys"]}
     others = {event["message"] for event in events if event["kind"] == "rpc" and event.get("message")} - ours

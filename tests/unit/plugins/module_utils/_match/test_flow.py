@@ -15,6 +15,7 @@ import tracemalloc
 from collections import Counter
 from types import SimpleNamespace
 
+import as_json
 import events_of
 import jsonschema
 import pytest
@@ -31,7 +32,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.codec 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import OtherBoot
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus
-from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, ids
+from cases_by_hand import call as call_of
 from tree import RECORDED, ROLES
 
 FILES = ROLES / "flow" / "files" / "flows"
@@ -266,7 +268,7 @@ def test_a_name_with_a_backslash_matches_nothing(name):
 
 def test_a_fact_that_is_not_known_fulfils_no_condition(followed):
     assert expressions.search("contains(made, 'network')", {}) is None
-    assert run_facts.NO_FACTS.keys() == run_facts.facts_of(followed.record).keys()
+    assert run_facts.NO_FACTS.keys() == run_facts.facts_of(as_json.typed(followed.record)).keys()
 
 
 @pytest.mark.parametrize("where", ["a" * 2001, "(" * 900 + "a" + ")" * 900, "[" * 1990, "!" * 1990 + "a"])
@@ -471,8 +473,8 @@ def test_a_message_that_was_recorded_as_well_is_no_less_shown_by_the_log(followe
         for event in followed.logs["controller1"]["events"]
         if (event.get("action"), event.get("method")) == ("taken", "dhcp_ready_on_ports") and event["texts"]
     ][-1:]
-    ports = ids.keys_of(followed.record)["port"]
-    call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "texts": []}
+    ports = ids.keys_of(as_json.typed(followed.record))["port"]
+    call = {**taken, "action": "call", "level": None, "topic": "q-plugin", "client": "10.71.16.13", "window": []}
     queue = {"controller1": {"events": [{**call, "service": "rabbitmq", "keys": {"port": ports}}]}}
     (flow,), _events_of_run = events_of.followed(
         followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue}
@@ -495,7 +497,7 @@ def test_a_periodic_task_that_is_told_of_the_server_shows_no_step(followed):
     logged.append(early)
     reply = {**early, "service": "rabbitmq", "action": "reply", "method": None, "client": "10.71.16.12", "texts": []}
     call = {**reply, "action": "call", "method": "object_class_action_versions", "client": "10.71.16.15"}
-    reply["keys"] = {"server": ids.keys_of(followed.record)["server"]}
+    reply["keys"] = {"server": ids.keys_of(as_json.typed(followed.record))["server"]}
     queue = {"controller1": {"events": [call, reply]}}
     (flow,), events = events_of.followed(followed.record, [FLOWS["ops_guide"]], {"log": followed.logs, "queue": queue})
     (taken,) = [event for event in events if (event.get("message"), event.get("action")) == (PERIODIC, "received")]
@@ -515,8 +517,8 @@ def test_where_libvirts_events_are_not_logged_the_driver_says_that_the_instance_
     logged.append(
         {
             **spawned,
-            "phrases": ["Instance spawned successfully"],
-            "keys": {"server": ids.keys_of(followed.record)["server"]},
+            "said": ["Instance spawned successfully"],
+            "keys": {"server": ids.keys_of(as_json.typed(followed.record))["server"]},
         }
     )
     after = follow(followed)["by_id"]
@@ -537,13 +539,13 @@ def test_without_any_host_ssh_is_asked_for(followed):
 
 def test_steps_of_a_volume_are_skipped_where_there_is_none(followed):
     followed.record["instance"]["volumes"] = []
-    ids.stage_of(followed.record, "volume")["status"] = "skipped"
+    as_json.stage_in(followed.record, "volume")["status"] = "skipped"
     step = follow(followed)["by_id"]["39"]
     assert (step["status"], step["reason"], step["evidence"]) == ("skipped", "the instance boots without a volume", [])
 
 
 def test_a_volume_that_the_instance_gets_after_its_boot_shows_no_step_of_the_boot(followed):
-    ids.stage_of(followed.record, "boot")["details"]["attach"] = "after"
+    as_json.stage_in(followed.record, "boot")["details"]["attach"] = "after"
     steps = follow(followed)["by_id"]
     assert {steps[name]["status"] for name in ("39", "40", "41", "42")} == {"skipped"}
 
@@ -597,7 +599,7 @@ def test_an_upload_that_the_run_did_not_make_is_skipped_and_says_why(followed):
 
 
 def post(path, method="POST"):
-    return {"method": method, "path": path, "status": None}
+    return {**call_of(None, path=path), "method": method}
 
 
 @pytest.mark.parametrize(
@@ -611,8 +613,8 @@ def post(path, method="POST"):
     ],
 )
 def test_what_a_run_makes_is_what_it_has_asked_for_with_or_without_an_answer(calls, made):
-    stages = [shapes.stage("auth", "ok"), shapes.stage("network", "failed", calls=calls)]
-    assert run_facts.created_in({"stages": stages}) == made
+    stages = [as_json.stage("auth", "ok"), as_json.stage("network", "failed", calls=calls)]
+    assert run_facts.made_in(as_json.typed({"stages": stages})) == made
 
 
 def told(run, *names):
@@ -668,7 +670,7 @@ def test_where_the_back_end_is_not_known_the_steps_of_agents_are_part_of_the_run
 )
 def test_the_discovery_of_versions_is_seen_wherever_keystone_is(followed, path, status):
     """With devstack it is below a path, where the list of versions has the status 300."""
-    calls = ids.stage_of(followed.record, "auth")["calls"]
+    calls = as_json.stage_in(followed.record, "auth")["calls"]
     assert (calls[0]["service"], calls[0]["method"]) == ("identity", "GET")
     calls[0].update(path=path, status=status)
     assert follow(followed, "modern")["by_id"]["N1"]["status"] == "seen"
@@ -684,7 +686,7 @@ def test_a_run_that_came_to_nothing_is_followed_all_the_same(followed):
         missing[flow["name"]] = [step["id"] for step in flow["steps"] if step["status"] == "missing"]
     # Nothing but what comes next: the look-up of names, or the request for the server.
     assert missing == {"ops_guide": ["4"], "modern": ["N2"], "request_flow": ["3"], "http_trace": ["10"]}
-    follow_module.wanted(record, FLOWS.values())
+    follow_module.wanted(as_json.typed(record), FLOWS.values())
 
 
 def test_exchanges_are_told_where_the_run_has_no_name_for_a_rule_to_explain_them(followed):
@@ -740,7 +742,7 @@ BIND = next(step for step in FLOWS["ops_guide"].steps if step.id == "1a").observ
 
 
 def bind(followed, at, who=None):
-    who = who or ids.stage_of(followed.record, "auth")["details"]["user"]
+    who = who or as_json.stage_in(followed.record, "auth")["details"]["user"]
     event = {"at": at, "resolution_s": 1e-6, "service": "slapd", "kind": "line", "level": "info", "keys": {},
              "phrases": [BIND], "who": who, "texts": ["BIND dn="]}  # fmt: skip
     followed.logs["controller1"]["events"].append(event)
@@ -917,7 +919,7 @@ def second_run(followed):
 
     A little more than a second, as some logs have whole seconds, and each time must tell whose it is.
     """
-    own = {text for texts in ids.keys_of(followed.record).values() for text in texts} - {
+    own = {text for texts in ids.keys_of(as_json.typed(followed.record)).values() for text in texts} - {
         followed.record["instance"]["image"]["id"]
     }
     pattern = re.compile("|".join(map(re.escape, sorted(own, key=len, reverse=True))))
@@ -1032,7 +1034,7 @@ def test_exchanges_that_no_step_shows_are_found_in_a_run_whose_calls_have_no_ser
 
 def test_a_run_that_ended_at_a_wrong_password_is_followed(followed):
     """It has one call, of no service, and nothing that came after it."""
-    auth = ids.stage_of(followed.record, "auth")
+    auth = as_json.stage_in(followed.record, "auth")
     auth["calls"] = [{**call, "service": None, "status": 401} for call in auth["calls"][:1]]
     followed.record.update(stages=[auth], instance=None)
     for flow in follow(followed, *NAMES):
@@ -1176,12 +1178,12 @@ HOSTILE = '<script>alert(\'x\')</script>\x1b[31m\u202e\n{"keys": {"request": ["x
 
 def written_of(run):
     """The lines of events.jsonl."""
-    _flows, events = follow_module.follow(run.record, list(FLOWS.values()), {"log": run.logs})
+    _flows, events = follow_module.follow(as_json.typed(run.record), list(FLOWS.values()), {"log": run.logs})
     return list(follow_module.lines(events))
 
 
 def test_hostile_text_stays_text_and_is_no_key(followed):
-    boot = ids.stage_of(followed.record, "boot")
+    boot = as_json.stage_in(followed.record, "boot")
     boot["waits"][0]["states"][0]["state"] = HOSTILE
     boot["calls"][0]["path"] = f"/v2.1/{HOSTILE}"
     boot["details"]["events"][0]["event"] = HOSTILE
@@ -1189,7 +1191,7 @@ def test_hostile_text_stays_text_and_is_no_key(followed):
         event for event in followed.logs["controller1"]["events"] if event["kind"] == "http" and event["keys"]
     )
     logged["path"] = HOSTILE
-    wanted = follow_module.wanted(followed.record, FLOWS.values())
+    wanted = follow_module.wanted(as_json.typed(followed.record), FLOWS.values())
     assert "script" not in json.dumps(wanted["keys"])
     flows, events = events_of.followed(followed.record, list(FLOWS.values()), {"log": followed.logs})
     texts = [event["text"] for event in events if HOSTILE in event["text"]]
@@ -1218,7 +1220,7 @@ def test_fields_that_are_not_known_are_not_written(followed):
 
 def timed(run):
     began = time.process_time()
-    follow_module.follow(run.record, list(FLOWS.values()), {"log": run.logs})
+    follow_module.follow(as_json.typed(run.record), list(FLOWS.values()), {"log": run.logs})
     return time.process_time() - began
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import as_json
 import pytest
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
@@ -133,8 +134,9 @@ def loaded_or_refused(path: Path) -> Flow | StageError:
 def matcher(recorded_run):
     """The events of the recorded run, which do not depend on a flow."""
     reads = {"log": recorded_run.logs}
-    events = of_run(recorded_run.record, reads)
-    return Matcher(events, follow.scope_of(recorded_run.record, events, reads))
+    record = as_json.typed(recorded_run.record)
+    events = of_run(record, reads)
+    return Matcher(events, follow.scope_of(record, events, reads))
 
 
 @pytest.fixture

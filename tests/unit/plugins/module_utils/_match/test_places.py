@@ -5,8 +5,24 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._match import places
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Network, Server
+from cases_by_hand import agent
+
+
+def is_on(server, names):
+    return places.is_on(from_json(Server, server), names)
+
+
+def serves_dhcp(network, names):
+    return places.serves_dhcp(from_json(Network, network), names)
+
+
+def host_of(hosts, **more):
+    return places.host_of(as_json.typed({"hosts": hosts, **more}))
 
 
 @pytest.mark.parametrize(
@@ -14,17 +30,17 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 )
 def test_a_host_is_known_by_the_hash_that_nova_really_made(instance, names, on):
     assert instance["server"]["host"] is None
-    assert places.is_on(instance["server"], names) is on
+    assert is_on(instance["server"], names) is on
 
 
 def test_the_hash_is_that_of_the_project_too(instance):
-    assert not places.is_on({**instance["server"], "project_id": "0" * 32}, ["compute2"])
+    assert not is_on({**instance["server"], "project_id": "0" * 32}, ["compute2"])
 
 
 def test_an_administrator_needs_no_hash(api):
     server = {**api["seen_by_admin"]["server"], "host_id": ""}
-    assert places.is_on(server, ["compute2", "compute2.example.org"])
-    assert not places.is_on(server, ["compute1"])
+    assert is_on(server, ["compute2", "compute2.example.org"])
+    assert not is_on(server, ["compute1"])
 
 
 @pytest.mark.parametrize(
@@ -32,26 +48,26 @@ def test_an_administrator_needs_no_hash(api):
     [(["network1"], True), (["network1.example.org"], True), (["compute1", "network1"], True), (["network2"], False)],
 )
 def test_a_dhcp_agent_is_known_by_the_id_that_neutron_really_made(instance, names, serves):
-    assert places.serves_dhcp(instance["networks"][0], names) is serves
+    assert serves_dhcp(instance["networks"][0], names) is serves
 
 
 def test_the_id_is_that_of_the_network_too(instance):
-    assert not places.serves_dhcp({**instance["networks"][0], "id": "another"}, ["network1"])
+    assert not serves_dhcp({**instance["networks"][0], "id": "another"}, ["network1"])
 
 
 def test_without_a_port_nobody_knows_who_serves(instance):
-    assert places.serves_dhcp({**instance["networks"][0], "dhcp_ports": []}, ["network1"]) is None
+    assert serves_dhcp({**instance["networks"][0], "dhcp_ports": []}, ["network1"]) is None
 
 
 def host(name, names=(), **facts):
-    return {"host": name, "facts": {"names": list(names), **facts}}
+    return as_json.host(name, facts={"names": list(names), **facts})
 
 
 HERE, THERE = host("compute1", names=["compute1.example"], domain={"uuid": "x"}), host("compute2")
 
 
 def server(name):
-    return {"instance": {"server": {"id": "x", "host": name, "host_id": "h", "project_id": "p"}}}
+    return {"instance": as_json.instance(server=as_json.server(host=name, host_id="h"))}
 
 
 @pytest.mark.parametrize(
@@ -64,24 +80,24 @@ def server(name):
         ([host("c9", names=["n9.example"])], server("n9.example"), "c9"),
         ([THERE], server(None), None),
         ([THERE], {"instance": None}, None),
-        ([{"host": "lost", "facts": {}}], server("x"), None),
+        ([as_json.host("lost")], server("x"), None),
     ],
 )
 def test_the_host_of_the_instance_is_known_by_its_domain_or_by_nova(hosts, record, expected):
-    assert places.host_of({"hosts": hosts, **record}) == expected
+    assert host_of(hosts, **record) == expected
 
 
 def test_a_host_that_placement_holds_for_the_instance_is_its_host():
     instance = {**server(None)["instance"], "claimed_on": ["compute2"]}
-    assert places.host_of({"hosts": [host("compute1"), THERE], "instance": instance}) == "compute2"
+    assert host_of([host("compute1"), THERE], instance=instance) == "compute2"
 
 
 def test_a_plain_user_knows_the_host_by_its_hash(instance):
-    assert places.host_of({"hosts": [host("compute1"), THERE], "instance": instance}) == "compute2"
+    assert host_of([host("compute1"), THERE], instance=instance) == "compute2"
 
 
 def network(distributed=False, dhcp_ports=()):
-    return {"distributed": distributed, "dhcp_ports": list(dhcp_ports)}
+    return as_json.network(distributed=distributed, dhcp_ports=list(dhcp_ports))
 
 
 @pytest.mark.parametrize(
@@ -101,8 +117,8 @@ def network(distributed=False, dhcp_ports=()):
 )
 def test_the_back_end_is_known_by_the_networks_or_by_the_agents(networks, agents, services, back_end):
     record = {
-        "instance": {"networks": networks},
-        "agents": [{"component": name} for name in agents],
+        "instance": as_json.instance(networks=networks),
+        "agents": [agent(component=name) for name in agents],
         "hosts": [host("compute1", services=[{"component": name} for name in services])],
     }
-    assert places.back_end_of(record) == back_end
+    assert places.back_end_of(as_json.typed(record)) == back_end

@@ -14,11 +14,15 @@ import shutil
 import signal
 import stat
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import as_json
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from tree import RECORDED
 
@@ -164,7 +168,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(run, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_module.os, broken, full)
-    run.record["created"] = 7
+    run.update(created=7)
     with pytest.raises(OSError, match="No space left"):
         run.save()
     monkeypatch.undo()
@@ -206,7 +210,7 @@ def test_a_record_that_cannot_be_used_is_said_to_be_so(run, text, words):
     ],
 )
 def test_a_record_with_something_else_in_it_is_refused_with_its_place(recorded_run, change, words):
-    Path(recorded_run.path("run.json")).write_text(json.dumps({**recorded_run.record, **change}))
+    Path(recorded_run.path("run.json")).write_text(json.dumps({**as_json.plain(recorded_run.record), **change}))
     with pytest.raises(StageError, match=re.escape(words)) as caught:
         run_module.Run(recorded_run.directory)
     assert caught.value.record["kind"] == "no_run"
@@ -214,7 +218,7 @@ def test_a_record_with_something_else_in_it_is_refused_with_its_place(recorded_r
 
 
 def test_a_record_that_is_nested_too_deep_is_refused(recorded_run):
-    text = json.dumps({**recorded_run.record, "cloud": "DEEP"})
+    text = json.dumps({**as_json.plain(recorded_run.record), "cloud": "DEEP"})
     deep = "[" * 5000 + "]" * 5000
     Path(recorded_run.path("run.json")).write_text(text.replace('"DEEP"', deep))
     with pytest.raises(StageError) as caught:
@@ -257,27 +261,27 @@ def test_runs_are_listed_oldest_first_and_once(tmp_path):
 
 
 def test_stages_are_put_into_their_order_and_replaced(recorded_run):
-    record = recorded_run.record
-    boot, auth = recorded_run.stage("boot"), recorded_run.stage("auth")
-    record["stages"] = []
-    for change in (boot, auth, {**boot, "status": "failed"}):
+    boot, auth = recorded_run.stage(StageName.BOOT), recorded_run.stage(StageName.AUTH)
+    recorded_run.update(stages=())
+    for change in (boot, auth, replace(boot, status=StageStatus.FAILED)):
         recorded_run.put_stage(change)
-    assert [(stage["stage"], stage["status"]) for stage in record["stages"]] == [("auth", "ok"), ("boot", "failed")]
+    record = recorded_run.record
+    assert [(stage.stage, stage.status) for stage in record.stages] == [("auth", "ok"), ("boot", "failed")]
     assert run_module.Run(recorded_run.directory).record == record
-    assert recorded_run.stage("image") is None
+    assert recorded_run.stage(StageName.IMAGE) is None
 
 
 def test_a_resource_is_found_by_its_kind(recorded_run):
-    assert recorded_run.resource("network")["id"] == "509f6e4c-1692-41b5-a97b-5e24192c7af2"
+    assert recorded_run.resource("network").id == "509f6e4c-1692-41b5-a97b-5e24192c7af2"
     assert recorded_run.resource("router") is None
 
 
 def test_a_finished_run_knows_how_long_it_took(run):
-    run.record["started"] = "2026-11-21T06:51:05.844899+00:00"
-    run.finish({"result": "pass"})
-    took = datetime.fromisoformat(run.record["finished"]) - datetime.fromisoformat(run.record["started"])
-    assert run.record["duration_s"] == round(took.total_seconds(), 6)
-    assert run.record["verdict"] == {"result": "pass"}
+    began = seconds_of("2026-11-21T06:51:05.844899+00:00")
+    run.update(started=began)
+    run.finish()
+    assert run.record.finished > began
+    assert run.record.duration_s == round(run.record.finished - began, 6)
 
 
 def test_what_a_run_says_is_one_line_each(run):
@@ -295,12 +299,12 @@ def test_a_run_that_can_say_nothing_goes_on(run):
 def test_an_imagined_run_leaves_no_trace(tmp_path):
     run = run_module.Run.imagined(str(tmp_path / "runs" / "run-1"))
     assert run.mark == "stackproof-run-1"
-    assert run.stage("auth") is None
+    assert run.stage(StageName.AUTH) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_imagined_run_that_exists_shows_what_it_has(recorded_run):
-    assert run_module.Run.imagined(recorded_run.directory).resource("server")["created"] is True
+    assert run_module.Run.imagined(recorded_run.directory).resource("server").created is True
 
 
 def test_there_is_no_token_without_a_watch(run):
@@ -328,10 +332,10 @@ def test_the_lock_goes_with_its_process(run, other_process):
 def test_what_another_process_did_meanwhile_is_known_under_the_lock(run):
     other = run_module.Run(run.directory)
     other.ledger.write("made", "server", "s", id="1")
-    other.record["created"] = 1
+    other.update(created=1)
     other.save()
     with run.alone():
-        assert run.record["created"] == 1
+        assert run.record.created == 1
         assert run.ledger.find("server", "s")["id"] == "1"
 
 
@@ -348,7 +352,7 @@ def test_a_run_goes_on_without_what_a_fifo_takes_the_place_of(recorded_run, name
     recorded_run.say("boot", "a word")
     assert recorded_run.token_path == ""
     with recorded_run.alone():
-        assert recorded_run.record["run_id"] == recorded_run.id
+        assert recorded_run.record.run_id == recorded_run.id
 
 
 def in_its_place(run, name):

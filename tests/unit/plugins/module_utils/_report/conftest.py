@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import copy
 
+import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from tree import RECORDED
 
 # Ends a line of XML or of OpenMetrics, moves a terminal's cursor, is not a character, or is half of a character
@@ -16,7 +16,7 @@ HOSTILE = "<b>&\"'\\]]>\x1b[2J\r\n\t\0\x7f\x9b31m\ufffe\uffff\ud800\u202e end"
 
 
 def read(name):
-    return run_module.read_record(RECORDED / "runs" / name)
+    return as_json.read_record(RECORDED / "runs" / name)
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report import finding
+from cases_by_hand import error
 
 QUOTED = {"component": "nova-api", "host": "ctl", "at": None}
 
@@ -17,10 +18,10 @@ def suspect(component, confidence):
 
 
 def parts(said="it failed", **verdict):
-    stage = {"stage": "boot", "status": "failed", "error": {"message": said}}
-    record = {"stages": [stage], "started": "2026-11-21T12:00:00+00:00"}
+    stage = as_json.stage("boot", "failed", error=error(message=said))
     about = {"headline": "x (ctl): stopped", "component": "x", "host": "ctl", "confidence": 0.9, **verdict}
-    return finding.parts({**record, "verdict": shapes.verdict("fail", "boot", "r", **about)})
+    record = {"stages": [stage], "verdict": as_json.verdict("fail", "boot", "r", **about)}
+    return finding.parts(as_json.typed(record))
 
 
 def test_the_line_of_a_log_says_whose_it_is():

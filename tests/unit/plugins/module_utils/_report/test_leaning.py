@@ -9,9 +9,11 @@ import itertools
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import as_json
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Verdict
 from ansible_collections.stackproof.provision.plugins.module_utils._report import leaning
 
 COMPUTE, AGENT, QUEUE = ("nova-compute", "c1"), ("neutron-l2-agent", "c1"), ("rabbitmq", "ctl")
@@ -26,7 +28,7 @@ def verdict(culprit, *edges):
 
     told = [{"source": end(start), "target": end(to), "how": how[0] if how else None} for start, to, *how in edges]
     component, host = culprit
-    return shapes.verdict("fail", "boot", "r", component=component, host=host, dependencies=told)
+    return from_json(Verdict, as_json.verdict("fail", "boot", "r", component=component, host=host, leaning=told))
 
 
 def drawn(culprit, *edges):
@@ -147,7 +149,7 @@ def test_the_title_says_the_same_in_words():
         verdict(QUEUE, (COMPUTE, KEYSTONE)),
         verdict(QUEUE, (COMPUTE, ("rabbitmq", "ctl2"))),
         # Records of 0.1.0 do not say who depends on whom.
-        {name: value for name, value in verdict(QUEUE).items() if name != "dependencies"},
+        from_json(Verdict, {"result": "fail", "stage": "boot", "reason": "r", "component": "rabbitmq", "host": "ctl"}),
     ],
 )
 def test_without_anybody_who_depends_on_the_cause_there_is_no_drawing(told):

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from datetime import datetime
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Slice
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report import metrics as metrics_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics_of_sweeps
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep.sweep import new_sweep
 from harmless import is_harmless
 from tree import RECORDED
 
@@ -48,7 +53,7 @@ def parse_metrics(text):
 
 @pytest.mark.parametrize("directory", PATHS, ids=lambda path: path.name)
 def test_a_recorded_run_is_rendered_as_it_was(directory):
-    record = run_module.read_record(directory)
+    record = as_json.read_record(directory)
     assert parse_metrics(metrics(record)) == parse_metrics((directory / "metrics.prom").read_text())
 
 
@@ -76,7 +81,7 @@ def test_metrics_of_a_failure_leave_out_what_did_not_run(failed):
 
 
 def test_metrics_of_a_run_that_has_just_begun(run):
-    samples = parse_metrics(metrics(run.record))
+    samples = parse_metrics(metrics_module.metrics(run.record))
     assert {name.removeprefix("stackproof_run_") for name, _labels in samples} == {"passed", "failed_at", "leftovers"}
 
 
@@ -90,9 +95,10 @@ def test_hostile_words_stay_within_their_label(hostile, tmp_path):
 
 
 def test_each_target_of_a_sweep_has_its_own_samples(passed, failed):
-    sweep = {"cloud": "lab", "slice": {"number": 2, "of": 3}, "finished": passed["finished"]}
-    sweep["verdict"] = {"result": "fail"}
-    samples = parse_metrics(metrics_of_sweeps([(sweep, [("compute1", passed), ("compute2", failed)])]))
+    whole = new_sweep("sweep-1", "lab", [], part=Slice(2, 3, 6))
+    sweep = replace(whole, finished=whole.started + 60, verdict=replace(whole.verdict, result=Result.FAIL))
+    runs = [("compute1", as_json.typed(passed)), ("compute2", as_json.typed(failed))]
+    samples = parse_metrics(metrics_of_sweeps([(sweep, runs)]))
     assert samples["stackproof_sweep_passed", (("cloud", "lab"), ("slice", "2/3"))] == 0
     of_runs = {
         dict(labels)["target"]: value for (name, labels), value in samples.items() if name.endswith("run_passed")

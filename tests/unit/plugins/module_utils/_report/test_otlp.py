@@ -10,10 +10,10 @@ import json
 import pkgutil
 import threading
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._report import otlp
 from ansible_collections.stackproof.provision.plugins.modules import report
@@ -32,7 +32,7 @@ FOLLOWED = RECORDED / "pages" / "20261121-152747-af4099"
 @pytest.fixture
 def record():
     """A run that passed, followed through its flow, as page and spans are made of it."""
-    return run_module.read_record(FOLLOWED)
+    return as_json.read_record(FOLLOWED)
 
 
 def spans_of(record):

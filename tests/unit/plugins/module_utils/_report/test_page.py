@@ -11,17 +11,19 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Part
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import EarlierRun, Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._report import units
@@ -42,26 +44,26 @@ VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 
 def rendered(record, **more):
-    return page_module.render(from_json(Record, record), record, TEMPLATE, **more)
+    return page_module.render(as_json.typed(record), TEMPLATE, **more)
 
 
 def view_of(record):
-    return page_module.page_of(from_json(Record, record), record)
+    return page_module.page_of(as_json.typed(record))
 
 
 @pytest.fixture
 def followed():
-    return run_module.read_record(RECORDED / "pages" / FOLLOWED)
+    return as_json.read_record(RECORDED / "pages" / FOLLOWED)
 
 
 @pytest.fixture
 def refused():
-    return run_module.read_record(RECORDED / "runs" / REFUSED)
+    return as_json.read_record(RECORDED / "runs" / REFUSED)
 
 
 @pytest.fixture
 def earlier():
-    return [run_module.read_record(directory) for directory in RUNS]
+    return [run_module.read_as(EarlierRun, directory) for directory in RUNS]
 
 
 def step_of(record, name):
@@ -131,14 +133,14 @@ def check_sound(text):
 
 @pytest.mark.parametrize("directory", [*RUNS, RECORDED / "pages" / FOLLOWED], ids=lambda path: path.name)
 def test_the_page_of_a_recorded_run_is_sound(directory, earlier):
-    record = run_module.read_record(directory)
+    record = as_json.read_record(directory)
     page = check_sound(rendered(record, history=earlier))
     assert record["run_id"] in page.text
     check_sound(rendered(record))
 
 
 def test_the_page_of_a_run_that_has_just_begun_is_sound(run):
-    page = check_sound(rendered(run.record))
+    page = check_sound(page_module.render(run.record, TEMPLATE))
     assert "Incomplete" in page.text
     assert "not finished" in page.text
 
@@ -162,7 +164,7 @@ def test_a_failure_says_where_and_what(refused):
 
 
 def test_the_card_of_a_failure_names_each_thing_once():
-    record = run_module.read_record(RECORDED / "removed")
+    record = as_json.read_record(RECORDED / "removed")
     record["verdict"]["stage"] = "removal"
     card = view_of(record).verdict
     assert card.headline.startswith("cinder-volume on controller1")
@@ -402,11 +404,12 @@ def test_the_steps_of_another_stage_are_told_beside_it(followed):
 
 
 def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlier):
-    broken_off = next(run for run in earlier if run["verdict"]["result"] == "incomplete")
-    broken_off["duration_s"] = 10 * max(run["duration_s"] for run in earlier)
-    plots = earlier_runs.comparison(followed, earlier)
+    record = as_json.typed(followed)
+    number = next(number for number, run in enumerate(earlier) if run.verdict.result == "incomplete")
+    earlier[number] = replace(earlier[number], duration_s=10 * max(run.duration_s for run in earlier))
+    plots = earlier_runs.comparison(record, earlier)
     assert plots.runs == len(earlier)
-    assert [row.run_id for row in plots.rows] == sorted(run["run_id"] for run in [*earlier, followed])
+    assert [row.run_id for row in plots.rows] == sorted(run.run_id for run in [*earlier, record])
     panels = {panel.name: ElementTree.fromstring(panel.svg) for panel in plots.panels}
     assert list(panels) == ["whole run", *run_module.STAGES]
     marks = {
@@ -419,11 +422,11 @@ def test_the_plots_have_all_runs_and_cut_off_what_is_far_beyond(followed, earlie
         for dot in svg.iter("circle"):
             assert 0 < float(dot.get("cx")) < earlier_runs.WIDTH
             assert 0 < float(dot.get("cy")) < earlier_runs.HEIGHT
-    assert earlier_runs.comparison(followed, []) is None
+    assert earlier_runs.comparison(record, []) is None
 
 
 def test_a_skipped_stage_is_not_plotted(refused):
-    points = earlier_runs.timed_run(refused).points
+    points = earlier_runs.timed_run(as_json.typed(refused)).points
     assert points["volume"] == earlier_runs.Point(None, worked=False)
     boot = next(stage for stage in refused["stages"] if stage["stage"] == "boot")
     assert points["boot"] == earlier_runs.Point(boot["duration_s"], worked=False)
@@ -460,7 +463,7 @@ def test_who_leans_on_the_cause_is_drawn(refused):
 
 
 def test_without_anybody_who_leans_on_the_cause_nothing_is_drawn(refused, followed):
-    assert "dependencies" not in refused["verdict"]
+    assert refused["verdict"]["leaning"] == []
     for record in (refused, followed):
         text = rendered(record)
         assert "Dependencies and failures between them" not in text
@@ -492,7 +495,7 @@ def test_hostile_words_do_nothing(name, request, earlier):
     bad = poisoned(record)
     for flow, good in zip(bad["flows"], record["flows"]):
         flow["name"] = good["name"]
-    text = rendered(bad, history=[{**run, "run_id": HOSTILE} for run in earlier])
+    text = rendered(bad, history=[replace(run, run_id=HOSTILE) for run in earlier])
     assert is_harmless(text)
     page = check_sound(text)
     assert "<script>alert(1)</script>" in page.text
@@ -507,7 +510,7 @@ def test_the_page_is_written_with_its_template_only(run):
 
 
 def test_a_removal_of_an_hour_later_has_no_bar_and_its_old_error_is_gone():
-    record = run_module.read_record(RECORDED / "removed")
+    record = as_json.read_record(RECORDED / "removed")
     removal = {
         **record["removal"],
         "status": "ok",
@@ -520,6 +523,6 @@ def test_a_removal_of_an_hour_later_has_no_bar_and_its_old_error_is_gone():
 
 
 def test_the_removal_has_its_place_beside_the_stages():
-    page = rendered(run_module.read_record(RECORDED / "removed"))
+    page = rendered(as_json.read_record(RECORDED / "removed"))
     assert "Remove what the run has made: 11 of 17 steps seen" in page
     assert "cinder-volume on controller1 has been stopped" in page

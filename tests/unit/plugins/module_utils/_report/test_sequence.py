@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Coverage, FollowedFlow, Step
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StepStatus, View
@@ -426,21 +426,21 @@ def test_steps_that_name_another_lifeline_get_it(record):
 
 
 @pytest.mark.parametrize("flows", [0, 1])
-def test_a_run_with_a_flow_leaves_its_drawings(flows, plain, tmp_path):
+def test_a_run_with_a_flow_leaves_its_drawings(flows, record, tmp_path):
     run = run_module.Run(tmp_path, run_module.read_record(sorted(RUNS.iterdir())[0]))
-    run.record["flows"] = plain["flows"][:flows]
+    run.update(flows=record.flows[:flows])
     finish.render(run)
     there = {path.name for path in tmp_path.iterdir()}
     assert ({"flow.svg", "flow.mmd", "flow.puml"} <= there) is bool(flows)
     assert {"junit.xml", "metrics.prom"} <= there
 
 
-def test_each_flow_beside_a_stage_and_the_whole_run_are_drawn(plain, tmp_path):
+def test_each_flow_beside_a_stage_and_the_whole_run_are_drawn(record, tmp_path):
     run = run_module.Run(tmp_path, run_module.read_record(sorted(RUNS.iterdir())[0]))
     skipped = step("C2", status=StepStatus.SKIPPED)
-    beside = flow_of(step("C1"), skipped, lifelines=["cinder-api"], name="../make volume", shown_as=View.STAGE)
-    idle = flow_of(step("G1", status=StepStatus.SKIPPED), name="upload_image", shown_as=View.STAGE)
-    run.record["flows"] = [plain["flows"][0], to_json(beside), to_json(idle)]
+    beside = flow_of(step("C1"), skipped, lifelines=["cinder-api"], name="../make volume", shown_as=Place.STAGE)
+    idle = flow_of(step("G1", status=StepStatus.SKIPPED), name="upload_image", shown_as=Place.STAGE)
+    run.update(flows=(record.flows[0], beside, idle))
     finish.render(run)
     assert {path.stem for path in tmp_path.glob("*.svg")} == {"flow", "flow-___make_volume", "run"}
     whole = groups(ElementTree.parse(tmp_path / "run.svg").getroot())

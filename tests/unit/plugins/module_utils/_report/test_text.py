@@ -10,9 +10,10 @@ import re
 from unicodedata import bidirectional, name
 from xml.etree import ElementTree
 
+import as_json
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Threshold
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report import text as text_module
 from harmless import is_harmless
 from tree import RECORDED
@@ -23,10 +24,22 @@ PATHS = sorted(RUNS.iterdir())
 TURNING = ("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
+def summary(record, directory):
+    return text_module.summary(as_json.typed(record), directory)
+
+
+def junit(record):
+    return text_module.junit(as_json.typed(record))
+
+
+def limit(name, ok, text):
+    return as_json.plain(Threshold(name, "x", None, 1.0, 1.0, ok, text))
+
+
 @pytest.mark.parametrize("directory", PATHS, ids=lambda path: path.name)
 def test_a_recorded_run_is_rendered_as_it_was(directory):
-    record = run_module.read_record(directory)
-    assert text_module.junit(record) == (directory / "junit.xml").read_text()
+    record = as_json.read_record(directory)
+    assert junit(record) == (directory / "junit.xml").read_text()
 
 
 def test_the_summary_of_a_pass(passed):
@@ -35,7 +48,7 @@ def test_the_summary_of_a_pass(passed):
     passed["history"]["boot"] = {"runs": 3, "median_s": 13.79, "p95_s": 16.4}
     for call, seconds in zip(boot["calls"], (9.534, 9.518, 9.516)):
         call["seconds"] = seconds
-    lines = text_module.summary(passed, "/runs/x")
+    lines = summary(passed, "/runs/x")
     text = "\n".join(lines)
     assert lines[1] == "Run 20261121-065105-bdb5f5 on lab"
     assert re.search(r"(?m)^  boot       ok          13\.9   \+0\.1 s to the median of 3, p95 16\.4$", text)
@@ -48,25 +61,25 @@ def test_the_summary_of_a_pass(passed):
 
 
 def test_the_summary_ends_with_the_page_if_there_is_one(passed, tmp_path):
-    without = text_module.summary(passed, str(tmp_path))
+    without = summary(passed, str(tmp_path))
     (tmp_path / "report.html").write_text("")
-    assert text_module.summary(passed, str(tmp_path)) == [*without[:-1], f"  page: {tmp_path}/report.html", ""]
+    assert summary(passed, str(tmp_path)) == [*without[:-1], f"  page: {tmp_path}/report.html", ""]
     assert "page:" not in "\n".join(without)
 
 
 def test_the_summary_of_a_failure_has_no_times_of_what_did_not_run(failed):
-    lines = text_module.summary(failed, "/runs/x")
+    lines = summary(failed, "/runs/x")
     assert any(re.fullmatch(r"  boot       failed  +0\.\d", line) for line in lines)
     assert "  metadata   skipped        -" in lines
     assert any(line.startswith("  FAIL: boot: making the server") for line in lines)
 
 
 def test_the_summary_says_what_is_kept_left_and_beyond_its_limit(passed):
-    passed.update(kept=True, created=5, deleted=4)
-    passed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "g", "reason": "it is still there"}]
-    passed["thresholds"] = [{"ok": True, "text": "a: 1"}, {"ok": False, "text": "b: 2 is more than 1"}]
-    lines = text_module.summary(passed, "/runs/x")
-    assert "  created 5, deleted 4, left 1" in lines
+    passed.update(kept=True, made=5, deleted=4)
+    passed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "g", "why": "it is still there"}]
+    passed["thresholds"] = [limit("a", True, "a: 1"), limit("b", False, "b: 2 is more than 1")]
+    lines = summary(passed, "/runs/x")
+    assert "  made 5, deleted 4, left 1" in lines
     assert any("stackproof.provision.cleanup -e stackproof_run_dir=/runs/x" in line for line in lines)
     assert "  left: security group g: it is still there" in lines
     assert "  within the limit: a: 1" in lines
@@ -80,7 +93,7 @@ def test_the_summary_of_a_run_that_did_nothing(run):
 
 
 def test_a_hostile_summary_does_nothing_to_a_terminal(hostile):
-    lines = text_module.summary(hostile, "/runs/x")
+    lines = summary(hostile, "/runs/x")
     assert all(is_harmless(line) for line in lines)
     assert any("[2J" in line for line in lines)
 
@@ -91,7 +104,7 @@ def cases(text):
 
 
 def test_junit_has_a_case_for_each_stage_and_counts_them(failed):
-    suite, cases_by_name = cases(text_module.junit(failed))
+    suite, cases_by_name = cases(junit(failed))
     assert list(cases_by_name) == [*run_module.STAGES, "nothing left"]
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped", "errors")} == {
         "tests": "7",
@@ -107,9 +120,9 @@ def test_junit_has_a_case_for_each_stage_and_counts_them(failed):
 
 
 def test_junit_fails_what_is_left_and_what_is_beyond_its_limit(passed):
-    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "reason": "it is still there"}]
-    passed["thresholds"] = [{"name": "a", "ok": True, "text": "a: 1"}, {"name": "b", "ok": False, "text": "b: 2"}]
-    suite, cases_by_name = cases(text_module.junit(passed))
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "why": "it is still there"}]
+    passed["thresholds"] = [limit("a", True, "a: 1"), limit("b", False, "b: 2")]
+    suite, cases_by_name = cases(junit(passed))
     assert suite.get("failures") == "2"
     assert cases_by_name["nothing left"].find("failure").get("message") == "s: it is still there"
     assert cases_by_name["limit a"].find("failure") is None
@@ -119,13 +132,13 @@ def test_junit_fails_what_is_left_and_what_is_beyond_its_limit(passed):
 def test_junit_fails_a_run_of_which_not_all_was_done(passed):
     reason = "All stages worked, but the hosts were not read."
     passed["verdict"].update(result="incomplete", reason=reason)
-    suite, cases_by_name = cases(text_module.junit(passed))
+    suite, cases_by_name = cases(junit(passed))
     assert suite.get("failures") == "1"
     assert cases_by_name["run"].find("failure").get("message") == reason
 
 
 def test_hostile_words_leave_junit_well_formed(hostile, tmp_path):
-    run_module.write_whole(tmp_path / "junit.xml", text_module.junit(hostile))
+    run_module.write_whole(tmp_path / "junit.xml", junit(hostile))
     suite, cases_by_name = cases((tmp_path / "junit.xml").read_text())
     assert is_harmless(suite.get("name"))
     assert suite.get("tests") == str(len(suite)) == "9"
@@ -155,10 +168,10 @@ def test_one_reason_of_many_checks_of_a_host_is_one_line_with_their_number(passe
     failed = {**lost, "status": "failed", "reason": "the tap is down"}
     checks = [lost, failed, {**lost, "check": "Another"}, {**lost, "status": "ok", "reason": None}]
     passed["hosts"] = [
-        shapes.host("c1", status="unreachable", reason="no route", checks=checks),
-        shapes.host("c2", checks=[{**lost, "reason": "c2 cannot be reached"}]),
+        as_json.host("c1", status="unreachable", reason="no route", checks=checks),
+        as_json.host("c2", checks=[{**lost, "reason": "c2 cannot be reached"}]),
     ]
-    assert text_module.host_lines(passed)[2:] == [
+    assert text_module.host_lines(as_json.typed(passed))[2:] == [
         "  c1               1 ok, 1 failed, 2 unreadable",
         "    unreachable: no route",
         "    unreadable: c1 cannot be reached (2 checks)",

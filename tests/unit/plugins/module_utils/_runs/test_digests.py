@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 
+import as_json
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._history import files
@@ -29,7 +30,7 @@ MADE = seconds_of("2026-11-25T05:00:00.000000+00:00")
 
 
 def line_of(directory):
-    return digest.digest_of(records.read_run(directory), directory.name)
+    return digest.digest_of(run.read_record(directory), directory.name)
 
 
 # Of one run
@@ -66,7 +67,7 @@ def test_step_takes_the_time_since_the_last_step_that_it_follows():
 def test_digest_of_a_followed_run_has_the_seconds_of_its_steps():
     steps = line_of(FOLLOWED).steps
     assert steps
-    labels = records.labels_of(records.read_run(FOLLOWED))
+    labels = records.labels_of(run.read_record(FOLLOWED))
     assert {tuple(name.split(" ")) for name in steps} <= labels.keys()
 
 
@@ -247,7 +248,7 @@ def test_a_record_with_an_odd_place_does_not_keep_the_others_from_it(folder, nam
 
 
 def test_run_with_odd_words_for_steps_does_not_keep_the_others_from_it(folder):
-    record = run.read_record(FOLLOWED)
+    record = as_json.read_record(FOLLOWED)
     for flow in record["flows"]:
         for step in flow["steps"]:
             step.update(message=float("nan"), target=[1])

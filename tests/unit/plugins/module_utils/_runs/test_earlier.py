@@ -8,10 +8,18 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
+from dataclasses import replace
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
+    EarlierError,
+    EarlierResult,
+    EarlierRun,
+    EarlierRuns,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
-from ansible_collections.stackproof.provision.plugins.module_utils._runs import earlier as earlier_runs
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import earlier as earlier_module
 from ansible_collections.stackproof.provision.plugins.module_utils._runs import figures
 from tree import RECORDED
 
@@ -27,7 +35,7 @@ def runs(tmp_path):
 
 
 def earlier(runs, name=LAST, most=20):
-    return [record["run_id"] for record in earlier_runs.earlier_records(runs, run.read_record(runs / name), most)]
+    return [found.run_id for found in earlier_module.earlier_runs(runs, run.read_record(runs / name), most)]
 
 
 def test_earlier_runs_of_the_same_cloud_are_found_newest_first(runs):
@@ -123,43 +131,42 @@ def test_percentile(values, share, value):
 
 
 def test_a_summary_counts_only_stages_that_worked(runs):
-    records = earlier_runs.earlier_records(runs, run.read_record(runs / LAST), 20)
-    summary = earlier_runs.summarize(records)
-    boots = [record["stages"][4]["duration_s"] for record in records if record["stages"][4]["status"] == "ok"]
+    found = earlier_module.earlier_runs(runs, run.read_record(runs / LAST), 20)
+    summary = earlier_module.summarize(found)
+    boots = [one.stages[4].duration_s for one in found if one.stages[4].status == "ok"]
     assert len(boots) == 4
-    assert summary["boot"] == {
-        "runs": 4,
-        "median_s": round(statistics.median(boots), 3),
-        "p95_s": round(max(boots), 3),
-    }
-    assert summary["auth"]["runs"] == 6  # one failed in it
-    assert summary["metadata"]["runs"] == 3  # one broke off in it
+    assert summary["boot"] == EarlierRuns(
+        runs=4, median_s=round(statistics.median(boots), 3), p95_s=round(max(boots), 3)
+    )
+    assert summary["auth"].runs == 6  # one failed in it
+    assert summary["metadata"].runs == 3  # one broke off in it
     assert list(summary) == list(run.STAGES)
 
 
 def test_a_stage_that_never_worked_has_no_history(runs):
-    record = run.read_record(runs / "20261121-065335-3d402b")
-    assert earlier_runs.summarize([record]) == {}
+    found = run.read_as(EarlierRun, runs / "20261121-065335-3d402b")
+    assert earlier_module.summarize([found]) == {}
 
 
 def test_the_history_in_a_recorded_run_agrees_with_the_runs_before_it(runs):
     # Two of the three that it was compared with are recorded here.
     record = run.read_record(runs / "20261121-065105-bdb5f5")
-    summary = earlier_runs.summarize(earlier_runs.earlier_records(runs, record, 20))
-    assert {name: stage["runs"] for name, stage in summary.items()} == dict.fromkeys(run.STAGES, 2)
-    assert all(summary[name]["p95_s"] <= record["history"][name]["p95_s"] for name in summary)
+    summary = earlier_module.summarize(earlier_module.earlier_runs(runs, record, 20))
+    assert {name: stage.runs for name, stage in summary.items()} == dict.fromkeys(run.STAGES, 2)
+    assert all(summary[name].p95_s <= record.history[name].p95_s for name in summary)
 
 
 # Errors that runs log when all goes well
 
 
 def logged(*kinds, result="pass"):
-    """A run with errors of these kinds, which are (service, logger, exception)."""
-    errors = [dict(zip(("service", "logger", "exception"), kind)) for kind in kinds]
-    return {"verdict": {"result": result}, "errors": errors}
+    """A run with errors of these kinds; one of None did not have its logs read."""
+    errors = None if kinds == (None,) else kinds
+    return EarlierRun("run", "cloud", 0.0, 1.0, 1.0, EarlierResult(Result(result)), (), errors)
 
 
-NOISE, OTHER = ("openvswitch", "netdev_linux", None), ("nova-compute", "nova.compute.manager", "a.SomeError")
+NOISE = EarlierError("openvswitch", "netdev_linux", None)
+OTHER = EarlierError("nova-compute", "nova.compute.manager", "a.SomeError")
 
 
 @pytest.mark.parametrize(
@@ -175,20 +182,18 @@ NOISE, OTHER = ("openvswitch", "netdev_linux", None), ("nova-compute", "nova.com
         # Only a run that passed says what is usual.
         ([logged(NOISE), *(logged(OTHER, result=result) for result in ("fail", "incomplete"))], {NOISE: 1.0}),
         ([logged(NOISE, result="fail")], {}),
-        # A run whose logs were not read says nothing, and one that is not finished has no verdict.
-        ([logged(NOISE), {"verdict": {"result": "pass"}}], {NOISE: 1.0}),
-        ([logged(NOISE), {"verdict": {"result": "pass"}, "errors": None}], {NOISE: 1.0}),
-        ([logged(NOISE), {**logged(), "verdict": None}], {NOISE: 1.0}),
+        # A run whose logs were not read says nothing.
+        ([logged(NOISE), logged(None)], {NOISE: 1.0}),
     ],
 )
 def test_an_error_is_as_usual_as_the_passed_runs_that_logged_it(records, usual):
-    assert earlier_runs.usual_errors(records) == usual
+    assert earlier_module.usual_errors(records) == usual
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_an_error_of_another_service_logger_or_exception_is_another_one(place):
-    other = (*NOISE[:place], "another", *NOISE[place + 1 :])
-    assert earlier_runs.usual_errors([logged(NOISE), logged(other)]) == {NOISE: 0.5, other: 0.5}
+@pytest.mark.parametrize("name", ["service", "logger", "exception"])
+def test_an_error_of_another_service_logger_or_exception_is_another_one(name):
+    other = replace(NOISE, **{name: "another"})
+    assert earlier_module.usual_errors([logged(NOISE), logged(other)]) == {NOISE: 0.5, other: 0.5}
 
 
 @pytest.mark.parametrize("errors", [5, "x", [5], [[]], [{}], [{"service": "a", "logger": "b", "exception": []}]])
@@ -198,9 +203,10 @@ def test_a_run_with_something_else_in_its_errors_does_not_break_another_one(runs
     record = json.loads(path.read_text())
     assert record["verdict"]["result"] == "pass"
     path.write_text(json.dumps({**record, "errors": errors}))
-    assert earlier_runs.usual_errors(earlier_runs.earlier_records(runs, run.read_record(runs / LAST), 20)) == {}
+    found = earlier_module.earlier_runs(runs, run.read_record(runs / LAST), 20)
+    assert "20261121-064827-3a1ecd" not in {one.run_id for one in found}
+    assert earlier_module.usual_errors(found) == {}
 
 
 def test_an_empty_folder_has_no_history(tmp_path):
-    record = json.loads((RUNS / LAST / "run.json").read_text())
-    assert earlier_runs.earlier_records(tmp_path / "none", record, 20) == []
+    assert earlier_module.earlier_runs(tmp_path / "none", run.read_record(RUNS / LAST), 20) == []

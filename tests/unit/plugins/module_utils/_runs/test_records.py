@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import MalformedError
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._runs import records
 from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import Label
@@ -22,43 +21,17 @@ def record():
     return run.read_record(FOLLOWED)
 
 
-def test_short_record_has_stages_waits_and_steps_but_no_requests_and_no_evidence(record):
-    short = records.in_short(record)
-    assert [stage.stage for stage in short.stages] == [stage["stage"] for stage in record["stages"]]
-    assert [len(stage.waits) for stage in short.stages] == [len(stage["waits"]) for stage in record["stages"]]
-    assert short.removal.duration_s == record["removal"]["duration_s"]
-    steps = [step for flow in short.flows for step in flow.steps]
-    assert len(steps) == sum(len(flow["steps"]) for flow in record["flows"]) > 0
-    assert not any(stage.calls for stage in short.stages)
-    assert not any(step.evidence for step in steps)
-
-
-@pytest.mark.parametrize("seconds", [float("nan"), 10**400, 1e308, -1.0, "9", True])
-def test_odd_duration_is_unknown_and_the_rest_is_kept(record, seconds):
-    for timed in (record, record["removal"], record["stages"][0]):
-        timed["duration_s"] = seconds
-    short = records.in_short(record)
-    assert (short.duration_s, short.removal.duration_s, short.stages[0].duration_s) == (None, None, None)
-    assert short.stages[1].duration_s == record["stages"][1]["duration_s"]
-
-
-@pytest.mark.parametrize("odd", [{"started": 5}, {"verdict": {"result": "fine"}}, {"flows": [{"steps": [{}]}]}])
-def test_malformed_record_is_an_error(record, odd):
-    with pytest.raises(MalformedError):
-        records.in_short({**record, **odd})
-
-
 def test_labels_come_from_the_last_runs_that_were_followed(tmp_path, record):
-    (flow,) = record["flows"]
-    step = flow["steps"][0]
+    (flow,) = record.flows
+    step = flow.steps[0]
     directories = [tmp_path / name for name in ("run-1", "run-2", "run-3")]
     shutil.copytree(FOLLOWED, directories[0])
     shutil.copytree(PASSED, directories[1])  # not followed
     directories[2].mkdir()
     (directories[2] / "run.json").write_text("{")
     labels = records.read_labels(map(str, directories))
-    assert labels[flow["name"], step["id"]] == Label(step["message"], step["target"])
-    assert len(labels) == len(flow["steps"])
+    assert labels[flow.name, step.id] == Label(step.message, step.target)
+    assert len(labels) == len(flow.steps)
 
 
 def test_no_more_records_are_read_for_labels_than_are_needed(monkeypatch):

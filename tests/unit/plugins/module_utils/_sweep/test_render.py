@@ -18,7 +18,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep 
     PreflightStatus,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import read_run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import read_record
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render as render_module
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep as sweep_module
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import targets as targets_module
@@ -36,7 +36,7 @@ def sweep():
     """Return a function that makes the record of a finished sweep out of recorded runs."""
 
     def make(hosts, bad=(), checks=(), excluded=(), missing=()):
-        good_run, bad_run = read_run(RUNS / PASSED), read_run(RUNS / FAILED)
+        good_run, bad_run = read_record(RUNS / PASSED), read_record(RUNS / FAILED)
 
         def outcome(target):
             if target.host in missing:

@@ -24,7 +24,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result, StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.records import read_run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import read_record
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep, targets, verdict
 from tree import RECORDED, ROOT
 
@@ -111,12 +111,12 @@ def test_a_thousand_long_names_have_keys_of_their_own():
 
 @pytest.fixture
 def passed():
-    return read_run(RUNS / PASSED)
+    return read_record(RUNS / PASSED)
 
 
 @pytest.fixture
 def failed():
-    return read_run(RUNS / FAILED)
+    return read_record(RUNS / FAILED)
 
 
 @pytest.fixture

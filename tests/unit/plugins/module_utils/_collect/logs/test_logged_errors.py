@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import time
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted
 from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import MOST_ERRORS, errors_of
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
 OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
@@ -45,9 +46,9 @@ def scan(*lines, service="nova-compute", **wanted):
 def filed(*lines, **wanted):
     """The text that these lines put into the record and into the file of events, and the errors."""
     logs = {"compute1": {"events": scan(*lines, **wanted), "addresses": [], "sources": []}}
-    run = events.context_of({"hosts": [], "stages": []}, {"log": logs})
+    run = events.context_of(as_json.typed({}), {"log": logs})
     logged = events.of_source("log", run, logs)
-    errors = errors_of(logged)
+    errors = to_json(errors_of(logged))
     return json.dumps([logs, errors, list(follow.lines(logged))]), errors
 
 
@@ -261,4 +262,4 @@ def test_an_error_of_the_run_is_kept_in_any_flood():
 
 
 def test_without_errors_there_are_none():
-    assert errors_of([]) == []
+    assert errors_of([]) == ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
+import as_json
 import events_of
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import firehose
@@ -19,6 +20,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.reco
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import follow as follow_module
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ids
 from tree import FLOWS, RECORDED
 
@@ -41,7 +43,7 @@ def kept():
 
 @pytest.fixture
 def read(run, kept):
-    events = queue_module.read([json.dumps(line) for line in kept], ids.keys_of(run))
+    events = queue_module.read([json.dumps(line) for line in kept], ids.keys_of(as_json.typed(run)))
     return [event.to_json() for event in events]
 
 
@@ -96,8 +98,8 @@ def test_only_messages_of_the_run_are_returned_with_their_replies(read, kept):
 
 def test_a_torn_line_is_passed_over(kept, run):
     lines = [json.dumps(line) for line in kept]
-    whole = queue_module.read(lines, ids.keys_of(run))
-    assert queue_module.read([*lines, lines[0][:40]], ids.keys_of(run)) == whole
+    whole = queue_module.read(lines, ids.keys_of(as_json.typed(run)))
+    assert queue_module.read([*lines, lines[0][:40]], ids.keys_of(as_json.typed(run))) == whole
 
 
 NO_LOGS = {"events": [], "sources": [], "addresses": ["10.71.16.14"]}
@@ -164,7 +166,7 @@ def test_the_record_says_what_was_recorded_and_why_not():
         "c": None,
         "d": {"events": [], "foreign": False, "reason": "the recorder had ended before"},
     }
-    assert follow_module.accounts({"queue": asked})["queue"] == [
+    assert to_json(follow_module.accounts({"queue": asked})["queue"]) == [
         {"host": "a", "messages": 2, "foreign": True, "reason": None},
         {"host": "b", "messages": 0, "foreign": False, "reason": "no amqp"},
         {"host": "d", "messages": 0, "foreign": False, "reason": "the recorder had ended before"},

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import APIS
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, shares, world
@@ -12,7 +13,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from cases_by_hand import agent, call, case_of, diagnosis, error
 from cases_by_hand import stage as a_stage
 
@@ -27,7 +27,7 @@ def failed(said=None, message="x", calls=()):
 
 
 HOWS = {Code.API_SILENT: How.SILENT, Code.API_ERROR: How.ERROR}
-HOST = shapes.host("h1", facts={"names": ["n1", "n1.example"]})
+HOST = as_json.host("h1", facts={"names": ["n1", "n1.example"]})
 
 
 @pytest.mark.parametrize(

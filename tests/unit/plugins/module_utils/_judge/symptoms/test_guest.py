@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import guest as guest_module
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from cases_by_hand import case_of
 from cases_by_hand import stage as a_stage
 
-HERE = shapes.host("c1", facts={"domain": {"uuid": "x"}})
+HERE = as_json.host("c1", facts={"domain": {"uuid": "x"}})
 # The components that may have lost a request for a lease, if nothing else is known
 LOST = ["data network", "dnsmasq", "ovn-controller"]
 
@@ -27,7 +27,7 @@ def guest(*steps, **more):
 def dhcp(**more):
     """A host with a dnsmasq that runs, knows the guest, and has heard nothing of it."""
     port = {"processes": [1], "hosts": [{"mac": "m"}], "log": [], **more}
-    return shapes.host("n1", facts={"dhcp": {"port": port}})
+    return as_json.host("n1", facts={"dhcp": {"port": port}})
 
 
 def accused(symptoms):
@@ -54,7 +54,7 @@ def test_the_console_tells_how_far_the_guest_came(stage, components):
 
 @pytest.mark.parametrize("stage", [guest(lines=0), guest("dhcp_start")])
 def test_a_guest_is_on_the_host_of_the_instance(stage):
-    found = guest_module.console(case_of([shapes.host("c0"), HERE], stage))
+    found = guest_module.console(case_of([as_json.host("c0"), HERE], stage))
     assert {symptom.host for symptom in found} == {"c1"}
 
 
@@ -72,7 +72,7 @@ def test_a_guest_is_on_the_host_of_the_instance(stage):
     ],
 )
 def test_a_guest_that_got_no_lease_points_at_the_network_if_the_server_waits(server, components):
-    hosts = [server, shapes.host("n2", facts={"dhcp": None}), HERE]
+    hosts = [server, as_json.host("n2", facts={"dhcp": None}), HERE]
     assert accused(guest_module.console(case_of(hosts, guest("dhcp_start")))) == components
 
 
@@ -113,7 +113,7 @@ def test_a_503_points_at_the_agents_and_at_the_service_behind_them():
 
 def test_the_proxys_answers_say_the_same_and_count_once():
     requests = [{"status": 200}, {"status": 404}, {"status": 404}, {"status": 418}]
-    proxies = shapes.host("n1", facts={"metadata": {"port": [{"requests": requests}, {"requests": None}]}})
+    proxies = as_json.host("n1", facts={"metadata": {"port": [{"requests": requests}, {"requests": None}]}})
     found = guest_module.metadata(case_of([proxies], a_stage("metadata")))
     assert accused(found) == list(guest_module.METADATA_AGENTS)
     assert guest_module.metadata(case_of([proxies], answered(404))) == found

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import units
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
@@ -12,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import STATES, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
-from ansible_collections.stackproof.provision.plugins.module_utils._record import clock, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from cases_by_hand import FINISHED, STARTED, case_of
 from cases_by_hand import stage as a_stage
 
@@ -30,7 +31,7 @@ def service(component, unit=None, state="running", since=None, restarts=0, for_s
 def host(name, *services, facts=None, health_before=None, unread=(), clock=None, **examination):
     """A host with services, a clock, and what its examination found."""
     running = [service(entry) if isinstance(entry, str) else entry for entry in services]
-    return shapes.host(
+    return as_json.host(
         name,
         clock_offset_s=clock and clock[0],
         clock_error_s=clock and clock[1],
@@ -50,9 +51,9 @@ def components(symptoms):
 
 
 UNREAD = {
-    "no facts": shapes.host("h1"),
-    "no services": shapes.host("h1", facts={"services": None, "ceph": None, "names": None, "addresses": None}),
-    "an empty examination": shapes.host("h1", examination={}),
+    "no facts": as_json.host("h1"),
+    "no services": as_json.host("h1", facts={"services": None, "ceph": None, "names": None, "addresses": None}),
+    "an empty examination": as_json.host("h1", examination={}),
     # Records of 0.1.0 know of no examination.
     "an old record": {"host": "h1", "facts": {}, "unread": []},
 }

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import carriers_of, workers_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import steps
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from cases_by_hand import case_of, diagnosis, error, flow, logged, step_of, with_paths
 from cases_by_hand import stage as a_stage
 
@@ -19,7 +19,7 @@ CARRIED = ["AMQP cast", "AMQP call", "AMQP subscribe", "DB", "socket(RADOS)", "l
 
 
 def step(name, source="a", target="b", status="unseen", kind="HTTP REST", **more):
-    return shapes.step(name, source, target, f"m{name}", kind, status=status, follows=["0"], **more)
+    return as_json.step(name, source, target, f"m{name}", kind, status=status, follows=["0"], **more)
 
 
 def of(case, *paths):
@@ -29,15 +29,15 @@ def of(case, *paths):
 
 
 def record(*entries, hosts=("h1",), stage=None, **more):
-    return case_of([shapes.host(name) for name in hosts], stage, flows=[flow(entries)], **more)
+    return case_of([as_json.host(name) for name in hosts], stage, flows=[flow(entries)], **more)
 
 
 def owed(*paths, stage=None):
-    return of(case_of([shapes.host("h1")], stage), *paths)
+    return of(case_of([as_json.host("h1")], stage), *paths)
 
 
 def workers(stage):
-    return steps.workers(case_of([shapes.host("h1")], a_stage(stage)))
+    return steps.workers(case_of([as_json.host("h1")], a_stage(stage)))
 
 
 def test_the_responsible_component_owes_a_step_and_its_target_was_to_take_it():

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import evidence
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
-from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import LONGEST_HEADLINE
-from ansible_collections.stackproof.provision.plugins.module_utils._record import shapes
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import headline as module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import words
 from cases_by_hand import cause, cut, seen, step_of
@@ -66,7 +65,7 @@ def test_details_are_left_out_before_the_domain_of_the_host():
 
 
 def test_headline_without_a_component_fits_into_a_line():
-    step = step_of(shapes.step("N" * 20, "a", "b", "m", "DB"))
+    step = step_of(as_json.step("N" * 20, "a", "b", "m", "DB"))
     for pause_s in (None, 2.0):
         text = module.headline(Finding(step=step, pause_s=pause_s))
         assert len(text) <= LONGEST_HEADLINE
@@ -81,7 +80,7 @@ def test_headline_without_a_component_fits_into_a_line():
     ],
 )
 def test_headline_without_a_component_says_why(pause_s, text):
-    step = step_of(shapes.step("7", "a", "b", "m", "DB"))
+    step = step_of(as_json.step("7", "a", "b", "m", "DB"))
     assert module.headline(Finding(step=step, pause_s=pause_s)) == text
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import copy
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict as verdict_module
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
-from ansible_collections.stackproof.provision.plugins.module_utils._record import run, shapes
+from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import verdict as messages
-from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.verdict import of_record
+from as_json import typed
 from cases_by_hand import error
 from tree import RECORDED
 
@@ -32,7 +31,7 @@ EXPECTED = {
 
 @pytest.fixture
 def passed():
-    return run.read_record(RUNS / "20261121-065105-bdb5f5")
+    return as_json.read_record(RUNS / "20261121-065105-bdb5f5")
 
 
 def stage(record, name):
@@ -41,16 +40,16 @@ def stage(record, name):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_recorded_run_is_judged_as_it_was(name):
-    record = run.read_record(RUNS / name)
-    verdict = of_record(record)
+    record = as_json.read_record(RUNS / name)
+    verdict = as_json.verdict_on(record)
     assert (verdict["result"], verdict["stage"]) == EXPECTED[name]
     assert verdict["reason"].endswith(".")
     # These runs were recorded when a verdict had fewer keys.
-    assert set(record["verdict"]) <= set(verdict) == set(shapes.verdict("pass", None, "x"))
+    assert set(record["verdict"]) <= set(verdict) == set(as_json.verdict("pass", None, "x"))
 
 
 def test_a_failure_names_its_reason_and_what_to_look_at():
-    verdict = of_record(run.read_record(RUNS / "20261121-065330-a90299"))
+    verdict = as_json.verdict_on(as_json.read_record(RUNS / "20261121-065330-a90299"))
     assert verdict["reason"] == (
         "volume: the cloud has no volume type nope; it has __DEFAULT__, ceph."
         " Look at the name or id, and whether this project may see it."
@@ -60,18 +59,18 @@ def test_a_failure_names_its_reason_and_what_to_look_at():
 def test_the_first_failed_stage_counts(passed):
     for name in ("boot", "network"):
         stage(passed, name).update(status="failed", error=error("quota", f"{name} broke"))
-    assert of_record(passed)["stage"] == "network"
+    assert as_json.verdict_on(passed)["stage"] == "network"
 
 
 def test_a_stage_that_is_missing_makes_the_run_incomplete(passed):
     passed["stages"] = [stage for stage in passed["stages"] if stage["stage"] != "metadata"]
-    verdict = of_record(passed)
+    verdict = as_json.verdict_on(passed)
     assert (verdict["result"], verdict["stage"]) == ("incomplete", "metadata")
 
 
 def test_a_stage_that_could_not_begin_says_why():
-    reason = of_record(
-        {**run.new_record("r", "c"), "stages": []}, "Stage auth: parameters are mutually exclusive: a|b"
+    reason = as_json.verdict_on(
+        {**as_json.new_record("r", "c"), "stages": []}, "Stage auth: parameters are mutually exclusive: a|b"
     )["reason"]
     assert (
         reason == "The run was interrupted before the stage auth. Stage auth: parameters are mutually exclusive: a|b."
@@ -80,18 +79,18 @@ def test_a_stage_that_could_not_begin_says_why():
 
 def test_a_stage_that_was_skipped_on_purpose_is_no_failure(passed):
     stage(passed, "volume").update(status="skipped", details={"reason": "no volume is asked for"})
-    assert of_record(passed)["result"] == "pass"
+    assert as_json.verdict_on(passed)["result"] == "pass"
 
 
 def test_a_guest_that_was_not_asked_is_not_said_to_have_its_metadata(passed):
     stage(passed, "metadata").update(status="skipped", details={"reason": "the guest is not to be asked"})
-    verdict = of_record(passed)
+    verdict = as_json.verdict_on(passed)
     assert verdict["result"] == "pass"
     assert verdict["reason"].endswith(" s; the guest was not checked.")
 
 
 def test_no_stages_at_all_is_incomplete(passed):
-    verdict = of_record({**passed, "stages": []})
+    verdict = as_json.verdict_on({**passed, "stages": []})
     assert (verdict["result"], verdict["stage"]) == ("incomplete", "auth")
 
 
@@ -101,41 +100,38 @@ def limit(ok, said):
 
 def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
     passed["thresholds"] = [limit(True, "a: 1"), limit(False, "b: 2 is more than 1")]
-    verdict = of_record(passed)
+    verdict = as_json.verdict_on(passed)
     assert (verdict["result"], verdict["stage"]) == ("fail", None)
     assert "b: 2 is more than 1" in verdict["reason"]
     assert "a: 1" not in verdict["reason"]
 
 
 def test_what_is_left_fails_a_run_whose_stages_worked(passed):
-    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "reason": "it is still there"}]
-    verdict = of_record(passed)
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "why": "it is still there"}]
+    verdict = as_json.verdict_on(passed)
     assert verdict["result"] == "fail"
     assert "stackproof-x-server (it is still there)" in verdict["reason"]
 
 
 def test_skipped_stages_say_which_one_failed_before_them(passed):
     stages = copy.deepcopy(passed["stages"][:3])
-    stages[2].update(status="failed", error={})
-    whole = verdict_module.with_skipped(stages)
-    assert [stage["stage"] for stage in whole] == list(run.STAGES)
-    assert whole[:3] == stages
+    stages[2].update(status="failed", error=error())
+    record = typed({**passed, "stages": stages})
+    whole = verdict_module.with_skipped(record)
+    assert [stage.stage for stage in whole] == list(run.STAGES)
+    assert whole[:3] == record.stages
     for stage in whole[3:]:
-        assert (stage["status"], stage["started"], stage["error"]) == ("skipped", None, None)
-        assert stage["details"] == {"reason": "the stage network failed before"}
+        assert (stage.status, stage.started, stage.error) == ("skipped", None, None)
+        assert stage.details == {"reason": "the stage network failed before"}
 
 
 def test_skipped_stages_of_a_run_that_broke_off_say_so(passed):
-    whole = verdict_module.with_skipped(passed["stages"][:1])
-    assert whole[1]["details"] == {"reason": "the run broke off before"}
+    whole = verdict_module.with_skipped(typed({**passed, "stages": passed["stages"][:1]}))
+    assert whole[1].details == {"reason": "the run broke off before"}
 
 
 def test_stages_come_in_their_order(passed):
-    assert verdict_module.with_skipped(passed["stages"][::-1]) == passed["stages"]
-
-
-def typed(record):
-    return codec.from_json(Record, record)
+    assert verdict_module.with_skipped(typed({**passed, "stages": passed["stages"][::-1]})) == typed(passed).stages
 
 
 def checks_with(record, status):
@@ -155,7 +151,7 @@ def checked(passed):
     """Return a function that gives the run's record the checks of its hosts."""
 
     def have(**hosts):
-        passed["hosts"] = [shapes.host(name, checks=checks) for name, checks in hosts.items()]
+        passed["hosts"] = [as_json.host(name, checks=checks) for name, checks in hosts.items()]
         return passed
 
     return have
@@ -171,43 +167,47 @@ def test_checks_are_found_by_how_they_ended(checked):
 
 @pytest.mark.parametrize(("status", "failed"), [("ok", False), ("unreadable", False), ("failed", True)])
 def test_a_run_has_failed_where_a_host_does_not_agree(checked, status, failed):
-    assert verdict_module.has_failed(checked(a=[check("ok"), check(status)])) is failed
+    assert verdict_module.has_failed(typed(checked(a=[check("ok"), check(status)]))) is failed
 
 
 def test_a_run_has_failed_where_a_stage_has(checked):
     record = checked()
-    assert not verdict_module.has_failed(record)
+    assert not verdict_module.has_failed(typed(record))
     stage(record, "boot")["status"] = "failed"
-    assert verdict_module.has_failed(record)
+    assert verdict_module.has_failed(typed(record))
 
 
 def test_a_host_that_does_not_agree_fails_a_run_whose_stages_worked(checked):
-    verdict = of_record(checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")]))
+    verdict = as_json.verdict_on(
+        checked(a=[check("ok")], b=[check("unreadable", "x"), check("failed", "the tap is down")])
+    )
     assert (verdict["result"], verdict["stage"], verdict["host"]) == ("fail", None, "b")
     assert verdict["reason"] == "All stages worked, but the hosts do not agree with the API: the tap is down."
 
 
 def test_several_checks_that_failed_are_counted(checked):
     bad = [check("failed", "the tap is down"), check("failed", "no lease")]
-    verdict = of_record(checked(a=bad, b=[check("failed", "x")]))
+    verdict = as_json.verdict_on(checked(a=bad, b=[check("failed", "x")]))
     assert verdict["host"] == "a"
     assert verdict["reason"].endswith("API: the tap is down. 2 more checks of the hosts failed.")
-    verdict = of_record(checked(a=[check("failed", "the tap is down."), check("failed", "no lease")]))
+    verdict = as_json.verdict_on(checked(a=[check("failed", "the tap is down."), check("failed", "no lease")]))
     assert verdict["reason"].endswith("API: the tap is down. 1 more check of the hosts failed.")
 
 
 def test_a_failed_stage_counts_more_than_a_check(checked):
     record = checked(a=[check("failed", "x")])
     stage(record, "boot").update(status="failed", error=error("quota", "broke"))
-    verdict = of_record(record)
+    verdict = as_json.verdict_on(record)
     assert (verdict["stage"], verdict["host"]) == ("boot", None)
 
 
 def test_a_pass_says_that_the_hosts_agree_and_what_could_not_be_read(checked):
-    verdict = of_record(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
+    verdict = as_json.verdict_on(checked(a=[check("ok"), check("ok")], b=[check("not_applicable", "no volume")]))
     assert verdict["result"] == "pass"
     assert verdict["reason"].endswith("the guest has its metadata. 2 host checks passed.")
-    verdict = of_record(checked(a=[check("ok"), check("unreadable", "a: sudo refuses."), check("unreadable", "x")]))
+    verdict = as_json.verdict_on(
+        checked(a=[check("ok"), check("unreadable", "a: sudo refuses."), check("unreadable", "x")])
+    )
     assert verdict["result"] == "pass"
     assert verdict["reason"].endswith(" 1 host check passed; 2 could not run: a: sudo refuses.")
 
@@ -216,7 +216,7 @@ def test_a_pass_names_the_hosts_that_could_not_be_read(checked):
     record = checked(a=[check("ok")], b=[], c=[])
     for host, reason in zip(record["hosts"][1:], ("there is no route to it.", None)):
         host.update(status="unreachable", reason=reason)
-    verdict = of_record(record)
+    verdict = as_json.verdict_on(record)
     assert verdict["result"] == "pass"
     assert verdict["reason"].endswith(" 1 host check passed. But b, c could not be read: there is no route to it.")
 
@@ -256,11 +256,11 @@ def test_a_pass_without_hosts_says_nothing_of_them(checked):
 @pytest.fixture
 def not_removed():
     """A run whose cinder-volume was stopped before the removal."""
-    return run.read_record(RECORDED / "removed")
+    return as_json.read_record(RECORDED / "removed")
 
 
 def test_a_removal_that_failed_is_judged_by_its_own_flow(not_removed):
-    verdict = of_record(not_removed)
+    verdict = as_json.verdict_on(not_removed)
     assert (verdict["result"], verdict["stage"], verdict["step"]) == ("fail", "removal", "D16")
     assert (verdict["component"], verdict["host"]) == ("cinder-volume", "controller1")
     assert "-server (it is still there, active since its deletion)" in verdict["reason"]
@@ -270,10 +270,10 @@ def test_a_removal_that_failed_is_judged_by_its_own_flow(not_removed):
 
 def test_what_is_left_of_a_removal_that_was_not_recorded_has_no_cause(not_removed):
     del not_removed["removal"]
-    verdict = of_record(not_removed)
+    verdict = as_json.verdict_on(not_removed)
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", None, None)
 
 
 def test_a_stage_that_failed_counts_before_the_removal(not_removed):
     stage(not_removed, "metadata").update(status="failed", error=error("no_lease", "no lease"))
-    assert of_record(not_removed)["stage"] == "metadata"
+    assert as_json.verdict_on(not_removed)["stage"] == "metadata"
