@@ -92,7 +92,7 @@ def wait(**fields: Any) -> Json:
 
 def instance(**fields: Any) -> Json:
     """Return what the API reported about an instance; nothing of its ports, networks and volumes."""
-    about: Json = {"asked": AT, "server": server(), "ports": [], "networks": [], "volumes": [], "image": None}
+    about: Json = {"queried": AT, "server": server(), "ports": [], "networks": [], "volumes": [], "image": None}
     return {**about, "allocations": None, **fields}
 
 

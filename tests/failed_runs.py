@@ -54,7 +54,7 @@ def run_of(name: str) -> Json:
     record: Json = {**as_json.new_record(f"run-{name}", "lab"), **found["record"]}
     # What is not judged of an instance is not in the recordings.
     server = as_json.server(**record["instance"]["server"])
-    record["instance"] = as_json.instance(**{"asked": record["started"], **record["instance"], "server": server})
+    record["instance"] = as_json.instance(**{"queried": record["started"], **record["instance"], "server": server})
     about = {"name": "modern", "title": "modern", "lifelines": [], "coverage": []}
     record["flows"] = [{**about, "judged": True, "steps": steps}]
     return record

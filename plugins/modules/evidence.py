@@ -150,7 +150,7 @@ def file_hosts(run: Run, hosts: list[Host], reads: Mapping[str, Results]) -> Non
     examined = examinations(run, reads)
     with run.alone():
         finished = seconds_of(now())
-        started = run.record.instance.asked if run.record.instance else finished
+        started = run.record.instance.queried if run.record.instance else finished
         run.update(
             hosts=tuple(replace(host, examination=examined.get(host.host)) for host in hosts),
             evidence=ReadingTime(started, finished),

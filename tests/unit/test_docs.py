@@ -275,7 +275,7 @@ def records():
     judged = [json.loads(path.read_text())["record"] for path in sorted((RECORDED / "failed").glob("*.json"))]
     followed = json.loads((RECORDED / "followed/run.json").read_text())
     (page,) = [as_json.read_record(path) for path in (RECORDED / "pages").iterdir()]
-    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "keyed": True,
+    error = {"service": "nova-conductor", "host": "controller1", "logger": "nova.conductor.manager", "own": True,
              "exception": "oslo_messaging.exceptions.MessagingTimeout", "at": page["started"], "count": 1}  # fmt: skip
     limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
     limited = {

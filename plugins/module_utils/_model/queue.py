@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Optional
-
-from .codec import Key
+from typing import Any, Optional
 
 
 @dataclass(frozen=True)
@@ -23,4 +21,4 @@ class RecordedMessages:
 
     foreign: bool = False
     events: tuple[Mapping[str, Any], ...] = ()
-    reason: Annotated[Optional[str], Key("why")] = None
+    reason: Optional[str] = None

@@ -79,7 +79,7 @@ def run_lines(record: Record, directory: str) -> list[str]:
     lines += host_lines(record)
     for limit in record.thresholds:
         lines.append(f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}")
-    lines += ["", f"  made {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
+    lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
     if record.kept:
         command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
         lines.append(f"  kept, as asked for; remove it with: {command}")
@@ -173,7 +173,7 @@ def span_of(record: Record) -> str:
 def log_lines(logs: Sequence[HostLogs]) -> list[str]:
     lines = [f"  {'host':<16} logs read"] if logs else []
     for host in logs:
-        whole = sum(source.whole for source in host.sources)
+        whole = sum(source.complete for source in host.sources)
         lines.append(f"  {host.host:<16} {whole} of {len(host.sources)} whole")
         lines += why_not_whole(host.sources)
     return lines

@@ -51,8 +51,8 @@ def render(
 
 
 def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
-    guide = shown_as(record, Place.GUIDE)
-    story = shown_as(record, Place.STORY)
+    guide = shown_as(record, View.GUIDE)
+    story = shown_as(record, View.STORY)
     tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
     cards = [hosts.card(host) for host in record.hosts]
     counts = [of_stage(stage) for stage in record.stages_and_removal]

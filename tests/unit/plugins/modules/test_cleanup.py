@@ -146,7 +146,7 @@ def test_a_ledger_that_cannot_be_read_is_named_and_what_the_record_has_is_remove
     run = left_run("run-1")
     network = cloud.all("networks")[0]
     as_json.put_stage(
-        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}])
+        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}])
     )
     Path(run.path("ledger.jsonl")).write_text("x" * (ledger_module.LONGEST + 1))
     result = call(module, run_dir=run.directory, cloud="small")
@@ -164,7 +164,7 @@ def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left
     run = left_run("run-1")
     network = cloud.all("networks")[0]
     as_json.put_stage(
-        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "made": True}])
+        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}])
     )
     os.unlink(run.path("ledger.jsonl")) if lines is None else Path(run.path("ledger.jsonl")).write_text(lines)
     result = call(module, run_dir=run.directory, cloud="small")
@@ -177,7 +177,7 @@ def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left
 
 def test_a_foreign_resource_that_a_damaged_record_names_stays(call, cloud, left_run):
     run, foreign = left_run("run-1"), cloud.put("networks", name="theirs")
-    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "made": True}
+    lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "created": True}
     as_json.put_stage(run, as_json.stage("network", "ok", resources=[lie]))
     call(module, run_dir=run.directory, cloud="small")
     assert [network["id"] for network in cloud.all("networks")] == [foreign["id"]]

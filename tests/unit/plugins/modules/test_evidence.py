@@ -75,7 +75,7 @@ def test_a_host_that_was_read_in_part_says_what_was_not():
 
 
 def test_a_host_that_was_read_in_part_though_sudo_allows_all_has_no_advice_about_it():
-    unread = {**UNREAD, "kind": "failed", "why": "failed: virsh: error: Domain not found"}
+    unread = {**UNREAD, "kind": "failed", "reason": "failed: virsh: error: Domain not found"}
     host = host_of("compute2", {**FOUND, "read": {**FOUND["read"], "unread": [unread]}}, PLATFORM)
     assert host["reason"] == "the domain: failed: virsh: error: Domain not found"
 

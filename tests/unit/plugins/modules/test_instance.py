@@ -27,7 +27,7 @@ def server_id(cloud, api):
 @pytest.fixture
 def booted(run, server_id):
     """A run whose server that instance is."""
-    resource = {"kind": "server", "id": server_id, "name": "a", "made": True}
+    resource = {"kind": "server", "id": server_id, "name": "a", "created": True}
     as_json.put_stage(run, as_json.stage("boot", "ok", resources=[resource]))
     return run
 

@@ -214,7 +214,7 @@ def test_a_flow_of_a_users_own_with_names_that_nobody_knows(frozen):
 
 def test_a_finding_without_a_flow_has_no_step(frozen):
     verdict = as_json.verdict_on({**frozen, "flows": []})
-    assert (verdict["step"], verdict["owed"], verdict["last_seen"]) == (None, None, None)
+    assert (verdict["step"], verdict["missing_step"], verdict["last_seen"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -235,7 +235,7 @@ def test_a_record_of_before_there_was_a_judge_is_judged(name):
 def test_a_finding_without_a_line_of_a_log_quotes_nothing(frozen):
     assert finding(frozen).quoted is None
     verdict = as_json.verdict_on(frozen)
-    assert (verdict["quote"], verdict["quoted"]) == (None, None)
+    assert (verdict["quote"], verdict["quote_source"]) == (None, None)
 
 
 def test_no_line_of_a_log_is_kept_but_the_quoted_one():
@@ -261,8 +261,8 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
 
 def test_a_finding_that_names_nobody_explains_nothing(frozen):
     found = as_json.verdict_on(blind(frozen))
-    assert (found["explains"], found["unexplained"], found["leaning"], found["confidence"]) == ([], [], [], None)
-    assert (found["quote"], found["way"]) == (None, None)
+    assert (found["explains"], found["unexplained"], found["dependencies"], found["confidence"]) == ([], [], [], None)
+    assert (found["quote"], found["connection"]) == (None, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -279,7 +279,7 @@ def test_each_suspect_has_a_confidence_and_none_more_than_the_named_one(name):
 PATHS = [
     [
         step_of(as_json.step("1", "nova-api", "nova-conductor", "m", "AMQP cast")),
-        step_of(as_json.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", owed_by="placement-api")),
+        step_of(as_json.step("2", "nova-conductor", "nova-scheduler", "m", "HTTP REST", responsible="placement-api")),
         step_of(as_json.step("3", "nova-compute", "libvirt", "m", "libvirt")),
     ],
     [step_of(as_json.step("4", "neutron-server", "neutron-l2-agent", "m", "AMQP cast"))],
@@ -352,9 +352,9 @@ def alone(frozen):
 
 def test_a_way_that_is_cut_is_in_the_finding(alone):
     found = as_json.verdict_on(alone)
-    assert found["way"] == {
-        "from": {"component": "nova-compute", "host": "compute1"},
-        "to": {"component": "rabbitmq", "host": "controller1"},
+    assert found["connection"] == {
+        "source": {"component": "nova-compute", "host": "compute1"},
+        "target": {"component": "rabbitmq", "host": "controller1"},
         "how": "silent",
     }
     assert (found["component"], found["host"]) in [
@@ -367,15 +367,15 @@ def test_a_way_that_is_cut_is_in_the_finding(alone):
 
 def test_who_depends_on_the_cause_is_in_the_verdict():
     found = as_json.verdict_on(run_of("osd-stopped"))
-    (edge,) = found["leaning"]
-    assert edge["from"]["component"] == "nova-compute"
-    assert edge["to"] == {"component": found["component"], "host": found["host"]}
+    (edge,) = found["dependencies"]
+    assert edge["source"]["component"] == "nova-compute"
+    assert edge["target"] == {"component": found["component"], "host": found["host"]}
 
 
 def test_how_a_component_failed_at_its_peer_is_in_the_verdict(alone):
     verdict = as_json.verdict_on(alone)
-    here, queue = verdict["way"]["from"], verdict["way"]["to"]
-    assert {"from": here, "to": queue, "how": "silent"} in verdict["leaning"]
+    here, queue = verdict["connection"]["source"], verdict["connection"]["target"]
+    assert {"source": here, "target": queue, "how": "silent"} in verdict["dependencies"]
     # Of all that fails at the queue from this host
     assert {edge["source"]["host"] for edge in verdict["dependencies"]} == {"compute1"}
     assert problems(verdict) == []

@@ -91,7 +91,7 @@ def test_a_query_that_finds_much_does_not_say_all_of_it():
 
 
 def test_all_limits_are_applied_in_their_order():
-    results = thresholds.apply_limits([limit("made", max=9.0), limit("made", max=1.0)], recorded())
+    results = thresholds.apply_limits([limit("created", max=9.0), limit("created", max=1.0)], recorded())
     assert [result.ok for result in results] == [True, False]
 
 

@@ -81,7 +81,7 @@ def test_keys_tell_the_boots_requests_from_earlier_ones_and_what_others_use_too(
 def test_a_network_that_was_there_before_is_shared(followed):
     for stage in followed.record["stages"]:
         for resource in stage["resources"]:
-            resource["made"] = resource["made"] and resource["kind"] not in ("network", "subnet")
+            resource["created"] = resource["created"] and resource["kind"] not in ("network", "subnet")
     keys = ids.keys_of(as_json.typed(followed.record))
     assert len(keys["shared"]) == 3
     assert not {"network", "subnet", "image"} & keys.keys()

@@ -517,7 +517,7 @@ def test_where_libvirts_events_are_not_logged_the_driver_says_that_the_instance_
     logged.append(
         {
             **spawned,
-            "said": ["Instance spawned successfully"],
+            "phrases": ["Instance spawned successfully"],
             "keys": {"server": ids.keys_of(as_json.typed(followed.record))["server"]},
         }
     )
@@ -614,7 +614,7 @@ def post(path, method="POST"):
 )
 def test_what_a_run_makes_is_what_it_has_asked_for_with_or_without_an_answer(calls, made):
     stages = [as_json.stage("auth", "ok"), as_json.stage("network", "failed", calls=calls)]
-    assert run_facts.made_in(as_json.typed({"stages": stages})) == made
+    assert run_facts.created_in(as_json.typed({"stages": stages})) == made
 
 
 def told(run, *names):

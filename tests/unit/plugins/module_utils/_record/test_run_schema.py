@@ -183,7 +183,7 @@ def change(record, path, value):
 
 DAMAGE = [
     *[(f"-{name}", None) for name in as_json.new_record("run-1", "lab")],
-    ("schema", "stackproof.run/2"),
+    ("schema", "stackproof.run/1"),
     ("token", "secret"),
     ("run_id", "../other"),
     ("cloud", ""),

@@ -28,7 +28,7 @@ def verdict(culprit, *edges):
 
     told = [{"source": end(start), "target": end(to), "how": how[0] if how else None} for start, to, *how in edges]
     component, host = culprit
-    return from_json(Verdict, as_json.verdict("fail", "boot", "r", component=component, host=host, leaning=told))
+    return from_json(Verdict, as_json.verdict("fail", "boot", "r", component=component, host=host, dependencies=told))
 
 
 def drawn(culprit, *edges):

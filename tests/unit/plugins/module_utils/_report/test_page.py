@@ -463,7 +463,7 @@ def test_who_leans_on_the_cause_is_drawn(refused):
 
 
 def test_without_anybody_who_leans_on_the_cause_nothing_is_drawn(refused, followed):
-    assert refused["verdict"]["leaning"] == []
+    assert refused["verdict"]["dependencies"] == []
     for record in (refused, followed):
         text = rendered(record)
         assert "Dependencies and failures between them" not in text

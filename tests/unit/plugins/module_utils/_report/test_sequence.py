@@ -438,8 +438,8 @@ def test_a_run_with_a_flow_leaves_its_drawings(flows, record, tmp_path):
 def test_each_flow_beside_a_stage_and_the_whole_run_are_drawn(record, tmp_path):
     run = run_module.Run(tmp_path, run_module.read_record(sorted(RUNS.iterdir())[0]))
     skipped = step("C2", status=StepStatus.SKIPPED)
-    beside = flow_of(step("C1"), skipped, lifelines=["cinder-api"], name="../make volume", shown_as=Place.STAGE)
-    idle = flow_of(step("G1", status=StepStatus.SKIPPED), name="upload_image", shown_as=Place.STAGE)
+    beside = flow_of(step("C1"), skipped, lifelines=["cinder-api"], name="../make volume", shown_as=View.STAGE)
+    idle = flow_of(step("G1", status=StepStatus.SKIPPED), name="upload_image", shown_as=View.STAGE)
     run.update(flows=(record.flows[0], beside, idle))
     finish.render(run)
     assert {path.stem for path in tmp_path.glob("*.svg")} == {"flow", "flow-___make_volume", "run"}

@@ -75,11 +75,11 @@ def test_the_summary_of_a_failure_has_no_times_of_what_did_not_run(failed):
 
 
 def test_the_summary_says_what_is_kept_left_and_beyond_its_limit(passed):
-    passed.update(kept=True, made=5, deleted=4)
-    passed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "g", "why": "it is still there"}]
+    passed.update(kept=True, created=5, deleted=4)
+    passed["leftovers"] = [{"kind": "security_group", "id": "x", "name": "g", "reason": "it is still there"}]
     passed["thresholds"] = [limit("a", True, "a: 1"), limit("b", False, "b: 2 is more than 1")]
     lines = summary(passed, "/runs/x")
-    assert "  made 5, deleted 4, left 1" in lines
+    assert "  created 5, deleted 4, left 1" in lines
     assert any("stackproof.provision.cleanup -e stackproof_run_dir=/runs/x" in line for line in lines)
     assert "  left: security group g: it is still there" in lines
     assert "  within the limit: a: 1" in lines
@@ -120,7 +120,7 @@ def test_junit_has_a_case_for_each_stage_and_counts_them(failed):
 
 
 def test_junit_fails_what_is_left_and_what_is_beyond_its_limit(passed):
-    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "why": "it is still there"}]
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "s", "reason": "it is still there"}]
     passed["thresholds"] = [limit("a", True, "a: 1"), limit("b", False, "b: 2")]
     suite, cases_by_name = cases(junit(passed))
     assert suite.get("failures") == "2"

@@ -12,6 +12,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.weight
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import LONGEST_HEADLINE
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import headline as module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import words
 from cases_by_hand import cause, cut, seen, step_of

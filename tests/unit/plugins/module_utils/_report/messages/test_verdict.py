@@ -107,7 +107,7 @@ def test_a_breached_limit_fails_a_run_whose_stages_worked(passed):
 
 
 def test_what_is_left_fails_a_run_whose_stages_worked(passed):
-    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "why": "it is still there"}]
+    passed["leftovers"] = [{"kind": "server", "id": "x", "name": "stackproof-x-server", "reason": "it is still there"}]
     verdict = as_json.verdict_on(passed)
     assert verdict["result"] == "fail"
     assert "stackproof-x-server (it is still there)" in verdict["reason"]
