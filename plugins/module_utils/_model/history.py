@@ -213,7 +213,7 @@ class CloudHistory:
 class History:
     """All runs of a folder over time.
 
-    schema: name of this shape.
+    schema: the schema's name.
     created: when it was written.
     clouds: each cloud by itself, that of the last run first.
     """

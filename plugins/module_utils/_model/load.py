@@ -186,7 +186,7 @@ class Overhead:
 class LoadTest:
     """The record of a load test.
 
-    schema: name of this shape.
+    schema: the schema's name.
     load_id: name of the load test; the name of each run begins with it.
     cloud: name of the cloud, as in the records of the runs.
     started: when it began.

@@ -211,7 +211,7 @@ class SourceAccount:
 class Record:
     """The record of a run. It is valid from its beginning on; what is not known yet is null or empty.
 
-    schema: name of this shape.
+    schema: the schema's name.
     run_id: name of the run, and of its directory.
     cloud: the cloud's name in clouds.yaml, or the address of its identity service; null if the record was lost.
     started: when the run began.
@@ -224,7 +224,7 @@ class Record:
     thresholds: each limit, what it measured, and whether it holds.
     history: by stage, how long it took in the earlier runs on the same cloud.
     created: how many resources the run created.
-    deleted: how many of them the cloud confirmed as deleted.
+    deleted: how many of them are confirmed as deleted.
     kept: whether the resources were kept on purpose.
     leftovers: the resources that remain otherwise, and why.
     removal: the removal, in the shape of a stage; only where something was to be removed.

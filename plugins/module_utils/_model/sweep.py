@@ -169,7 +169,7 @@ class SweepVerdict:
 class Sweep:
     """The record of a sweep: its targets, the preflight checks, and the verdict. It is valid from its beginning on.
 
-    schema: name of this shape.
+    schema: the schema's name.
     sweep_id: name of the sweep; the name of each run begins with it.
     slice: the part of a larger sweep that this one is; null for a whole sweep.
     combined: the sweeps that this one combines; empty for any other.

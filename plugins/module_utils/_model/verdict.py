@@ -79,11 +79,11 @@ class Verdict:
     result: pass, fail or incomplete.
     stage: the stage that failed.
     reason: most of the following in one paragraph.
-    step: the first step that did not happen and that the component has to do with, by its id.
+    step: the first missing step in which the component takes part, by its id.
     component: the component that broke the run; null if none was identified.
     host: the host of the component.
     last_seen: the last step that was seen before.
-    evidence: the evidence against the component, the weightiest first.
+    evidence: the observations that support the cause, the weightiest first.
     headline: where and what, in at most 100 characters.
     missing_step: the step that did not happen, in words.
     confidence: the probability that the component is the cause, from 0 to 1.
