@@ -100,9 +100,11 @@ def learn(*secrets: Any) -> None:
 def is_unmistakable(secret: str) -> bool:
     """Return whether a text that has this secret in it can have it for no other reason.
 
-    A password that is a plain word, such as admin, is the name of other things, too.
+    A password that is a plain word, such as admin, is the name of other things, too. Letters that are written in no way
+    of a word are none.
     """
-    return len(secret) >= SHORT and not secret.isalpha()
+    is_word = secret.isalpha() and (secret.islower() or secret.isupper() or secret.istitle())
+    return len(secret) >= SHORT and not is_word
 
 
 def without_known(text: str, secrets: set[str] | None = None) -> str:
