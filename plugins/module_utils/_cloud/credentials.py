@@ -12,8 +12,13 @@ from typing import Any
 
 from .._record.errors import StageError
 
+# The keys whose values may be a secret of digits alone. A code is that of OpenID Connect: openstacksdk has many keys
+# such as image_status_code_retries, which are none.
+PASSWORD = r"pass|secret|otp|^(?:authorization_)?code$"
+DIGITS_MAY_BE_SECRET = re.compile(PASSWORD, re.IGNORECASE)
 # The keys whose values are secret
-SECRET = re.compile(r"pass|secret|token|totp|otp|key$|code|credential_id", re.IGNORECASE)
+SECRET = re.compile(rf"{PASSWORD}|token|key$|^code_verifier$|credential_id", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?|true|false", re.IGNORECASE)
 # The user of a URL, whose password may have any character in it that nobody has encoded
 USER_OF_URL = re.compile(r"://([^\s\"'<>]*)@")
 NO_SECRETS = (None, "", True, False)
@@ -35,11 +40,16 @@ def is_secret(key: str) -> bool:
     return bool(SECRET.search(key))
 
 
+def is_setting(key: str, value: Any) -> bool:
+    """Return whether a value is a number or a yes or no, under a key that has nothing to do with a password."""
+    return bool(NUMBER.fullmatch(str(value))) and not DIGITS_MAY_BE_SECRET.search(key)
+
+
 def secrets_of(config: dict[str, Any]) -> list[str]:
     """Return the secrets in a cloud's configuration, also those in its URLs."""
     found: list[str] = []
     for key, value in leaves(config):
-        if is_secret(key) and value not in NO_SECRETS:
+        if is_secret(key) and value not in NO_SECRETS and not is_setting(key, value):
             found.append(str(value))
         found += secrets_of_url(str(value))
     return found

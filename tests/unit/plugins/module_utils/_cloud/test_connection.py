@@ -9,9 +9,10 @@ import copy
 import json
 from types import SimpleNamespace
 
+import openstack.config
 import os_service_types
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import configuration, errors
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import configuration, credentials, errors
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection as connection_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
@@ -221,3 +222,33 @@ def test_opening_a_service_copies_no_table_of_service_types(connect, monkeypatch
     copied = [value for value in copied if value == known]
     assert len(copied) == 1  # by the line before
     assert connection.config.get_service_type("volume") == "block-storage"
+
+
+def test_settings_of_the_sdk_are_no_secrets(monkeypatch):
+    for variable in ("OS_CLOUD", "OS_CLIENT_CONFIG_FILE"):
+        monkeypatch.delenv(variable, raising=False)
+    auth = {"auth_url": "http://a/v3", "username": "me", "password": "correct horse"}
+    config = openstack.config.OpenStackConfig(load_yaml_config=False, load_envvars=False)
+    settings = config.get_one(auth_type="password", auth=auth).config
+    assert settings["image_status_code_retries"]
+    secrets = [secret for secret in credentials.secrets_of(settings) if secret]
+    assert secrets == ["correct horse"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "secrets"),
+    [
+        ("image_status_code_retries", "5", []),
+        ("code_challenge_method", "S256", []),
+        ("token_ttl", 300, []),
+        ("token_reuse", "false", []),
+        ("code", "31", ["31"]),
+        ("password", 5, ["5"]),
+        ("passcode", "123456", ["123456"]),
+        ("totp", 7, ["7"]),
+        ("client_secret", "9", ["9"]),
+        ("token", "gAAAA5", ["gAAAA5"]),
+    ],
+)
+def test_number_is_a_secret_only_as_a_password(key, value, secrets):
+    assert credentials.secrets_of({"auth": {key: value}}) == secrets
