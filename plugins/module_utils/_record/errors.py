@@ -28,7 +28,8 @@ HINTS = {
     "unreachable": "Check whether the service runs, and whether this machine reaches the address.",
     "tls": "Look at the certificate of the endpoint, or name that of the authority with ca_cert.",
     "catalog": "Look at the service catalogue: openstack catalog list.",
-    "deadline": "Give the stage a longer timeout, or find out why it takes so long.",
+    "deadline": "If an inventory is given, the hosts are examined next to find out why. If the cloud is only slow, "
+    "raise stackproof_timeouts.",
     "config": "Look at clouds.yaml and the OS_ variables of the environment.",
     "files": "Look at the free space and the permissions of this folder.",
     "no_run": "Give a directory that this version has written: the folder of runs has one for each run.",

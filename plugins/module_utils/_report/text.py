@@ -25,6 +25,10 @@ CONTROL_MARKS = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x2
 CONTROL_MARKS += [ord("\N{ARABIC LETTER MARK}"), ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")]
 CONTROL = dict.fromkeys([*CONTROL_MARKS, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
+# Fewer earlier runs have no median to speak of.
+ENOUGH_RUNS = 5
+# A duration that is slow is above the median by this share and by these seconds, and above the 95th percentile.
+SLOW_SHARE, SLOW_SECONDS = 0.1, 1.0
 # So many requests of one cause are shown.
 SHOWN = 5
 MOST_LOGS = 10
@@ -98,8 +102,19 @@ def compared(stage: Stage, history: Mapping[str, EarlierRuns]) -> str:
     usual = history.get(stage.stage)
     if usual is None or stage.status is not StageStatus.OK or stage.duration_s is None:
         return ""
+    if usual.runs < ENOUGH_RUNS:
+        return ""
     more = stage.duration_s - usual.median_s
-    return f"{more:+.1f} s to the median of {usual.runs}, p95 {usual.p95_s:.1f}"
+    side = "below" if more < 0 else "above"
+    return f"{abs(more):.1f} s {side} the median of {usual.runs} runs (p95 {usual.p95_s:.1f} s)"
+
+
+def is_slow(seconds: float, usual: EarlierRuns) -> bool:
+    """Return whether a duration is so far above those of earlier runs that a reader has to know."""
+    if usual.runs < ENOUGH_RUNS:
+        return False
+    slow = usual.median_s + max(SLOW_SECONDS, SLOW_SHARE * usual.median_s)
+    return seconds > usual.p95_s and seconds >= slow
 
 
 def ending(record: Record, directory: str) -> list[str]:

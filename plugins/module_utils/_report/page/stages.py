@@ -15,7 +15,7 @@ from ..._model.record import EarlierRuns, Record
 from ..._model.stage import Stage, Wait
 from ..._model.words import StageName, StageStatus, StepStatus, View
 from ..messages.words import plural
-from ..text import MINUS
+from ..text import ENOUGH_RUNS, is_slow
 from ..units import doubt, duration, first_time, share, ticks
 from .steps import StepRow, step_row
 
@@ -133,7 +133,10 @@ def with_median(row: StageRow, stage: Stage, axis: Axis, record: Record) -> Stag
     if usual is None or stage.status != StageStatus.OK or stage.started is None or stage.duration_s is None:
         return row
     median = share(stage.started - axis.started + usual.median_s, axis.whole)
-    return replace(row, median=min(100.0, median), compared=compared(stage.duration_s, usual))
+    row = replace(row, median=min(100.0, median))
+    if usual.runs < ENOUGH_RUNS:
+        return row
+    return replace(row, compared=compared(stage.duration_s, usual))
 
 
 def removal_row(removal: Stage, axis: Axis, record: Record) -> StageRow:
@@ -146,9 +149,9 @@ def removal_row(removal: Stage, axis: Axis, record: Record) -> StageRow:
 
 def compared(seconds: float, usual: EarlierRuns) -> Compared:
     more = seconds - usual.median_s
-    sign = "+" if more >= 0 else MINUS
-    text = f"{sign}{duration(abs(more))} to the median of {plural(usual.runs, 'run')}"
-    return Compared(text=text, p95=f"p95 {duration(usual.p95_s)}", is_slow=seconds > usual.p95_s)
+    side = "below" if more < 0 else "above"
+    text = f"{duration(abs(more))} {side} the median of {plural(usual.runs, 'run')}"
+    return Compared(text=text, p95=f"p95 {duration(usual.p95_s)}", is_slow=is_slow(seconds, usual))
 
 
 def wait_row(wait: Wait, axis: Axis) -> WaitRow:

@@ -211,7 +211,7 @@ def test_the_waterfall_has_offsets_widths_and_the_median(followed):
     assert boot.offset == "+12.1 s"
     assert boot.extent == pytest.approx((100 * 12.134207 / 86.301143, 100 * 16.218041 / 86.301143), abs=0.001)
     assert boot.median == pytest.approx(100 * (12.134207 + 16.37) / 86.301143, abs=0.001)
-    assert boot.compared == stages.Compared("−152 ms to the median of 16 runs", p95="p95 26.2 s", is_slow=False)
+    assert boot.compared == stages.Compared("152 ms below the median of 16 runs", p95="p95 26.2 s", is_slow=False)
     assert boot.waits[0].states[1] == stages.StateRow("BUILD, no state", "1.33 s", "±325 ms")
     assert view.ticks[-1] == (pytest.approx(100 * 80 / 86.301143, abs=0.001), "80")
     for row in view.rows:

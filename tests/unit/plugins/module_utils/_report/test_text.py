@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Threshold
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import EarlierRuns, Threshold
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report import text as text_module
 from harmless import is_harmless
@@ -45,19 +45,38 @@ def test_a_recorded_run_is_rendered_as_it_was(directory):
 def test_the_summary_of_a_pass(passed):
     boot = next(stage for stage in passed["stages"] if stage["stage"] == "boot")
     boot["duration_s"] = 13.885464
-    passed["history"]["boot"] = {"runs": 3, "median_s": 13.79, "p95_s": 16.4}
+    passed["history"]["boot"] = {"runs": 6, "median_s": 13.79, "p95_s": 16.4}
     for call, seconds in zip(boot["calls"], (9.534, 9.518, 9.516)):
         call["seconds"] = seconds
     lines = summary(passed, "/runs/x")
     text = "\n".join(lines)
     assert lines[1] == "Run 20261121-065105-bdb5f5 on lab"
-    assert re.search(r"(?m)^  boot       ok          13\.9   \+0\.1 s to the median of 3, p95 16\.4$", text)
+    assert re.search(r"(?m)^  boot       ok          13\.9   0\.1 s above the median of 6 runs \(p95 16\.4 s\)$", text)
     assert "  created 5, deleted 5, left 0" in lines
     assert re.search(r"(?m)^  PASS: The cloud provisions an instance", text)
     assert "  files: /runs/x" in lines
     assert "kept" not in text
     slowest = [float(number) for number in re.findall(r"(?m)^ +(\d\.\d\d)   \w+: (?:GET|POST) /", text)]
     assert slowest == [9.53, 9.52, 9.52]
+
+
+def test_few_earlier_runs_are_not_compared(passed):
+    passed["history"] = {"boot": {"runs": 4, "median_s": 1.0, "p95_s": 1.1}}
+    assert "the median of" not in "\n".join(summary(passed, "/runs/x"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "median_s", "p95_s", "runs", "slow"),
+    [
+        (12.0, 10.0, 11.0, 5, True),
+        (12.0, 10.0, 11.0, 4, False),
+        (1.9, 1.0, 1.1, 9, False),
+        (108.0, 100.0, 101.0, 9, False),
+        (12.0, 10.0, 13.0, 9, False),
+    ],
+)
+def test_slow_is_a_tenth_and_a_second_above_enough_runs(seconds, median_s, p95_s, runs, slow):
+    assert text_module.is_slow(seconds, EarlierRuns(runs, median_s, p95_s)) is slow
 
 
 def test_the_summary_ends_with_the_page_if_there_is_one(passed, tmp_path):
