@@ -31,7 +31,7 @@ class ActionModule(local.ActionModule):
             return result
         if result.get("watched"):
             kept = self._task.args.get("keep", "never") != "never"
-            promise = "what it made stays" if kept else "what it made is removed all the same"
+            promise = "its resources stay" if kept else "its resources are still removed"
             local.tell(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
         elif result.get("finished"):
             advice = "For a new run choose another stackproof_run_id, or none."

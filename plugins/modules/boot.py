@@ -170,7 +170,7 @@ error:
   sample:
     kind: quota
     message: >-
-      making the server stackproof-20261121-073057-d8aefd-server: the cloud said (403): Quota exceeded for ram:
+      creating the server stackproof-20261121-073057-d8aefd-server: the cloud said (403): Quota exceeded for ram:
       Requested 1048576, but already used 128 of 51200 ram (request req-37ec2681-7584-4161-a74e-3f32e33564e8)
     resource: null
     answer: 'Quota exceeded for ram: Requested 1048576, but already used 128 of 51200 ram'
@@ -382,7 +382,7 @@ def finished_events(
         return len(ended) == len(events), f"{len(ended)} of {len(events)}", None
 
     with contextlib.suppress(DeadlinePassed):
-        wait_until("the ends of the server's events", look, Deadline(EVENT_SECONDS), stage.waits, lambda _text: None)
+        wait_until("the server's events to end", look, Deadline(EVENT_SECONDS), stage.waits, lambda _text: None)
     return events
 
 

@@ -138,7 +138,7 @@ verdict:
   sample:
     result: fail
     reason: >-
-      1 of 2 targets did not pass. c2: boot: making the server stackproof-20261121-065322-ce7f74-server: the cloud
+      1 of 2 targets did not pass. c2: boot: creating the server stackproof-20261121-065322-ce7f74-server: the cloud
       said (403): Policy doesn't allow compute:servers:create:requested_destination to be performed (request
       req-65f692c2-20f2-43a4-b8df-ab9e905dace8). The user's role in this project does not allow this: look at its
       roles and at the service's policy.

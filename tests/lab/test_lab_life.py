@@ -148,12 +148,12 @@ def test_a_lab_of_one_host_beside_this_one_comes_and_goes_without_a_trace(tmp_pa
         its = {**lab, "LAB_TOPOLOGY": ""}
         for which in (its, {}):
             well = playbook("status", **which)
-            assert "all well" in well.stdout
+            assert "all healthy" in well.stdout
         for name in ("stop", "up", "status"):
             done = playbook(name, **its)
             assert done.returncode == 0, done.stdout
         assert "on 1 host," in done.stdout
-    assert "all well" in playbook("status").stdout
+    assert "all healthy" in playbook("status").stdout
 
 
 @pytest.mark.soak
@@ -202,7 +202,7 @@ def test_a_build_that_is_killed_again_and_again_ends_all_the_same(tmp_path):
             assert playbook("destroy", **lab).returncode == 0
         built = playbook("up", **lab)
         assert built.returncode == 0, built.stdout
-        assert "all well" in playbook("status", **lab).stdout
+        assert "all healthy" in playbook("status", **lab).stdout
         assert_it_provisions(lab, tmp_path / "runs")
 
 
@@ -233,5 +233,5 @@ def test_a_host_that_loses_its_power_within_its_one_time_steps_is_built_on(tmp_p
             assert process.returncode != 0, output
             built = playbook("up", **lab)
             assert built.returncode == 0, built.stdout
-            assert "all well" in playbook("status", **lab).stdout
+            assert "all healthy" in playbook("status", **lab).stdout
             assert playbook("destroy", **lab).returncode == 0

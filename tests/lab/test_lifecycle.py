@@ -24,7 +24,7 @@ def test_a_second_build_changes_nothing_and_says_so():
 def test_status_names_a_service_that_does_not_run(lab_hosts):
     well = playbook("status")
     assert well.returncode == 0, well.stdout
-    assert "all well" in well.stdout
+    assert "all healthy" in well.stdout
 
     host = lab_hosts[GROUPS["network"][0]]
     host.check_output("systemctl stop neutron-l3-agent")

@@ -274,17 +274,17 @@ MISTAKES = (
     Mistake(
         "no_quota_for_instances",
         with_refusals("POST", "/servers$", "nova quota instances"),
-        ("boot: making the server", "Quota exceeded for instances", "Raise the project's quota"),
+        ("boot: creating the server", "Quota exceeded for instances", "Raise the project's quota"),
     ),
     Mistake(
         "no_quota_for_volumes",
         with_refusals("POST", "/volumes$", "cinder quota"),
-        ("volume: making the volume", "exceeds allowed gigabytes quota", "Raise the project's quota"),
+        ("volume: creating the volume", "exceeds allowed gigabytes quota", "Raise the project's quota"),
     ),
     Mistake(
         "no_permission",
         with_refusals("POST", "/networks$", "neutron forbidden"),
-        ("network: making the network", "disallowed by policy", "look at its roles and at the service's policy"),
+        ("network: creating the network", "disallowed by policy", "look at its roles and at the service's policy"),
     ),
     Mistake(
         "wrong_region",

@@ -110,7 +110,7 @@ class Stage(Generic[D]):
 
     def create(self, kind: str, name: str, make: Make, find: Make) -> Any:
         """Make a resource exactly once per run and name. find returns it if it exists already, else None."""
-        self.begin(f"making the {kind.replace('_', ' ')} {name}")
+        self.begin(f"creating the {kind.replace('_', ' ')} {name}")
         entry = self.run.ledger.find(kind, name)
         resource = find() if entry or self.run.has_chosen_id else None
         if resource is not None and not entry:

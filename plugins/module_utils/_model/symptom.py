@@ -124,6 +124,7 @@ class Symptom:
     step: Optional[str] = None
     unit: Optional[str] = None
     for_s: Optional[float] = None
+    restarts: int = 0
     ago_s: Optional[float] = None
     since: Optional[float] = None
     last_report: Optional[str] = None
@@ -180,5 +181,6 @@ NOT_IDENTITY = frozenset(
         "answered",
         "only_from_here",
         "carriers",
+        "restarts",
     }
 )

@@ -41,6 +41,7 @@ def states(case: Case) -> list[Symptom]:
                     unit=service.unit,
                     # A process that is stopped by a signal leaves the unit as it was.
                     for_s=None if how == How.FROZEN else service.for_s,
+                    restarts=service.restarts if how == How.STARTING else 0,
                 )
             )
     return symptoms

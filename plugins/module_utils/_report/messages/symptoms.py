@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..._model.codec import iso_of
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
-from .words import AT_PEER, at_place, duration
+from .words import AT_PEER, at_place, duration, plural
 
 # The one with most details first
 Forms = tuple[str, ...]
@@ -54,6 +54,9 @@ def forms(symptom: Symptom) -> Forms:
 def unit_not_running(symptom: Symptom) -> Forms:
     plain, since = STATES[symptom.how or How.FAILED]
     text = since.format(duration(symptom.for_s)) if symptom.for_s else plain
+    if symptom.restarts:
+        # A service that systemd starts again and again is never seen as failed.
+        text = f"{text}, after {plural(symptom.restarts, 'restart')} by systemd"
     return f"{text} ({symptom.unit})", text
 
 

@@ -19,10 +19,10 @@ def test_only_a_run_on_this_machine_learns_which_process_to_watch(act, transport
 @pytest.mark.parametrize(
     ("keep", "promise"),
     [
-        ({}, "what it made is removed all the same"),
-        ({"keep": "never"}, "what it made is removed all the same"),
-        ({"keep": "always"}, "what it made stays"),
-        ({"keep": "on_failure"}, "what it made stays"),
+        ({}, "its resources are still removed"),
+        ({"keep": "never"}, "its resources are still removed"),
+        ({"keep": "always"}, "its resources stay"),
+        ({"keep": "on_failure"}, "its resources stay"),
     ],
 )
 def test_what_an_interruption_means_is_said(act, screen, keep, promise):

@@ -326,7 +326,7 @@ def test_a_volume_is_attached_after_the_boot(go, cloud):
     assert [wait["awaited"] for wait in record["waits"]] == [
         f"the server {NAME} to be active",
         "the volume stackproof-run-1-volume to be in use",
-        "the ends of the server's events",
+        "the server's events to end",
     ]
 
 

@@ -77,6 +77,12 @@ def test_a_service_that_does_not_run_is_reported_with_its_state_and_unit(state):
     assert symptom.for_s == (None if state == How.FROZEN else 12.3)
 
 
+@pytest.mark.parametrize(("state", "restarts"), [(How.STARTING, 7), (How.FAILED, 0)])
+def test_restarts_are_counted_for_a_service_that_is_starting(state, restarts):
+    (symptom,) = told(hosts.states, host("h1", service("x", state=state.value, restarts=7)))
+    assert symptom.restarts == restarts
+
+
 def test_a_service_that_runs_shows_nothing():
     assert told(hosts.states, host("h1", "x")) == []
 

@@ -39,6 +39,10 @@ def test_first_form_of_each_message_is_the_longest(code):
         (seen(Kind.STATE, how=How.FAILED, for_s=4870.0), "x (h): failed 81 min ago (x.service)"),
         (seen(Kind.STATE, for_s=None), "x (h): stopped (x.service)"),
         (seen(Kind.STATE, how=How.STARTING, for_s=9.0), "x (h): starting for 9 s (x.service)"),
+        (
+            seen(Kind.STATE, how=How.STARTING, for_s=1.0, restarts=7),
+            "x (h): starting for 1 s, after 7 restarts by systemd (x.service)",
+        ),
         (seen(Kind.RESTART, ago_s=160.0), "x (h): restarted 3 min before the stage failed (x.service)"),
         (
             Symptom(Code.UNIT_RESTARTED_DURING_RUN, "x", "h", unit="x.service", since=7.0),
@@ -51,7 +55,7 @@ def test_first_form_of_each_message_is_the_longest(code):
             seen(Kind.FAILED_AT, peer="y", how=How.SILENT, exception="a.MessagingTimeout"),
             "x (h): no answer from y (a.MessagingTimeout)",
         ),
-        (seen(Kind.FAILED_AT, peer="y"), "x (h): failed at y"),
+        (seen(Kind.FAILED_AT, peer="y"), "x (h): failed while talking to y"),
         (seen(Kind.ERROR, exception="a.KeyError"), "x (h): a.b logged a.KeyError"),
         (seen(Kind.ERROR), "x (h): a.b logged an error"),
         (seen(Kind.NOT_REPORTING, last_report="noon"), "x (h): not reporting to the cloud since noon"),
