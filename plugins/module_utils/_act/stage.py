@@ -19,7 +19,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from .._cloud import addresses, connection, session, token_cache
 from .._cloud.errors import CLOUD_ERRORS, failing, failure_of
-from .._cloud.transport import Sample
+from .._cloud.transport import Sample, reason_of
 from .._model import codec
 from .._model.details import Details
 from .._model.stage import Call, Failure, Resource, Wait
@@ -174,7 +174,7 @@ class Stage(Generic[D]):
             except CLOUD_ERRORS as exc:
                 if not session.is_unanswered(exc):
                     raise
-                return False, f"no answer ({type(exc).__name__})", None
+                return False, f"no answer ({reason_of(exc)})", None
 
         self.doing = f"waiting for {what}"
         say = self.say if not self.check else lambda _text: None

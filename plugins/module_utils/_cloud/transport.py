@@ -42,6 +42,9 @@ MEBIBYTE = 1 << 20
 # In bytes: an answer is read in parts of this size.
 PART = 1 << 16
 
+# The words of the system for an address where nobody listens
+REFUSED = "Connection refused"
+
 # When a request was sent, the Date header of its answer, and when the answer came
 Sample = tuple[float, str, float]
 Headers = Mapping[str, str]
@@ -133,6 +136,11 @@ def refuse_another_address(method: str, url: str, answer: Any) -> None:
     raise RedirectedError(answer.status_code, message, hint)
 
 
+def reason_of(exc: BaseException) -> str:
+    """Return why no answer came, in a word or two."""
+    return "connection refused" if REFUSED in str(exc) else type(exc).__name__
+
+
 class CallAtWork:
     """A request on its way. What its answer brings completes its call."""
 
@@ -180,7 +188,7 @@ class Transport(BaseTransport):
         try:
             return self.answer_to(call, options)
         except BaseException as exc:
-            call.error = type(exc).__name__
+            call.error = reason_of(exc)
             raise
         finally:
             self.calls.append(call.completed())

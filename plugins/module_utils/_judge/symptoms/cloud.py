@@ -42,7 +42,9 @@ def silent_api(case: Case, component: str, call: Call) -> Symptom:
     message = case.stage.error.message if case.stage.error else ""
     how = how_of(message) or How.SILENT
     share = case.weights.silent_api_unseen if how == How.SILENT and not case.is_seen else 1.0
-    return Symptom(Code.API_SILENT, component, how=how, own=True, share=share, request=request_of(call))
+    return Symptom(
+        Code.API_SILENT, component, how=how, own=True, share=share, request=request_of(call), address=call.host
+    )
 
 
 def failing_api(case: Case, component: str, call: Call) -> list[Symptom]:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator
 from itertools import product
 
@@ -15,13 +17,20 @@ from ..._model.verdict import LONGEST_HEADLINE
 from . import symptoms
 from .words import AT_PEER, at_place, fitting, place_of
 
+# In characters: a headline has no room for a whole line of a log.
+QUOTE_LENGTHS = (60, 40)
+# Ids of a request or an instance in front of a line of a log
+CONTEXT = re.compile(r"(?:\[[^\]]*\]\s*)+")
+
 
 def headline(finding: Finding) -> str | None:
     """Return the cause in one line, or why no component is identified; None if nothing is known."""
     if finding.restart:
         return fitting(restart_forms(finding.restart), LONGEST_HEADLINE)
     if finding.cause and finding.main:
-        return fitting(cause_forms(finding.cause, finding.main, finding.change), LONGEST_HEADLINE)
+        quoted = quoting_forms(finding.main, finding.quoted) if finding.cause.shows(finding.main) else ()
+        forms = (*quoted, *reasons(finding.cause, finding.main))
+        return fitting(cause_forms(finding.cause, forms, finding.change), LONGEST_HEADLINE)
     if finding.step is None:
         return None
     if finding.pause_s is not None:
@@ -37,13 +46,22 @@ def restart_forms(restart: Cause) -> Iterator[str]:
     yield f"no fault: an earlier restart of {restart.component} dropped connections"
 
 
-def cause_forms(cause: Cause, main: Symptom, change: Symptom | None) -> Iterator[str]:
+def cause_forms(cause: Cause, forms: tuple[str, ...], change: Symptom | None) -> Iterator[str]:
     """Yield headlines from the longest to the shortest: first without details, then without the domain of the host."""
     changes = [f"; {form}" for form in changed_forms(change)] if change else []
     short_host = cause.host.partition(".")[0] if cause.host else None
     for host in dict.fromkeys((cause.host, short_host)):
-        for text, suffix in product(reasons(cause, main), [*changes, ""]):
+        for text, suffix in product(forms, [*changes, ""]):
             yield at_place(cause.component, host, text + suffix)
+
+
+def quoting_forms(main: Symptom, quoted: Symptom | None) -> tuple[str, ...]:
+    """Return forms with the message of an error that has no exception. No other line is quoted than the verdict's."""
+    if main.code != Code.LOGGED_ERROR or main.exception or quoted is None or quoted.quote != main.quote:
+        return ()
+    message = CONTEXT.sub("", main.quote or "", count=1)
+    beginnings = [textwrap.shorten(message, length, placeholder=" …") for length in QUOTE_LENGTHS]
+    return tuple(f'logged "{beginning}"' for beginning in beginnings) if message else ()
 
 
 def changed_forms(change: Symptom) -> tuple[str, ...]:
@@ -71,5 +89,5 @@ def reasons(cause: Cause, main: Symptom) -> Iterator[str]:
 def without_details(symptom: Symptom) -> tuple[str, ...]:
     """Return the forms without a unit, an address or a folder, which the next command has."""
     forms = symptoms.forms(symptom)
-    has_details = symptom.unit or symptom.address or symptom.code == Code.CONFIGURATION_CHANGED
+    has_details = symptom.unit or symptom.port or symptom.code == Code.CONFIGURATION_CHANGED
     return forms[1:] if has_details else forms

@@ -159,7 +159,12 @@ def api_error(symptom: Symptom) -> Forms:
 
 
 def api_silent(symptom: Symptom) -> Forms:
-    return f"did not answer {symptom.request}", "did not answer"
+    at = f" at {symptom.address}" if symptom.address else ""
+    if symptom.how == How.REFUSED:
+        plain = "connection refused"
+        return f"{plain}{at} ({symptom.request})", f"{plain}{at}", plain
+    plain = "did not answer"
+    return f"{plain} {symptom.request}{at}", f"{plain} {symptom.request}", plain
 
 
 def metadata_answer(symptom: Symptom) -> Forms:

@@ -221,7 +221,7 @@ def test_an_address_where_nobody_listens_is_unreachable(cloud, connect, know_clo
     assert error["kind"] == "unreachable"
     assert address in error["message"]
     assert "this machine reaches the address" in error["hint"]
-    assert {call.error for call in connection.calls} == {"ConnectionError"}
+    assert {call.error for call in connection.calls} == {"connection refused"}
 
 
 @pytest.mark.parametrize("place", ["", "/v3"], ids=["found out", "given"])

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import evidence
@@ -56,6 +58,16 @@ def test_headline_fits_into_a_line_without_an_ellipsis(long):
 def test_short_headline_is_whole():
     stopped = seen(Kind.STATE, for_s=40.0)
     assert headline(cause("x", "h", stopped)) == "x (h): stopped 40 s ago"
+
+
+def test_headline_of_an_error_without_an_exception_quotes_its_message():
+    logged = seen(Kind.ERROR, quote="[instance: 7] Failed to bind port 1 on host h for vnic_type normal using segments")
+    found = Finding(cause=cause("x", "h", logged), main=logged)
+    text = 'x (h): logged "Failed to bind port 1 on host h for vnic_type normal using …"'
+    assert module.headline(replace(found, quoted=logged)) == text
+    # With stackproof_quotes=false, and where the verdict quotes another line
+    assert module.headline(found) == "x (h): a.b logged an error"
+    assert module.headline(replace(found, quoted=replace(logged, quote="y"))) == "x (h): a.b logged an error"
 
 
 def test_details_are_left_out_before_the_domain_of_the_host():

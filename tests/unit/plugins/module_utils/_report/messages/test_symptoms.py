@@ -58,6 +58,14 @@ def test_first_form_of_each_message_is_the_longest(code):
         (seen(Kind.FAILED_AT, peer="y"), "x (h): failed while talking to y"),
         (seen(Kind.ERROR, exception="a.KeyError"), "x (h): a.b logged a.KeyError"),
         (seen(Kind.ERROR), "x (h): a.b logged an error"),
+        (
+            Symptom(Code.API_SILENT, "x", request="GET /v2.0", address="10.0.0.1:9696"),
+            "x: did not answer GET /v2.0 at 10.0.0.1:9696",
+        ),
+        (
+            Symptom(Code.API_SILENT, "x", how=How.REFUSED, request="GET /v2.0", address="10.0.0.1:9696"),
+            "x: connection refused at 10.0.0.1:9696 (GET /v2.0)",
+        ),
         (seen(Kind.NOT_REPORTING, last_report="noon"), "x (h): not reporting to the cloud since noon"),
         (seen(Kind.CHANGE), "x (h): configuration changed 40 s ago: /etc/x/x.conf"),
         (seen(Kind.STEP, host=None, step="13"), "x: responsible for the missing step 13"),
