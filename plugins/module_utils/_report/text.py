@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
@@ -84,11 +85,13 @@ def run_lines(record: Record, directory: str) -> list[str]:
     for limit in record.thresholds:
         lines.append(f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}")
     lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
+    command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={shlex.quote(directory)}"
     if record.kept:
-        command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={directory}"
         lines.append(f"  kept, as asked for; remove it with: {command}")
     for thing in record.leftovers:
         lines.append(f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}")
+    if record.leftovers:
+        lines.append(f"  remove what is left later with: {command}")
     return lines
 
 

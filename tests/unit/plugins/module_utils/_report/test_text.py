@@ -100,7 +100,9 @@ def test_the_summary_says_what_is_kept_left_and_beyond_its_limit(passed):
     lines = summary(passed, "/runs/x")
     assert "  created 5, deleted 4, left 1" in lines
     assert any("stackproof.provision.cleanup -e stackproof_run_dir=/runs/x" in line for line in lines)
-    assert "  left: security group g: it is still there" in lines
+    left = lines.index("  left: security group g: it is still there")
+    command = "ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir=/runs/x"
+    assert lines[left + 1] == f"  remove what is left later with: {command}"
     assert "  within the limit: a: 1" in lines
     assert "  BEYOND the limit: b: 2 is more than 1" in lines
 
