@@ -99,7 +99,7 @@ def test_dhcp(gone, instance):
 def test_router(gone, record, not_applicable):
     """No network host has the namespace of a router of the run any more."""
     resources = [resource for stage in record["stages"] for resource in stage["resources"]]
-    if not any(resource["kind"] == "router" and resource["made"] for resource in resources):
+    if not any(resource["kind"] == "router" and resource["created"] for resource in resources):
         not_applicable("the run made no router")
 
     def pick(here):
@@ -139,7 +139,7 @@ def test_proxy_of_ovn(gone, record, not_applicable):
 
 def assert_no_proxy(gone, record, not_applicable):
     resources = [resource for stage in record["stages"] for resource in stage["resources"]]
-    if not any(resource["kind"] == "network" and resource["made"] for resource in resources):
+    if not any(resource["kind"] == "network" and resource["created"] for resource in resources):
         not_applicable("the network was not made by this run, so it stays")
 
     def pick(here):

@@ -181,7 +181,7 @@ def test_router(floating, routers, here):
     here.fact("routers", "the namespaces", "the router's translations")
     for address, fixed in floating:
         rule = {"address": address, "fixed": fixed}
-        having = [reading for reading, facts in routers if rule in facts["to"] and rule in facts["from"]]
+        having = [reading for reading, facts in routers if rule in facts["inbound"] and rule in facts["outbound"]]
         where = ", ".join(reading.name for reading, _facts in routers) or "no host"
         assert having, f"{where} has the namespace of the router, but no host translates {address} to {fixed} and back"
         if having[0] is not here:
@@ -191,7 +191,7 @@ def test_router(floating, routers, here):
 def test_arp(floating, routers, here, reached):
     """The router has each floating IP on its outer side, and it is the one that answered ARP for it."""
     here.fact("routers", "the namespaces", "the router's addresses")
-    outer = [(reading, interface) for reading, facts in routers for interface in facts["outer"]]
+    outer = [(reading, interface) for reading, facts in routers for interface in facts["external"]]
     for address, _fixed in floating:
         having = [(reading, interface) for reading, interface in outer if address in interface["addresses"]]
         assert having, f"no router has {address} on an interface to the outside, so nobody answers ARP for it"
