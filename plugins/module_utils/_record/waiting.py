@@ -132,13 +132,14 @@ def wait_until(
     pace: as usual_pace.
     """
     at_work = WaitAtWork(what, waits)
+    limit = f"at most {deadline.seconds:g} s"
     while True:
         asked = time.monotonic()
         done, text, value = look()
         state = words_of(text, LONGEST_STATE)
         answered = time.monotonic()
         if at_work.note(state, asked, answered):
-            say(f"waiting for {what}: {state}")
+            say(f"waiting for {what} ({limit}): {state}")
         if done:
             at_work.end()
             return value

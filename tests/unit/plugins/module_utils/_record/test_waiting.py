@@ -77,7 +77,7 @@ def test_a_wait_writes_down_each_state_once_with_its_time_and_sharpness():
     assert last.after_s == line.seconds >= 0.03
     assert line.started <= first.at < last.at
     assert last.at - line.started == pytest.approx(last.after_s, abs=1)
-    assert texts == ["waiting for the thing: creating", "waiting for the thing: available"]
+    assert texts == [f"waiting for the thing (at most 5 s): {state}" for state in ("creating", "available")]
 
 
 def test_a_state_that_comes_back_is_written_down_again():
