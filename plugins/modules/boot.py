@@ -193,7 +193,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.choices 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import addresses_of
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, failure_of
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
@@ -205,7 +205,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     ServerEvent,
     VolumeDetails,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
@@ -224,6 +224,7 @@ UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, ValueError, KeyErr
 EVENT_SECONDS = 1
 # Since these versions a server can be sent to a host, and users see the events with the host's hash.
 HOST_SINCE = "2.74"
+HOST_HINT = "Use an administrator's cloud as stackproof_cloud, or leave out stackproof_host."
 EVENTS_SINCE = "2.62"
 GIB = 1 << 30
 
@@ -443,7 +444,25 @@ def make_server(stage: Stage[BootDetails], nova: Any, flavor: Any) -> Any:
         identity = next(own, None)
         return None if identity is None else Named(identity, name)
 
-    return stage.create("server", name, make, find)
+    try:
+        return stage.create("server", name, make, find)
+    except CLOUD_ERRORS as exc:
+        failure = failure_of(exc, stage.doing)
+        if not stage.params["host"] or failure.kind != "forbidden":
+            raise
+        raise refused_host(failure) from exc
+
+
+def refused_host(failure: Failure) -> StageError:
+    """Return the failure of a user who may not choose the host of a server."""
+    return StageError(
+        failure.kind,
+        failure.message,
+        answer=failure.answer,
+        hint=HOST_HINT,
+        request_id=failure.request_id,
+        status=failure.status,
+    )
 
 
 def headers_of(stage: Stage[BootDetails]) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.stage im
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import BootDetails, Image
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import HINTS, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.modules import boot as module
 
@@ -297,6 +297,20 @@ def test_a_server_with_a_longer_name_is_not_taken_for_it(go, cloud):
     cloud.trouble("POST", "/servers$", "reset")
     go("boot")
     assert sorted(server["name"] for server in cloud.all("servers")) == [NAME, f"{NAME}-2"]
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(
+    ("host", "trouble", "hint"),
+    [
+        ("compute1", 403, module.HOST_HINT),
+        (None, 403, HINTS["forbidden"]),
+        ("compute1", "nova quota instances", HINTS["quota"]),
+    ],
+)
+def test_user_who_may_not_choose_the_host_learns_what_to_change(error, cloud, host, trouble, hint):
+    cloud.trouble("POST", "/servers$", trouble)
+    assert error("boot", host=host)["hint"] == hint
 
 
 @pytest.mark.usefixtures("ready")
