@@ -63,7 +63,9 @@ def remove(run, connect):
     """Return a function that removes all of the run; its attributes have the lines of progress and the waits."""
 
     def act(timeout=10, enough=None):
-        deadline = SimpleNamespace(left=lambda: 0 if enough() else 10) if enough else waiting.Deadline(timeout)
+        deadline = (
+            SimpleNamespace(seconds=10, left=lambda: 0 if enough() else 10) if enough else waiting.Deadline(timeout)
+        )
         return removal.remove_all(connect(timeout), run, deadline, act.waits, act.texts.append)
 
     act.texts, act.waits = [], []
