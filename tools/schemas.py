@@ -143,15 +143,15 @@ class Schema:
             key = codec.key_of(field.name, hint)
             # JSON leaves out a flag that is false.
             is_flag = field.metadata.get("omitted") and field.default is False
-            node = {"const": True} if is_flag else self.node_of(hint)
+            node: Node = {"const": True} if is_flag else self.node_of(hint)
             properties[key] = {**node, "description": sentence(texts[field.name])} if field.name in texts else node
             if not field.metadata.get("omitted"):
                 required.append(key)
-        node: Node = {"description": text} if text else {}
-        node.update(type="object", required=required, additionalProperties=False, properties=properties)
+        whole: Node = {"description": text} if text else {}
+        whole.update(type="object", required=required, additionalProperties=False, properties=properties)
         if kind in CONDITIONS:
-            node["allOf"] = list(CONDITIONS[kind])
-        return node
+            whole["allOf"] = list(CONDITIONS[kind])
+        return whole
 
     def node_of(self, hint: Any) -> Node:
         """Return the schema of an annotation."""
