@@ -27,6 +27,7 @@ PARTS = (
     "playbooks",
     "plugins",
     "roles",
+    "tests/catalogue",
     "tests/recorded",
     "tests/recorder",
     "tests/unit",
