@@ -42,6 +42,11 @@ open(path, "w").write("\\n".join(kept) + "\\n")
 """
 
 
+def first(things):
+    """Return the first of some things: in a generator, next would end it where there is none."""
+    return next(iter(things))
+
+
 def set_option(path, section, option, value):
     """The command that sets an option of a file; an empty value removes it."""
     return f"python3 -c {quote(SET_OPTION)} {path} {section} {option} {quote(value)}"
@@ -277,7 +282,7 @@ def fewer_rights(lab, host, user, rights, mysql, restarted):
 def moved_endpoint(lab, host, service, find, put, restarted=None):
     """The catalog names another address for a service. find, put: texts of its URL."""
     identity = lab.admin.identity
-    service_id = next(one.id for one in identity.services() if one.type == service)
+    service_id = first(one.id for one in identity.services() if one.type == service)
     before = {endpoint.id: endpoint.url for endpoint in identity.endpoints(service_id=service_id)}
     back = with_restarts([restarted] if restarted else [])
     with recovered(lab, host):
@@ -307,7 +312,7 @@ def with_restarts(parts):
 def endpoint_off(lab, host, service):
     """The catalog leaves a service out."""
     identity = lab.admin.identity
-    service_id = next(one.id for one in identity.services() if one.type == service)
+    service_id = first(one.id for one in identity.services() if one.type == service)
     endpoints = [endpoint.id for endpoint in identity.endpoints(service_id=service_id)]
     with recovered(lab, host):
         try:
@@ -357,7 +362,7 @@ def other_password(lab, host, user, path, restarted):
 def agent_down(lab, host, binary):
     """An administrator has taken an agent out of service."""
     network = lab.admin.network
-    agent = next(one for one in network.agents() if (one.binary, one.host) == (binary, host))
+    agent = first(one for one in network.agents() if (one.binary, one.host) == (binary, host))
     with recovered(lab, host):
         network.put(f"/agents/{agent.id}", json={"agent": {"admin_state_up": False}}).raise_for_status()
         try:
@@ -389,7 +394,7 @@ def volume_service_off(lab, host, binary):
     """An administrator has disabled a service of Cinder."""
     volumes = lab.admin.block_storage
     listed = volumes.get("/os-services").json()["services"]
-    named = next(one["host"] for one in listed if one["binary"] == binary)
+    named = first(one["host"] for one in listed if one["binary"] == binary)
     with recovered(lab, host):
         volumes.put("/os-services/disable", json={"binary": binary, "host": named}).raise_for_status()
         try:

@@ -178,7 +178,7 @@ def database(site):
         return  # a devstack has one user of the database for all
     units = {
         name: [unit for one in names.split() for unit in site.parts_of(one)[0].services]
-        for name, names, _ in DATABASE_USERS
+        for name, names, _needs in DATABASE_USERS
     }
     for user, components, needs in DATABASE_USERS:
         fewer = partial(fewer_rights, host=host, user=user, rights="SELECT", mysql=site.mysql, restarted=units[user])

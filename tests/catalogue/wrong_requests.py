@@ -10,7 +10,7 @@ from functools import partial
 
 from breaking import recovered
 from catalogue_parts import Kind, Wrong
-from ways_to_set_wrong import changed_rows
+from ways_to_set_wrong import changed_rows, first
 
 FLAVOR = "catalogue-flavor"
 GHOST = "00000000-0000-4000-8000-0000000000ff"
@@ -217,7 +217,7 @@ def aggregate(lab, host, zone, metadata, disabled=False):
     """An aggregate with a zone. disabled: its only host is out of service."""
     compute = lab.admin.compute
     made = compute.create_aggregate(name="catalogue", availability_zone=zone)
-    service = next(one for one in compute.services(binary="nova-compute") if one.host == host)
+    service = first(one for one in compute.services(binary="nova-compute") if one.host == host)
     path = f"/os-services/{service.id}"
     with recovered(lab, host):
         try:

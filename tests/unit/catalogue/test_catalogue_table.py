@@ -165,10 +165,16 @@ def test_a_run_that_passed_is_without_effect(monkeypatch, record):
 # The tables
 
 
-def row(outcome, truth=TRUTH, cloud="ovs", **changes):
+def row(outcome, truth=None, cloud="ovs", **changes):
     guesses = (WRONG, RIGHT, NONE)
     return Row(
-        "x", cloud, truth, verdict(component="nova-compute", confidence=0.95), outcome, guesses=guesses, **changes
+        "x",
+        cloud,
+        truth or TRUTH,
+        verdict(component="nova-compute", confidence=0.95),
+        outcome,
+        guesses=guesses,
+        **changes,
     )
 
 
