@@ -241,7 +241,7 @@ def look_at_others(askers: Askers, module: AnsibleModule, run: Run | None) -> Ot
 
 
 def what_to_examine(askers: Askers, module: AnsibleModule, run: Run | None) -> dict[str, Any] | None:
-    """Return what a host needs to know for a second look; None if there is none."""
+    """Return what a host needs to know for a second look; None if no stage has failed, or examination is off."""
     if run is None or not (has_failed(run) and module.params["examine"]):
         return None
     is_known = run.record.stage_or_skipped(StageName.AUTH).status is StageStatus.OK

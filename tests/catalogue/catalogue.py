@@ -29,7 +29,7 @@ from ways_to_break import (
     malformed,
     turned_away,
     unexecutable,
-    with_clients_anew,
+    with_clients_restarted,
     without_account,
     without_database_rights,
 )
@@ -127,14 +127,14 @@ def of_part(part):
         "crashing": partial(crashing, part=part),
     }
     for kind, fault in away.items():
-        yield kind, partial(with_clients_anew, part=part, fault=fault), [part], both
+        yield kind, partial(with_clients_restarted, part=part, fault=fault), [part], both
     if part.settings:
         yield "settings-malformed", partial(malformed, part=part), [part], (BEFORE,)
     if part.rights:
-        broken = partial(without_database_rights, part=part, anew=(*CLOUD.apis, *CLOUD.workers))
+        broken = partial(without_database_rights, part=part, restarted=(*CLOUD.apis, *CLOUD.workers))
         yield "no-database-rights", broken, [part, Peer(DATABASE, CLOUD.controller)], both
     if part.account and part.account != IDENTITY:
-        broken = partial(without_account, part=part, anew=CLOUD.apis)
+        broken = partial(without_account, part=part, restarted=CLOUD.apis)
         yield "account-disabled", broken, [part, Peer(IDENTITY, CLOUD.controller)], (BEFORE,)
     for peer in part.peers:
         if peer.host != part.host:

@@ -18,8 +18,8 @@ def reporting(part):
 
 
 @contextlib.contextmanager
-def with_clients_anew(lab, part, fault):
-    """A fault after which the clients of a part are started anew: they would fail once each, in later runs."""
+def with_clients_restarted(lab, part, fault):
+    """A fault after which the clients of a part are restarted: they would fail once each, in later runs."""
     with recovered(lab, part.host):
         try:
             with fault(lab):
@@ -70,11 +70,11 @@ def cut(lab, part, peer):
 
 
 def changed_settings(lab, part, edit):
-    """Its settings are changed, and it is started anew, whether it comes up or not."""
+    """Its settings are changed, and it is restarted, whether it comes up or not."""
     names = " ".join(part.services)
     make = f"{edit}; systemctl restart {names} || true; sleep 3"
-    anew = f"systemctl reset-failed {names}; systemctl restart {names}"
-    return edited(lab, part.host, part.settings, make, anew, part.services)
+    restart = f"systemctl reset-failed {names}; systemctl restart {names}"
+    return edited(lab, part.host, part.settings, make, restart, part.services)
 
 
 def malformed(lab, part):
@@ -88,19 +88,19 @@ def at_wrong_port(lab, part, peer):
 
 
 @contextlib.contextmanager
-def without_database_rights(lab, part, anew):
-    """anew: the services that would meet their broken connections one by one, in later runs."""
+def without_database_rights(lab, part, restarted):
+    """restarted: the services that would meet their broken connections one by one, in later runs."""
     shown = f"{MYSQL} --batch --skip-column-names --execute \"SHOW GRANTS FOR {part.rights}@'%'\""
     grants = [grant for grant in lab.run(part.host, shown).splitlines() if "USAGE" not in grant]
     revoke = f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {part.rights}@'%'; FLUSH PRIVILEGES; KILL USER {part.rights}"
-    back = f"{MYSQL} <<'END'\n{'; '.join(grants)}; FLUSH PRIVILEGES;\nEND\nsystemctl restart {' '.join(anew)}"
+    back = f"{MYSQL} <<'END'\n{'; '.join(grants)}; FLUSH PRIVILEGES;\nEND\nsystemctl restart {' '.join(restarted)}"
     with recovered(lab, part.host), undone(lab, part.host, f'{MYSQL} --execute "{revoke}"', back):
         yield
 
 
 @contextlib.contextmanager
-def without_account(lab, part, anew):
-    """Keystone lets the service's user in no more. anew: the services that keep tokens of it, which nobody takes."""
+def without_account(lab, part, restarted):
+    """Keystone no longer lets the service's user in. restarted: services that keep its tokens, which nobody takes."""
     identity = lab.admin.identity
     user = identity.find_user(part.account)
     with recovered(lab, part.host):
@@ -110,7 +110,7 @@ def without_account(lab, part, anew):
             yield
         finally:
             identity.update_user(user, is_enabled=True)
-            lab.run(part.host, f"systemctl restart {' '.join(anew)}")
+            lab.run(part.host, f"systemctl restart {' '.join(restarted)}")
 
 
 @contextlib.contextmanager

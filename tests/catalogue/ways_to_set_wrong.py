@@ -43,7 +43,7 @@ open(path, "w").write("\\n".join(kept) + "\\n")
 
 
 def first(things):
-    """Return the first of some things: in a generator, next would end it where there is none."""
+    """Return the first of some things. next() alone would end a generator without a word where there are no things."""
     return next(iter(things))
 
 

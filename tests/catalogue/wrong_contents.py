@@ -201,7 +201,7 @@ def queue(site):
     close = f"(rabbitmqctl close_all_user_connections {user} catalogue || true)"
     all_rights = f"rabbitmqctl set_permissions --vhost {vhost} {user} '.*' '.*' '.*'"
     workers = ("nova-conductor", "nova-scheduler", "nova-compute", "neutron-l2-agent", "neutron-dhcp-agent")
-    anew = "; ".join(
+    restart = "; ".join(
         f"systemctl reset-failed {unit}; systemctl restart {unit}"
         for name in workers[:2]
         for unit in site.parts_of(name)[0].services
@@ -213,7 +213,7 @@ def queue(site):
         return wrong(
             f"rabbitmq-{name}",
             SECRET,
-            by(host, make, f"{all_rights} && {close}; {anew}"),
+            by(host, make, f"{all_rights} && {close}; {restart}"),
             f"rabbitmq {also}".strip(),
             hosts,
         )
@@ -224,10 +224,10 @@ def queue(site):
     yield rights("replies-cannot-be-written", ".*", "^(?!reply_).*", ".*")
     for name, limits in (("connections", '{"max-connections": 4}'), ("queues", '{"max-queues": 1}')):
         make = f"rabbitmqctl set_vhost_limits --vhost {vhost} '{limits}' && {close}"
-        back = f"rabbitmqctl clear_vhost_limits --vhost {vhost} && {close}; {anew}"
+        back = f"rabbitmqctl clear_vhost_limits --vhost {vhost} && {close}; {restart}"
         yield wrong(f"rabbitmq-few-{name}", LIMITS, by(host, make, back), "rabbitmq", host)
     make = f"rabbitmqctl set_user_limits {user} '{{\"max-channels\": 1}}' && {close}"
-    back = f"rabbitmqctl clear_user_limits {user} all && {close}; {anew}"
+    back = f"rabbitmqctl clear_user_limits {user} all && {close}; {restart}"
     yield wrong("rabbitmq-one-channel", LIMITS, by(host, make, back), "rabbitmq", host)
 
 

@@ -91,10 +91,10 @@ def stage_of(name: StageName, record: Record, about: Diagnosis) -> Stage:
     """Return the stage of the boot by the logs; the other stages are skipped."""
     boot = about.boot
     if name is not StageName.BOOT or not boot:
-        return skipped(name, WHY)
+        return Stage.skipped(name, WHY)
     is_built = about.build_s is not None and boot.outcome is not Outcome.FAILED
     if not (is_built or has_failed(boot, record.errors or (), record.flows)):
-        return skipped(name, "the logs do not show how it ended")
+        return Stage.skipped(name, "the logs do not show how it ended")
     return Stage(
         name,
         StageStatus.OK if is_built else StageStatus.FAILED,
@@ -105,10 +105,6 @@ def stage_of(name: StageName, record: Record, about: Diagnosis) -> Stage:
         details={"request_id": boot.request},
         error=None if is_built else error_of(boot),
     )
-
-
-def skipped(name: StageName, reason: str) -> Stage:
-    return Stage(name, StageStatus.SKIPPED, details={"reason": reason})
 
 
 def error_of(boot: LoggedBoot) -> Failure:

@@ -23,11 +23,7 @@ def with_skipped(record: Record) -> tuple[Stage, ...]:
     """Return the stages in their order; each that did not run, because one failed before it, is marked as skipped."""
     failed = record.failed_stage
     reason = f"the stage {failed.stage} failed before" if failed else "the run broke off before"
-    return tuple(record.stage(name) or skipped(name, reason) for name in STAGES)
-
-
-def skipped(name: StageName, reason: str) -> Stage:
-    return Stage(name, StageStatus.SKIPPED, details={"reason": reason})
+    return tuple(record.stage(name) or Stage.skipped(name, reason) for name in STAGES)
 
 
 def has_failed(record: Record) -> bool:

@@ -128,3 +128,7 @@ class Stage:
     waits: tuple[Wait, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     error: Optional[Failure] = None
+
+    @classmethod
+    def skipped(cls, name: StageName, reason: str) -> Stage:
+        return cls(name, StageStatus.SKIPPED, details={"reason": reason})

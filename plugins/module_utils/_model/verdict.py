@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from .codec import Positive, Share, Text, Time, omitted, schema
+from .codec import Positive, Share, Text, Time, schema
 from .words import Result, StageName
 
 # In characters: a headline is one line of a terminal, and a quoted line of a log may be longer.
@@ -69,7 +69,7 @@ class Alternative:
     host: Optional[str]
     weight: Positive
     evidence: tuple[Text, ...]
-    confidence: Optional[Share] = omitted()
+    confidence: Share
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,7 @@ UNLIKELY = 0.02
 
 
 def suspect_in_words(suspect: Alternative) -> str:
-    """Return a suspect with its probability; a record of 0.1.0 has a weight instead."""
-    number = f"weight {suspect.weight:g}" if suspect.confidence is None else percent(suspect.confidence)
-    return f"{place_of(suspect.component, suspect.host)}, {number}"
+    return f"{place_of(suspect.component, suspect.host)}, {percent(suspect.confidence)}"
 
 
 def failure_in_words(failure: RequestFailure) -> str:
