@@ -53,9 +53,9 @@ demo: lab ## From nothing to a verdict: build the lab, and verify it
 test: without-lab browser alerts lab ## All tests except those of soak and matrix, on a lab that is built first and stays
 	tools/test-on-clouds $(CURDIR)/.cache/test-beside.log $(MAKE)
 
-CHECK := unit sanity importer lint types docs-lint
+CHECK := unit sanity lint types docs-lint
 check: ## The fast part of the tests, without a lab
-	$(side-by-side) $(CHECK)
+	$(call side-by-side,2,2) $(CHECK)
 
 lab: export STACKPROOF_TIMINGS := $(LAB_DIRECTORY)/timings.json
 lab: $(VENV)/ready ## Build the lab, or start it, or do nothing if it runs

@@ -1,12 +1,12 @@
 # The parts of make check and make test, one by one; the Makefile includes this file.
-.PHONY: quick unit unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 importer browser alerts fuzz newcomers
+.PHONY: quick unit unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers
 
 OLDEST := unit-2.19 sanity-2.19
 # More workers than eight only take longer to begin.
 WORKERS ?= auto
 ON_ALL_CORES := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal
-# The parts fill the cores by themselves, and tests with deadlines of a second need what is left.
-side-by-side = @$(MAKE) --jobs=3 --output-sync --keep-going WORKERS=0
+# Three processes fill two cores; with more, tests with deadlines of a second miss them.
+side-by-side = @$(MAKE) --jobs=$(1) --output-sync --keep-going WORKERS=$(2)
 
 quick: $(VENV)/ready ## The unit tests that your changes since origin/main touch, on all cores
 	$(BIN)/python tools/quick.py $(ON_ALL_CORES)
@@ -31,8 +31,12 @@ docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self lab
 
-sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core, of all files except our own tests
-	$(BIN)/python tools/ansible-test sanity --without-tests
+# Pylint takes longer than all the others, and ruff and mypy find most of what it finds.
+sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core, except pylint, of all files except our own tests
+	$(BIN)/python tools/ansible-test sanity --without-tests --skip-test pylint
+
+pylint: $(VENV)/ready ## Pylint with the rules of the newest ansible-core, of all files except our own tests
+	$(BIN)/python tools/ansible-test sanity --without-tests --test pylint
 
 sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, of all files
 	$(OLD)/bin/python tools/ansible-test sanity
@@ -41,11 +45,11 @@ importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, 
 	$(IMPORTER)/bin/python tools/check-tarball
 
 oldest: ## unit-2.19 and sanity-2.19, in parallel
-	$(side-by-side) $(OLDEST)
+	$(call side-by-side,2,0) $(OLDEST)
 
 # The longest ones begin first.
 without-lab: ## All parts of make test that need no lab and install no packages, in parallel
-	$(side-by-side) unit sanity-2.19 $(CHECK) $(OLDEST) docs fuzz newcomers
+	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) pylint importer $(OLDEST) docs fuzz newcomers
 
 browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
 	@tools/install-programs chromium npm

@@ -13,7 +13,6 @@ from typing import Any
 
 import as_json
 import pytest
-import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_types, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.events import of_run
@@ -142,11 +141,12 @@ def matcher(recorded_run):
 @pytest.fixture
 def refused_or_followed(tmp_path, matcher):
     """Return a function that loads a flow and follows the recorded run by it; it returns the refusal, or None."""
-    (tmp_path / "base.yml").write_text(yaml.safe_dump(FLOW))
+    (tmp_path / "base.yml").write_text(json.dumps(FLOW))
     path = tmp_path / "own.yml"
 
     def act(flow: dict[str, Any]) -> str | None:
-        path.write_text(yaml.safe_dump(flow))
+        # JSON is YAML, too, and is written ten times as fast.
+        path.write_text(json.dumps(flow))
         loaded = loaded_or_refused(path)
         if isinstance(loaded, StageError):
             assert loaded.record["kind"] in ("config", "invalid")
