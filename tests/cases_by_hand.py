@@ -12,6 +12,7 @@ import as_json
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.case import Case
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Cause, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Step
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
@@ -27,6 +28,7 @@ STARTED, FINISHED = "2026-11-21T12:00:00.000000+00:00", "2026-11-21T12:01:40.000
 CODES = {
     Kind.STATE: Code.UNIT_NOT_RUNNING,
     Kind.RESTART: Code.UNIT_RESTARTED_BEFORE_RUN,
+    Kind.LINK: Code.LINK_BROKEN,
     Kind.REPORT: Code.OWN_REPORT,
     Kind.RESOURCE: Code.RESOURCE_EXHAUSTED,
     Kind.REACH: Code.PEER_UNREACHABLE,
@@ -43,6 +45,7 @@ STATE: Json = {"unit": "x.service"}
 FIELDS: dict[Kind, Json] = {
     Kind.STATE: STATE,
     Kind.RESTART: {**STATE, "ago_s": 300.0},
+    Kind.LINK: {"link": Link("ovn_installed", LinkState.BROKEN, "x", "h")},
     Kind.REPORT: {"reported": ("it is degraded",)},
     Kind.RESOURCE: {"reported": ("the disk at / has 0 MiB left",)},
     Kind.ERROR: {"logger": "a.b"},

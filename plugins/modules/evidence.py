@@ -70,6 +70,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.host i
     Unread,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import ReadingTime
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stores import Stores
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import HostStatus, Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
@@ -124,6 +125,7 @@ def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
         health_before=(results["before"] or {}).get("health"),
         facts=read.get("facts") or {},
         unread=unread,
+        stores=from_json(Stores, read["stores"], f"stores of {name}") if read.get("stores") else None,
     )
 
 

@@ -97,10 +97,12 @@ unread:
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import Question, examine
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 
 
 def read(host: Host, params: info_module.Params) -> dict[str, Any]:
@@ -111,6 +113,8 @@ def read(host: Host, params: info_module.Params) -> dict[str, Any]:
         asked = {**params["examine"], "since": params["examine"]["since"] + params["offset_s"]}
         question = from_json(Question, asked, "examine")
         results["examination"] = examine(host, components, [*facts.names, *facts.addresses], question)
+        instance = from_json(DescribedInstance, params["instance"], "instance") if params["instance"] else None
+        results["stores"] = all_stores.read(host, components, instance)
     return {name: result for name, result in results.items() if result is not None}
 
 

@@ -59,8 +59,10 @@ from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._match.events import of_run
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import (
     errors_of,
     with_quote,
@@ -127,15 +129,26 @@ def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, 
     if module.params["removal"]:
         return follow_removal(run, flows, module)
     reads = module.params["reads"]
-    results, events = follow.follow(run.record, flows, reads)
+    events = of_run(run.record, reads)
+    errors = errors_of(events)
+    record = with_chains(run.record, errors)
+    results = follow.steps_by(events, record, flows, reads)
     if not module.check_mode:
         with run.alone():
-            run.update(flows=tuple(results), errors=None, **follow.accounts(reads))
-            file_errors(run, errors_of(events), module.params["quotes"])
+            run.update(chains=record.chains, flows=tuple(results), errors=None, **follow.accounts(reads))
+            file_errors(run, errors, module.params["quotes"])
             run.save()
             lines = follow.lines(follow.kept(events))
             write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
     return {"changed": True, "coverage": coverage_of(results)}
+
+
+def with_chains(record: Record, errors: Errors) -> Record:
+    """Return a record with the chains of its failed stage; a run that did not fail has none to walk."""
+    failed = record.failed_stage
+    if failed is None:
+        return record
+    return replace(record, chains=walked(replace(record, errors=errors), failed.stage))
 
 
 def file_errors(run: Run, errors: Errors, quotes: bool) -> None:

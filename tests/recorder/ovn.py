@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import shlex
 
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, profiles
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 from lab_under_test import GROUPS, lab_host
 from runs_under_test import play
 
@@ -34,6 +37,7 @@ def ovn(making):
         making.write("ovn/logs.jsonl", lines(masked(rows(logs)), sort_keys=True, separators=(",", ":")))
         for host, part in ((GROUPS["controller"][0], "ovn"), (HOST, "compute")):
             making.write(f"hosts/{host}-ovn.jsonl", lines(masked(answers_of(host, part, record["instance"]))))
+            making.write(f"hosts/{host}-ovn-stores.jsonl", lines(masked(stores_of(host, record))))
     finally:
         status, output = play("cleanup", cloud="lab", run_dir=outcome.directory)
         assert status == 0, output
@@ -41,6 +45,18 @@ def ovn(making):
 
 def answers_of(name, part, instance):
     """Each command that a host with this part of the cloud is asked about the instance, with its answer."""
+    return asked_of(name, lambda host: all_facts.read(host, [part], instance, PLATFORM))
+
+
+def stores_of(name, record):
+    """Each command that a host is asked about its stores after a failed stage, with its answer."""
+    instance = from_json(DescribedInstance, record["instance"])
+    facts = next(host["facts"] for host in record["hosts"] if host["host"] == name)
+    components = {service["component"] for service in facts["services"]}
+    return asked_of(name, lambda host: all_stores.read(host, components, instance))
+
+
+def asked_of(name, read):
     answers, host = [], lab_host(name)
 
     def execute(words, _take):
@@ -50,5 +66,5 @@ def answers_of(name, part, instance):
         answers.append({"words": asked, "status": done.rc, "out": done.stdout, "errors": done.stderr})
         return done.rc, done.stdout, done.stderr
 
-    all_facts.read(Host(execute), [part], instance, PLATFORM)
+    read(Host(execute))
     return answers

@@ -19,6 +19,7 @@ FLOORS = [
     {"_cloud"},
     {"_act", "_collect"},
     {"_match"},
+    {"_chains"},
     {"_judge"},
     {"_report"},
     {"_runs"},

@@ -47,6 +47,8 @@ def command(text: str | None, host: str | None = None) -> Advice | None:
 
 
 def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    if symptom.link is not None:
+        return command(symptom.link.command, symptom.link.reader)
     if symptom.kind == Kind.REACH and symptom.only_from_here and cause.shows(symptom):
         return command(f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host)
     if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED:

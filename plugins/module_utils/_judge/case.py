@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._match import order, places
+from .._model.chain import Chain
 from .._model.flow import Step
 from .._model.host import Host
 from .._model.record import Record
@@ -80,6 +81,18 @@ class Case:
         for host in self.record.hosts:
             found += [(host, service) for service in services_of(host)]
         return found
+
+    def listening_on(self, name: str) -> tuple[int, ...]:
+        """Return the TCP ports that something listens on at a host."""
+        for host in self.record.hosts:
+            if host.host == name and host.stores is not None:
+                return host.stores.listening or ()
+        return ()
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """Return the chains that were walked."""
+        return self.record.chains or ()
 
     @property
     def is_seen(self) -> bool:

@@ -23,6 +23,7 @@ from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms
 from .advice import advice_for
 from .case import Case
+from .path import path_of
 from .weights import WEIGHTS, Weights, rounded
 
 # Errors of these kinds are about what the run itself asked for.
@@ -52,11 +53,12 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         last_seen=case.last_seen,
         advice=advice_for(cause, restart, suspects, case),
     )
-    return with_cause(general, cause, found, weights) if cause else general
+    return with_cause(general, cause, found, case) if cause else general
 
 
-def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], weights: Weights) -> Finding:
+def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: Case) -> Finding:
     """Return a finding with what is known of the cause that it names."""
+    weights = case.weights
     return replace(
         general,
         quoted=evidence.quoted(cause, CUT),
@@ -65,6 +67,7 @@ def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], weights
         explains=evidence.explained(cause),
         unexplained=evidence.unexplained(cause, found, weights),
         dependencies=dependencies.edges(cause, weights),
+        path=path_of(cause, case, general.step, found),
         main=evidence.main_symptom(cause),
         change=evidence.recent_change(cause, weights),
     )

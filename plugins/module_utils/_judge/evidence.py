@@ -16,6 +16,7 @@ from .weights import Weights
 # What says most about a cause in a line stands first.
 HEADLINES = (
     Kind.STATE,
+    Kind.LINK,
     Kind.REPORT,
     Kind.RESOURCE,
     Kind.REACH,

@@ -51,6 +51,8 @@ def causes(case: Case, symptoms: Sequence[Symptom]) -> list[Cause]:
         component = asker_of(node, parts, scores, world) if is_connection else node.component or ""
         is_far = world.is_elsewhere(component, node.host) or component not in near
         distance = case.weights.far if is_far else near[component]
+        if (component, node.host) in world.exonerated:
+            distance += case.weights.exonerated
         hypotheses.append(hypothesis(node, component, parts, scores[node] + distance))
     by_score = sorted(hypotheses, key=lambda cause: (-cause.score, cause.component, cause.host or ""))
     return merged_by_name(with_confidence(by_score, case.weights))

@@ -17,7 +17,7 @@ from .world import Node, World, host_of_peer, is_cut
 
 # Kinds that a component shows, and that may come from another one which it depends on. A service that was stopped or
 # frozen was so by somebody, and one that has failed may have done so for want of another.
-MAY_COME_FROM_OTHERS = (Kind.STEP, Kind.NOT_REPORTING, Kind.DISABLED, Kind.ERROR, Kind.ANSWER)
+MAY_COME_FROM_OTHERS = (Kind.STEP, Kind.LINK, Kind.NOT_REPORTING, Kind.DISABLED, Kind.ERROR, Kind.ANSWER)
 FOR_WANT = (How.FAILED, How.STARTING)
 # Ways of failing that an answer has as well: who reports that something is missing was reached, and did not find it
 ANSWERED = (How.MISSING, How.MALFORMED, None)
@@ -84,9 +84,23 @@ def share_own(symptom: Symptom, world: World, given: Shares) -> None:
     given.give_dependencies(symptom.component, symptom.host, behind)
 
 
+def share_silence(symptom: Symptom, world: World, given: Shares) -> None:
+    """Share that a service does not report. If others stopped in the same moment, it is what all of them share."""
+    shared = world.shared_by(symptom)
+    if not shared:
+        share_own(symptom, world, given)
+        return
+    given.give_owner(symptom.component, symptom.host, world.weights.set_member)
+    for component in shared:
+        given.give(component, None, world.weights.set_shared)
+
+
 def share_step(symptom: Symptom, world: World, given: Shares) -> None:
     weights = world.weights
-    given.give_owner(symptom.component, None)
+    # What is broken in a chain explains what did not happen behind it.
+    for component, host in world.breaks:
+        given.give(component, host, 1.0)
+    given.give_owner(symptom.component, None, weights.victim if world.breaks else 1.0)
     given.give_dependencies(symptom.component, None, weights.behind_step)
     given.give(symptom.peer, None, weights.step_target)
     for carrier in symptom.carriers:
@@ -107,7 +121,7 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
     """Share a failure at a peer: among the peer, the component that failed, the connection, and an earlier restart."""
     # What the library of a peer raises is an answer of the peer, unless it says more.
     how = How.ERROR if symptom.answered and symptom.how in ANSWERED else symptom.how
-    parts = world.weights.parts[how]
+    parts = world.rejected_by(symptom) if how == How.DENIED else world.weights.parts[how]
     for asker in world.askers_of(symptom):
         given.give_node(asker, parts.own)
     restart = world.restart_behind(symptom)
@@ -129,6 +143,7 @@ def share_restart(symptom: Symptom, _world: World, given: Shares) -> None:
 
 BY_KIND: dict[Kind, Callable[[Symptom, World, Shares], None]] = {
     Kind.STEP: share_step,
+    Kind.NOT_REPORTING: share_silence,
     Kind.REACH: share_reach,
     Kind.FAILED_AT: share_failure,
     Kind.RESTART: share_restart,

@@ -40,6 +40,8 @@ def table(values: Mapping[Name, float]) -> Mapping[Name, float]:
 # of itself counts most; what is only unlike others least. A restart is nothing wrong.
 STRENGTH = {
     Kind.STATE: 7.0,
+    # The input of the link is there and its output is not: nothing says more, but for a service that does not run.
+    Kind.LINK: 7.0,
     Kind.REPORT: 5.0,
     Kind.REACH: 5.0,
     Kind.STEP: 5.0,
@@ -82,6 +84,9 @@ PARTS: dict[How | None, Parts] = {
     None: Parts(0.6, 0.4),
 }
 
+# Of a rejection: a peer that rejects one project alone has been given wrong credentials by it; one that rejects several
+# has lost their accounts. Chosen by hand.
+REJECTED_ALONE, REJECTED_ALL = Parts(0.3, 0.9), Parts(0.9, 0.2)
 # Of a peer that one host alone does not reach, and of one that no host reaches: chosen by hand
 END_PARTS, UNREACHED_PARTS = Parts(0.2, 0.4), Parts(0.9, 0.15)
 
@@ -95,6 +100,8 @@ class Weights:
     strength: Mapping[Kind, float] = table(STRENGTH)
     faint: Mapping[tuple[Kind, How], float] = table(FAINT)
     parts: Mapping[How | None, Parts] = field(default_factory=lambda: MappingProxyType(PARTS))
+    rejected_alone: Parts = REJECTED_ALONE
+    rejected_all: Parts = REJECTED_ALL
 
     # What a symptom counts
     # Without an id of the run it may be of anybody.
@@ -135,9 +142,18 @@ class Weights:
     ends: Parts = END_PARTS
     unreached: Parts = UNREACHED_PARTS
 
+    # Services that stop to report within this time, in seconds, have one cause: the longest of their intervals is that
+    # of OVN's agents, whom Neutron asks once a minute.
+    same_onset_s: float = 90.0
+    # What such a set leaves to each of its members, and gives to what all of them depend on
+    set_member: float = 0.2
+    set_shared: float = 1.0
+
     # What distance from the failed stage takes off a score: no part in it, and a dependency of one that the run met
     far: float = -2.5
     behind: float = -1.2
+    # A component whose links all hold, while another link is broken, has done its part.
+    exonerated: float = -3.0
     # The score of an unknown cause, beside which all others are measured
     unknown: float = 3.0
     # Flattens the probabilities: above 1 less certain, below 1 more.
@@ -155,6 +171,10 @@ class Weights:
     # Connection pools keep a connection for an hour at most by their usual settings (as connection_recycle_time of
     # oslo.db): until then a client may have one that a restart of the peer has ended.
     remembered_s: float = 3600.0
+
+    # Of a path: what a hop costs that a symptom shows, and one that is only assumed from a dependency
+    shown_hop: float = 1.0
+    assumed_hop: float = 3.0
 
     # Limits of what is returned
     alternatives: int = 4

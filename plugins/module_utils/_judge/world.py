@@ -19,11 +19,13 @@ from .._components.tables import (
     stands_for,
     writer_of,
 )
+from .._model.chain import LinkState
 from .._model.finding import Suspect
 from .._model.how import How
 from .._model.symptom import Kind, Symptom
 from .case import Case
 from .evidence import is_cut_off
+from .weights import Parts
 
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
@@ -51,6 +53,10 @@ class World:
         self.places = places_of(case)
         self.not_here = missing_with(case.back_end)
         self.running_for = running_for(symptoms)
+        self.rejected = rejected(symptoms)
+        self.silent = [symptom for symptom in symptoms if symptom.kind == Kind.NOT_REPORTING]
+        self.breaks = [symptom.place for symptom in symptoms if symptom.kind == Kind.LINK and symptom.certain]
+        self.exonerated = exonerated(case)
         self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
         # The peers, connections and restarts at which each node failed, with how much of it they explain
         self.failed_at: dict[Node, Peers] = {}
@@ -108,6 +114,19 @@ class World:
         relayed_by = [] if peer in depends_on(own) else [name for name in called_by(own) if peer in depends_on(name)]
         return self.nodes_of(relayed_by[0]) if len(relayed_by) == 1 else self.nodes_of(own, symptom.host)
 
+    def rejected_by(self, symptom: Symptom) -> Parts:
+        """Return how much of a rejection the peer explains, and how much who was rejected: by what others get."""
+        callers = self.rejected.get(symptom.peer or "", set())
+        return self.weights.rejected_all if len(callers) > 1 else self.weights.rejected_alone
+
+    def shared_by(self, symptom: Symptom) -> list[str]:
+        """Return what all services depend on that stopped to report in the same moment as one; none for one alone."""
+        together = [other for other in self.silent if is_near(symptom.since, other.since, self.weights.same_onset_s)]
+        if len({other.place for other in together}) <= 1:
+            return []
+        needed = [needs(other.component) for other in together]
+        return sorted(set.intersection(*needed) - self.not_here)
+
     def place_of(self, component: str | None) -> str | None:
         """Return the host of a component, if there is only one where it can have failed this run."""
         if component is None:
@@ -130,6 +149,19 @@ class World:
         return [Node(name, host or self.place_of(name)) for name in names if name not in self.not_here]
 
 
+def exonerated(case: Case) -> set[tuple[str, str | None]]:
+    """Return the components that did their part: a chain is broken, and all links that they carry over hold."""
+    chains = case.chains
+    breaks = [chain.broken for chain in chains if chain.broken]
+    if not breaks:
+        return set()
+    blamed = {(link.owner, link.host) for link in breaks}
+    holding: set[tuple[str, str | None]] = set()
+    for chain in chains:
+        holding |= {(link.owner, link.host) for link in chain.links if link.state is LinkState.HOLDS}
+    return holding - blamed
+
+
 def running_for(symptoms: Sequence[Symptom]) -> Mapping[Node, float]:
     """Return the seconds since a component was restarted; of several units the last one counts."""
     found: dict[Node, float] = {}
@@ -144,6 +176,28 @@ def called_by(component: str | None) -> list[str]:
     """Return the components that one calls, over the queue or otherwise."""
     over_queue = answering_calls_of(project_of(component or ""))
     return [name for name in dict.fromkeys([*depends_on(component), *over_queue]) if depends_on(name)]
+
+
+def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
+    """Return the projects whose services each component rejects."""
+    callers: dict[str, set[str]] = {}
+    for symptom in symptoms:
+        if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED and symptom.peer and symptom.component:
+            callers.setdefault(symptom.peer, set()).add(project_of(symptom.component))
+    return callers
+
+
+def is_near(one: float | None, other: float | None, seconds: float) -> bool:
+    return one is not None and other is not None and abs(one - other) <= seconds
+
+
+def needs(component: str | None) -> set[str]:
+    """Return what a component depends on, and what that depends on."""
+    direct = depends_on(component)
+    found = set(direct)
+    for name in direct:
+        found.update(depends_on(name))
+    return found
 
 
 def is_cut(symptom: Symptom) -> bool:

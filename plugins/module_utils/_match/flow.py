@@ -334,6 +334,7 @@ def step_of(data: Json) -> StepDefinition:
         became=Since(became) if became else None,
         follows=ids_in(data, "follows"),
         covers=ids_in(data, "covers"),
+        state=ids_in(data, "state"),
         observe=tuple(map(rule_of, data.get("observe") or ())),
         cached=tuple(map(rule_of, data.get("cached") or ())),
         absent=tuple(map(rule_of, data.get("absent") or ())),

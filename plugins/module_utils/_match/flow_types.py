@@ -132,6 +132,7 @@ STEP = {
     "covers": IDS,
     "after": ID,
     "before": ID,
+    "state": list_of(is_text, "names of links"),
     "observe": RULES,
     "cached": RULES,
     "absent": RULES,

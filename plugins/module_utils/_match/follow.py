@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from .._collect.sources import SOURCES
+from .._model.chain import Link, LinkState
 from .._model.codec import iso_of
 from .._model.event import Event
 from .._model.flow import FollowedFlow
@@ -70,7 +71,18 @@ def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
         ended=max([began, *(event.end for event in ending)]),
         other_boots=boots_of(record),
         settled=settled_at(record),
+        links=links_in(record),
     )
+
+
+def links_in(record: Record) -> dict[str, Link]:
+    """Return the links of the run's chains that hold, and the first broken one of each: the others follow from it."""
+    found: dict[str, Link] = {}
+    for walked in record.chains or ():
+        first = walked.broken
+        known = [link for link in walked.links if link.state is LinkState.HOLDS or link is first]
+        found.update({link.code: link for link in known})
+    return found
 
 
 def settled_at(record: Record) -> float:
@@ -91,8 +103,14 @@ def follow(
     scope_of: what is known besides the events; of a boot that only logs show, its record does not have it.
     """
     events = of_run(record, reads)
-    matcher = Matcher(events, scope_of(record, events, reads))
-    return followed(flows_of(record, flows), matcher), events
+    return steps_by(events, record, flows, reads, scope_of), events
+
+
+def steps_by(
+    events: Sequence[Event], record: Record, flows: Iterable[Flow], reads: Reads, scope_of: ScopeOf = scope_of
+) -> list[FollowedFlow]:
+    """Return the flows with what became of their steps, by events that are known."""
+    return followed(flows_of(record, flows), Matcher(events, scope_of(record, events, reads)))
 
 
 def logs_in(reads: Reads) -> list[ReadLog]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._collect.sources import SOURCES
+from .._model.chain import Link, LinkState
 from .._model.event import Event
 from .._model.flow import Evidence, OtherExchange, Step
 from .._model.flow_definition import Flow, Rule, StepDefinition
@@ -34,6 +35,8 @@ TOKEN_CACHE = 300
 EXACT = 0.5
 # The facts of a cloud that say how it works are looked up with an administrator's access or for hosts to read.
 BY_ADMIN = 1
+# What the stores of hosts have needs ssh.
+BY_HOSTS = 2
 
 Interval = tuple[float, float]
 
@@ -139,6 +142,7 @@ class Matching:
                 if self._steps[definition.id].status is StepStatus.UNSEEN:
                     self._apply_rules(definition, turn)
         for definition in self._flow.steps:
+            self._add_state(definition)
             self._settle(definition)
         if self._scope.complete:
             self._mark_missing()
@@ -230,6 +234,22 @@ class Matching:
         end = ended if last is None else end_of(self._steps.get(last))
         return None if start is None or end is None else (start, end)
 
+    def _links_of(self, definition: StepDefinition, state: LinkState) -> list[Link]:
+        """Return the links by which a step is proved done, or not done."""
+        known = [self._scope.links[code] for code in definition.state if code in self._scope.links]
+        return [link for link in known if link.state is state]
+
+    def _add_state(self, definition: StepDefinition) -> None:
+        """Add to a step that nobody has shown what the stores have of it now."""
+        step = self._steps[definition.id]
+        if step.status is not StepStatus.UNSEEN or step.evidence:
+            return
+        evidence = tuple(
+            Evidence("host", link.owner, BY_HOSTS, f"{definition.message}: found in its store", host=link.host)
+            for link in self._links_of(definition, LinkState.HOLDS)
+        )
+        self._change(step, evidence=evidence)
+
     def _settle(self, definition: StepDefinition) -> None:
         """Give a step its status by all its evidence, and the reason if it was not seen."""
         step = self._steps[definition.id]
@@ -270,6 +290,8 @@ class Matching:
 
     def _silent_places(self, definition: StepDefinition) -> Iterable[str]:
         """Return the places that would show a step, were read to their end, and do not show it."""
+        for link in self._links_of(definition, LinkState.BROKEN):
+            yield f"the stores on {link.host}" if link.host else "its store"
         for rule in definition.observe:
             if not self._visibility.must_be_shown(rule):
                 continue

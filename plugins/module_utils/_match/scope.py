@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._model.chain import Link
 from .._model.words import Level
 from .rivals import Boot
 
@@ -42,6 +43,7 @@ class Scope:
     logs_alone: whether nobody asked the API, so that a step is not missing for want of its answers.
     caller_known: whether the host that has sent a request is known by its address.
     complete: whether all that happened had to be seen, so that a step can be missing.
+    links: code to the links of chains that hold, and those at which they break.
     settled: what happened later than this may have effects that came after the logs were read.
     """
 
@@ -55,6 +57,7 @@ class Scope:
     logs_alone: bool = False
     caller_known: bool = True
     complete: bool = True
+    links: Mapping[str, Link] = field(default_factory=dict)
     settled: float = math.inf
 
     @property

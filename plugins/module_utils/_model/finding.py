@@ -49,6 +49,18 @@ class Cause:
         return symptom.component == self.component and symptom.host in (None, self.host)
 
 
+@dataclass(frozen=True)
+class Arrow:
+    """A hop of the path from a cause to the failed stage. symptom: what shows it; None if it is only assumed.
+
+    An arrow to its own source is what is wrong with the cause; one to no component ends at the stage.
+    """
+
+    source: tuple[Optional[str], Optional[str]]
+    target: tuple[Optional[str], Optional[str]]
+    symptom: Optional[Symptom] = None
+
+
 class Reason(Word):
     """Why an advice is given."""
 
@@ -96,6 +108,7 @@ class Finding:
     explains: tuple[Symptom, ...] = ()
     unexplained: tuple[Symptom, ...] = ()
     dependencies: tuple[Connection, ...] = ()
+    path: tuple[Arrow, ...] = ()
     main: Optional[Symptom] = None
     change: Optional[Symptom] = None
     advice: Optional[Advice] = None

@@ -46,6 +46,7 @@ class StepDefinition:
     """A step of a flow.
 
     observe, cached, absent: the rules by which it happened, was answered by a cache, or did not have to happen.
+    state: the links of chains that hold after it, and are broken if it did not happen.
     when: an expression on the facts of the run. Where it does not hold, the step is absent with the reason `instead`,
     or skipped with the reason `unless`. otherwise: the reason to skip it where nothing shows it.
     """
@@ -66,6 +67,7 @@ class StepDefinition:
     otherwise: Optional[str] = None
     follows: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
     observe: tuple[Rule, ...] = ()
     cached: tuple[Rule, ...] = ()
     absent: tuple[Rule, ...] = ()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
 from .codec import Positive, Seconds, Text, omitted, schema
+from .stores import Stores
 from .words import CheckStatus, HostStatus
 
 UnreadKind = Annotated[str, schema(enum=("refused", "missing", "failed", "hung", "strange"))]
@@ -144,6 +145,7 @@ class Host:
     parts: the parts of the cloud that it runs. reason: why it could not be read, or not all of it. clock_offset_s: how
     far its clock is ahead of the control node's. clock_error_s: how far that may be off. health_before: the state of
     Ceph before the boot. facts: what its parts of the cloud know of the instance. unread: the reads that failed.
+    stores: those through which a request is carried; only after a failed stage.
     """
 
     host: Text
@@ -158,3 +160,4 @@ class Host:
     examination: Optional[Examination] = None
     unread: tuple[Unread, ...] = ()
     checks: tuple[Check, ...] = ()
+    stores: Optional[Stores] = omitted()

@@ -64,11 +64,27 @@ class Subnet:
 
 
 @dataclass(frozen=True)
+class ServingPort:
+    """A port by which a network is served, such as that of a DHCP agent. owner: what it is for.
+
+    host, kind: where and how it is wired; only administrators see them.
+    """
+
+    id: str
+    owner: str
+    mac: Optional[str] = None
+    host: Optional[str] = None
+    kind: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class Network:
     """A network of the server.
 
     dhcp_ports: the devices of the ports of DHCP agents. distributed: whether OVN serves it.
     routers: the ids of its routers. on_computes: whether compute hosts translate its floating IPs.
+    kind, physical: how it is carried, and the physical network that carries it; only administrators see them.
+    serving: the ports by which it is served.
     """
 
     id: str
@@ -78,6 +94,9 @@ class Network:
     distributed: bool
     routers: tuple[str, ...]
     on_computes: bool = False
+    kind: Optional[str] = omitted()
+    physical: Optional[str] = omitted()
+    serving: tuple[ServingPort, ...] = omitted(())
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Optional
 
+from .chain import Chain
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
 from .flow import FollowedFlow
@@ -113,7 +114,9 @@ class LoggedError:
 class Agent:
     """A service or an agent as the cloud reports it.
 
-    last_report: when it last reported to the cloud, by the cloud's clock.
+    last_report: when it last reported to the cloud, by the cloud's clock. back_end: of cinder-volume. reason: why an
+    operator has disabled it. forced_down: whether an operator has told the cloud to take it for down.
+    physical: the physical networks that it reaches, each with its bridge. tunnels: the kinds of tunnels that it makes.
     """
 
     component: Text
@@ -121,6 +124,11 @@ class Agent:
     state: Annotated[str, schema(enum=("up", "down"))]
     enabled: bool
     last_report: Optional[str]
+    back_end: Optional[str] = omitted()
+    reason: Optional[str] = omitted()
+    forced_down: bool = omitted(False)
+    physical: Optional[Mapping[str, str]] = omitted()
+    tunnels: Optional[tuple[str, ...]] = omitted()
 
 
 @dataclass(frozen=True)
@@ -238,6 +246,7 @@ class Record:
     spans: how many spans of the boot OSProfiler had; only where the boot was traced.
     sources: by source of your own, why a host was not read; only where there are such sources.
     diagnosis: how the boot was found in the logs, and the causes of other requests that failed; only in a diagnosis.
+    chains: how the request was carried from store to store, and where it broke; only after a failed stage.
     """
 
     schema: Annotated[str, schema(const=SCHEMA)]
@@ -267,6 +276,7 @@ class Record:
     spans: Optional[tuple[SpanAccount, ...]] = omitted()
     sources: Optional[Mapping[str, tuple[SourceAccount, ...]]] = omitted()
     diagnosis: Optional[Diagnosis] = omitted()
+    chains: Optional[tuple[Chain, ...]] = omitted()
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Optional
 
+from .chain import Link
 from .how import How
 from .words import Word
 
@@ -17,6 +18,7 @@ class Kind(Word):
     """The kind of a symptom, which decides how much it counts."""
 
     STATE = "state"
+    LINK = "link"
     RESTART = "restart"
     REPORT = "report"
     RESOURCE = "resource"
@@ -35,6 +37,7 @@ class Code(Word):
     """What was found. Each has its sentence in _report/messages/symptoms.py."""
 
     UNIT_NOT_RUNNING = "unit_not_running"
+    LINK_BROKEN = "link_broken"
     UNIT_RESTARTED_DURING_RUN = "unit_restarted_during_run"
     UNIT_RESTARTED_BEFORE_RUN = "unit_restarted_before_run"
     OWN_REPORT = "own_report"
@@ -44,6 +47,7 @@ class Code(Word):
     CONSOLE_EMPTY = "console_empty"
     RESOURCE_EXHAUSTED = "resource_exhausted"
     PEER_UNREACHABLE = "peer_unreachable"
+    WRONG_ADDRESS = "wrong_address"
     CONNECTION_PENDING = "connection_pending"
     LOGGED_FAILURE = "logged_failure"
     LOGGED_ERROR = "logged_error"
@@ -68,6 +72,7 @@ class Code(Word):
 
 KINDS = {
     Code.UNIT_NOT_RUNNING: Kind.STATE,
+    Code.LINK_BROKEN: Kind.LINK,
     Code.UNIT_RESTARTED_DURING_RUN: Kind.STATE,
     Code.UNIT_RESTARTED_BEFORE_RUN: Kind.RESTART,
     Code.OWN_REPORT: Kind.REPORT,
@@ -77,6 +82,7 @@ KINDS = {
     Code.CONSOLE_EMPTY: Kind.REPORT,
     Code.RESOURCE_EXHAUSTED: Kind.RESOURCE,
     Code.PEER_UNREACHABLE: Kind.REACH,
+    Code.WRONG_ADDRESS: Kind.LINK,
     Code.CONNECTION_PENDING: Kind.REACH,
     Code.LOGGED_FAILURE: Kind.FAILED_AT,
     Code.LOGGED_ERROR: Kind.ERROR,
@@ -139,6 +145,7 @@ class Symptom:
     setting: Optional[str] = None
     command: Optional[str] = None
     reported: tuple[str, ...] = ()
+    link: Optional[Link] = None
 
     @property
     def kind(self) -> Kind:

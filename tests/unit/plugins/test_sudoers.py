@@ -17,10 +17,13 @@ import as_json
 import pytest
 import sudo_rules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, router
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 from tree import FLOWS
 
 SOURCES = Path(commands.__file__).parent
@@ -37,6 +40,11 @@ HOSTS = {
 EXAMINED = {
     "examined-controller1": ["rabbitmq", "database", "nova-api", "keystone"],
     "examined-compute1": ["nova-compute", "libvirt", "neutron-l2-agent", "ovsdb", "ovn-controller"],
+}
+# Which services were on the hosts whose stores were read, and which rules they need
+STORES = {
+    "compute2-ovn-stores": ("examination", ["ovsdb", "ovn-controller"]),
+    "controller1-ovn-stores": ("ovn", ["ovn-nb-db", "ovn-sb-db"]),
 }
 SINCE = 1795446300.25
 
@@ -125,6 +133,16 @@ def look_again(monkeypatch):
     return look
 
 
+@pytest.fixture
+def read_stores(instance_in_ovn):
+    """Return a function that reads the stores of a host with a name."""
+
+    def read(name, host):
+        all_stores.read(host, set(STORES[name][1]), from_json(DescribedInstance, instance_in_ovn))
+
+    return read
+
+
 def read_router(_name, host):
     """A router with a floating IP: the recorded instance has none."""
     names = host.ask(None, "ls", "/run/netns", root=False).split()
@@ -132,7 +150,7 @@ def read_router(_name, host):
 
 
 @pytest.fixture
-def asked(asked_of, read_facts, look_again, log_commands):
+def asked(asked_of, read_facts, look_again, read_stores, log_commands):
     """(rules that a host needs, command) of all that is asked as root."""
     commands = [("logs", words) for words in log_commands]
     for name, (_parts, (part,)) in HOSTS.items():
@@ -140,6 +158,8 @@ def asked(asked_of, read_facts, look_again, log_commands):
     commands += [("network", words) for words in asked_of("network1-router", read_router)]
     for name in EXAMINED:
         commands += [("examination", words) for words in asked_of(name, look_again)]
+    for name, (part, _services) in STORES.items():
+        commands += [(part, words) for words in asked_of(name, read_stores)]
     return commands
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Optional
@@ -19,6 +19,8 @@ from ..._model.record import Agent
 from ..._record.errors import MALFORMED, StageError
 from .answers import AgentAnswer, ServiceAnswer
 
+# Since this version a service shows whether it is forced down.
+FORCED_SINCE = "2.11"
 FAILURES: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, StageError)
 
 
@@ -53,7 +55,7 @@ def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
 
 
 def compute(admin: Any) -> list[Agent]:
-    return services_of(admin.compute)
+    return services_of(admin.compute, microversion=FORCED_SINCE)
 
 
 def network(admin: Any) -> list[Agent]:
@@ -65,8 +67,8 @@ def volume(admin: Any) -> list[Agent]:
     return services_of(admin.block_storage) if admin.has_service("block-storage") else []
 
 
-def services_of(api: Any) -> list[Agent]:
-    services = answer_of(api.get("/os-services"))["services"]
+def services_of(api: Any, **options: Any) -> list[Agent]:
+    services = answer_of(api.get("/os-services", **options))["services"]
     return [of_service(from_json(ServiceAnswer, service)) for service in services]
 
 
@@ -77,18 +79,39 @@ def of_agent(agent: AgentAnswer) -> Agent:
         state="up" if agent.alive else "down",
         enabled=agent.enabled,
         last_report=agent.last_report,
+        physical=physical_networks(agent.configurations),
+        tunnels=tunnels_of(agent.configurations),
     )
+
+
+def physical_networks(configurations: Mapping[str, Any]) -> Optional[Mapping[str, str]]:
+    """Return the physical networks that an agent reaches, each with its bridge; None for one that wires no ports."""
+    mappings = configurations.get("bridge_mappings", configurations.get("bridge-mappings"))
+    if isinstance(mappings, Mapping):
+        return {str(name): str(bridge) for name, bridge in mappings.items()}
+    if isinstance(mappings, str):
+        pairs = [pair.partition(":") for pair in mappings.split(",") if pair]
+        return {name: bridge for name, _colon, bridge in pairs}
+    return None
+
+
+def tunnels_of(configurations: Mapping[str, Any]) -> Optional[tuple[str, ...]]:
+    kinds = configurations.get("tunnel_types")
+    return tuple(map(str, kinds)) if isinstance(kinds, list) else None
 
 
 def of_service(service: ServiceAnswer) -> Agent:
     # A back end of cinder-volume is named host@back end.
-    host, _at, _back_end = service.host.partition("@")
+    host, _at, back_end = service.host.partition("@")
     return Agent(
         component=component_of(service.binary),
         host=host,
         state="up" if service.state == "up" else "down",
         enabled=service.status == "enabled",
         last_report=service.last_report,
+        back_end=back_end or None,
+        reason=service.disabled_reason,
+        forced_down=service.forced_down,
     )
 
 

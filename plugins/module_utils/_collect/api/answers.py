@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
 from ..._model.codec import Key
@@ -75,10 +76,14 @@ class PortAnswer:
 
 @dataclass(frozen=True)
 class OwnerAnswer:
-    """A port by which a network is served, and the router or agent behind it."""
+    """A port by which a network is served, and the router or agent behind it. host, kind: only administrators see."""
 
     device: Annotated[str, Key("device_id")]
     owner: Annotated[str, Key("device_owner")]
+    id: str = ""
+    mac: Annotated[Optional[str], Key("mac_address")] = None
+    host: Annotated[Optional[str], Key("binding:host_id")] = None
+    kind: Annotated[Optional[str], Key("binding:vif_type")] = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ class ServiceAnswer:
     state: str
     status: str
     last_report: Annotated[Optional[str], Key("updated_at")]
+    disabled_reason: Optional[str] = None
+    forced_down: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,3 +136,4 @@ class AgentAnswer:
     alive: bool
     enabled: Annotated[bool, Key("admin_state_up")]
     last_report: Annotated[Optional[str], Key("heartbeat_timestamp")]
+    configurations: Mapping[str, Any] = field(default_factory=dict)

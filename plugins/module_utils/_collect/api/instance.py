@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..._cloud.connection import answer_of
 from ..._model.codec import from_json
-from ..._model.instance import BootImage, Claims, DescribedInstance, Network, Port, Server, Subnet
+from ..._model.instance import BootImage, Claims, DescribedInstance, Network, Port, Server, ServingPort, Subnet
 from ..._model.record import OtherBoot, OtherBoots
 from ..._record.clock import now, seconds_of
 from ..._record.errors import StageError
@@ -41,6 +41,9 @@ OWNERS = [
     "network:router_ha_interface",
     "network:ha_router_replicated_interface",
 ]
+
+# What is asked of each of these ports
+SERVING_FIELDS = ["id", "device_id", "device_owner", "mac_address", "binding:host_id", "binding:vif_type"]
 
 # An instance with more ports than a hypervisor attaches is known by the first of them: each is asked about on its own,
 # and all that follows a run looks for each.
@@ -196,9 +199,9 @@ def rules_of(cloud: Any, ports: Iterable[PortAnswer]) -> dict[str, tuple[str, ..
 def describe_network(cloud: Any, identity: str) -> Network:
     network = answer_of(cloud.network.get(f"/networks/{identity}"))["network"]
     # A shared network may have thousands of other ports.
-    fields = ["device_id", "device_owner"]
     devices: dict[str, list[str]] = {}
-    for port in listed(cloud, "ports", OwnerAnswer, network_id=identity, device_owner=OWNERS, fields=fields):
+    ports = listed(cloud, "ports", OwnerAnswer, network_id=identity, device_owner=OWNERS, fields=SERVING_FIELDS)
+    for port in ports:
         devices.setdefault(port.owner, []).append(port.device)
     routers: set[str] = set()
     for owner, own in devices.items():
@@ -216,6 +219,11 @@ def describe_network(cloud: Any, identity: str) -> Network:
         routers=tuple(sorted(routers)),
         # Then the compute hosts translate floating IPs.
         on_computes="network:router_interface_distributed" in devices,
+        kind=network.get("provider:network_type"),
+        physical=network.get("provider:physical_network"),
+        serving=tuple(
+            ServingPort(port.id, port.owner, port.mac, port.host or None, port.kind) for port in ports if port.id
+        ),
     )
 
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from ..._model.codec import Key
 from ..._model.facts import DhcpOptions, LogicalPort, OvnFloatingIp, OvnPort, OvnRouter, PortBinding
 from ..commands import Host, UnreadError
-from .ovs import columns_of, rows
+from ..ovsdb import Uuid, columns_of, first, listed, rows
 
 # A follower answers, too: what is read here need not be newer than some milliseconds.
 NORTHBOUND = ("ovn_nb", "ovn-nbctl", "--no-leader-only", "--format=json")
 SOUTHBOUND = ("ovn_sb", "ovn-sbctl", "--no-leader-only", "--format=json")
 
 T = TypeVar("T")
-Uuid = Annotated[str, Key("_uuid")]
 
 
 @dataclass(frozen=True)
@@ -123,16 +121,6 @@ def logical_port(host: Host, port: str) -> LogicalPort | None:
         addresses=tuple(listed(row.addresses)),
         dhcp=first(row.dhcpv4_options),
     )
-
-
-def listed(value: Any) -> list[Any]:
-    """Return the values of a column: a single value is not a list."""
-    return value if isinstance(value, list) else [value]
-
-
-def first(value: Any) -> Any:
-    """Return the first value of a column, or None."""
-    return next(iter(listed(value)), None)
 
 
 def binding(host: Host, port: str) -> PortBinding | None:

@@ -11,13 +11,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any
 
-from ..._model.codec import from_json, hints_of, key_of
 from ..._model.facts import Flows, Link, SwitchInterface
 from ..commands import Host, UnreadError
-
-T = TypeVar("T")
+from ..ovsdb import columns_of, number, rows
 
 AGE = re.compile(r"\bduration=([\d.]+)s")
 
@@ -54,41 +52,6 @@ class PortRow:
     tag: Any
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table as ovs-vsctl and its like print it."""
-
-    headings: tuple[str, ...]
-    data: tuple[Any, ...]
-
-
-def columns_of(kind: type[Any]) -> str:
-    """Return the columns of a kind of row, as an option of ovs-vsctl and its like."""
-    columns = [key_of(name, hint) for name, hint in hints_of(cast(Any, kind)).items()]
-    return f"--columns={','.join(columns)}"
-
-
-def rows(text: str, kind: type[T]) -> list[T]:
-    """Parse a table; maps, sets and UUIDs in it become dictionaries, lists and texts."""
-    table = from_json(Table, json.loads(text), "the table")
-    found = []
-    for row in table.data:
-        values = dict(zip(table.headings, map(plain, row)))
-        found.append(from_json(kind, values, "the row"))
-    return found
-
-
-def plain(value: Any) -> Any:
-    if not isinstance(value, list):
-        return value
-    kind, content = value[0], value[1]
-    if kind == "map":
-        return dict(content)
-    if kind == "set":
-        return [plain(item) for item in content]
-    return content if kind == "uuid" else value
-
-
 def interface_of(host: Host, port: str) -> SwitchInterface | None:
     condition = f"external_ids:iface-id={port}"
     words = ("ovs-vsctl", "--format=json", columns_of(InterfaceRow), "find", "Interface", condition)
@@ -107,11 +70,6 @@ def interface_of(host: Host, port: str) -> SwitchInterface | None:
         by_ovn=ids.get("ovn-installed") == "true",
         others=tuple(other.name for other in others),
     )
-
-
-def number(value: Any) -> int | None:
-    """Return the number in a column; None for an empty one, which is an empty list."""
-    return value if isinstance(value, int) else None
 
 
 def bridge_of(host: Host, name: str) -> str:

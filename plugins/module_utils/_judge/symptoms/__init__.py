@@ -16,12 +16,13 @@ from collections.abc import Callable
 
 from ..._model.symptom import Symptom
 from ..case import Case
-from . import cloud, configuration, guest, hosts, logs, reach, steps
+from . import chains, cloud, configuration, guest, hosts, logs, reach, steps
 
 READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     cloud.answers,
     cloud.agents,
     cloud.no_valid_host,
+    chains.breaks,
     hosts.states,
     hosts.reports,
     hosts.ceph,

@@ -13,6 +13,8 @@ from ..._components.tables import APIS, project_of
 from ..._model.how import How
 from ..._model.stage import Call
 from ..._model.symptom import Code, Symptom
+from ..._record.clock import seconds_of
+from ..._record.errors import MALFORMED
 from ..case import Case
 
 NO_VALID_HOST = "No valid host"
@@ -84,10 +86,21 @@ def agents(case: Case) -> list[Symptom]:
         if agent.state == DOWN:
             share = 1.0 if host in examined else case.weights.not_reporting_unseen
             code = Code.SERVICE_NOT_REPORTING
-            symptoms.append(Symptom(code, agent.component, host=host, share=share, last_report=agent.last_report))
+            since = time_of(agent.last_report)
+            symptoms.append(
+                Symptom(code, agent.component, host=host, share=share, last_report=agent.last_report, since=since)
+            )
         elif not agent.enabled:
             symptoms.append(Symptom(Code.SERVICE_DISABLED, agent.component, host=host))
     return symptoms
+
+
+def time_of(text: str | None) -> float | None:
+    """Return a time as the APIs write it, in UTC; None for one that is none."""
+    try:
+        return seconds_of(text or "")
+    except MALFORMED:
+        return None
 
 
 def no_valid_host(case: Case) -> list[Symptom]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._components.tables import depends_on, project_of
+from ..._components.tables import depends_on, entry_of, project_of
 from ..._model.host import Host, Reach
 from ..._model.how import How
-from ..._model.service import services_of
+from ..._model.service import RUNNING, services_of
 from ..._model.symptom import Code, Symptom
 from ..case import Case
 
@@ -20,6 +20,8 @@ OPEN = "open"
 HOW = {"silent": How.SILENT, "mute": How.SILENT, "refused": How.REFUSED, "closed": How.BROKEN_OFF}
 # A peer whose address the catalogue has is that of all its clients.
 CATALOGUE = "catalogue"
+# The component that keeps the catalogue
+CATALOG = "keystone"
 
 
 def probes(case: Case) -> list[Symptom]:
@@ -27,12 +29,54 @@ def probes(case: Case) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
         for entry in probed(host):
-            if entry.how != OPEN:
+            if entry.how == OPEN:
+                continue
+            if is_misplaced(case, entry):
+                symptoms += wrong_addresses(case, host, entry)
+            else:
                 # It does not answer as it should, even if no component of this host needs it.
                 components = clients(host, entry.component, entry.named_by) or [None]
                 how = HOW.get(entry.how, How.ERROR)
                 symptoms += of_connection(case, host, entry, components, how, Code.PEER_UNREACHABLE)
     return symptoms
+
+
+def is_misplaced(case: Case, entry: Reach) -> bool:
+    """Return whether a peer is not where it is looked for, and runs where it should be.
+
+    Behind an address that no host of the inventory has, such as that of a balancer, anything may be.
+    """
+    named = case.addresses.get(entry.address)
+    running = {host.host for host, unit in case.services if unit.component == entry.component and unit.state == RUNNING}
+    if named is None or not running:
+        return False
+    if named not in running:
+        return not any(host.host == named and unit.component == entry.component for host, unit in case.services)
+    listening = case.listening_on(named)
+    usual = [port.number for port in entry_of(entry.component).ports]
+    return entry.port not in listening and any(port in listening for port in usual)
+
+
+def wrong_addresses(case: Case, host: Host, entry: Reach) -> list[Symptom]:
+    """Return that a peer is looked for where it is not: by the services of a host, or by all that ask the catalog."""
+    if CATALOGUE in entry.named_by:
+        places = [place.host for place, unit in case.services if unit.component == CATALOG]
+        owners: list[tuple[str | None, str | None]] = [(CATALOG, next(iter(places), None))]
+    else:
+        owners = [(component, host.host) for component in clients(host, entry.component, entry.named_by)]
+    return [
+        Symptom(
+            Code.WRONG_ADDRESS,
+            component,
+            host=place,
+            own=True,
+            certain=len(owners) == 1,
+            address=entry.address,
+            port=entry.port,
+            setting=entry.component,
+        )
+        for component, place in owners
+    ]
 
 
 def probed(host: Host) -> Sequence[Reach]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ..._model.codec import iso_of
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
+from . import links
 from .words import AT_PEER, at_place, duration, plural
 
 # The one with most details first
@@ -29,6 +30,8 @@ PROBES = {
     "closed": "connection closed by {0}",
     "no such name": "the name of {0} does not resolve",
 }
+# The component that keeps the service catalog
+CATALOG = "keystone"
 # What an answer of a status to the guest's request for metadata says of who sent it
 METADATA = {
     401: "rejects the signature of the metadata agent; their secrets differ",
@@ -71,6 +74,10 @@ def restarted_before_run(symptom: Symptom) -> Forms:
     return f"{text} ({symptom.unit})", text
 
 
+def link_broken(symptom: Symptom) -> Forms:
+    return links.broken(symptom.link) if symptom.link else ("a link of its chain is broken",)
+
+
 def reported(symptom: Symptom) -> Forms:
     return ("; ".join(symptom.reported),)
 
@@ -97,6 +104,12 @@ def console_empty(_symptom: Symptom) -> Forms:
 def peer_unreachable(symptom: Symptom) -> Forms:
     text = PROBES.get(symptom.probe or "", f"{symptom.probe} from {{0}}").format(symptom.peer)
     return f"{text} at {symptom.address}:{symptom.port}", text
+
+
+def wrong_address(symptom: Symptom) -> Forms:
+    who = "the service catalog names" if symptom.component == CATALOG else "its configuration names"
+    text = f"{who} {symptom.address}:{symptom.port} for {symptom.setting}"
+    return f"{text}, which is not there", text
 
 
 def connection_pending(symptom: Symptom) -> Forms:
@@ -191,6 +204,7 @@ def stage_part(_symptom: Symptom) -> Forms:
 
 MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.UNIT_NOT_RUNNING: unit_not_running,
+    Code.LINK_BROKEN: link_broken,
     Code.UNIT_RESTARTED_DURING_RUN: restarted_during_run,
     Code.UNIT_RESTARTED_BEFORE_RUN: restarted_before_run,
     Code.OWN_REPORT: reported,
@@ -200,6 +214,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.CONSOLE_EMPTY: console_empty,
     Code.RESOURCE_EXHAUSTED: reported,
     Code.PEER_UNREACHABLE: peer_unreachable,
+    Code.WRONG_ADDRESS: wrong_address,
     Code.CONNECTION_PENDING: connection_pending,
     Code.LOGGED_FAILURE: logged_failure,
     Code.LOGGED_ERROR: logged_error,

@@ -773,6 +773,7 @@ def test_a_state_of_a_component_of_the_stage_names_it_if_nothing_else_speaks(sta
 # One symptom of each kind, at nova-compute on c1
 EACH = {
     Kind.STATE: state("nova-compute", "c1"),
+    Kind.LINK: seen(Kind.LINK, "nova-compute", "c1", own=True),
     Kind.REPORT: seen(Kind.REPORT, "nova-compute", "c1", how=How.ALARM),
     Kind.RESOURCE: seen(Kind.RESOURCE, "nova-compute", "c1", how=How.NO_SPACE),
     Kind.RESTART: restart("nova-compute", "c1", 300.0),

@@ -20,7 +20,8 @@ COMPUTE = {
 }  # fmt: skip
 NETWORK = {
     "binary": "neutron-openvswitch-agent", "host": "network1", "alive": True, "admin_state_up": True, "id": "8",
-    "heartbeat_timestamp": "2026-11-21 17:10:00", "agent_type": "Open vSwitch agent", "configurations": {"secret": "x"},
+    "heartbeat_timestamp": "2026-11-21 17:10:00", "agent_type": "Open vSwitch agent", 
+    "configurations": {"secret": "x", "bridge_mappings": {"public": "br-ex"}, "tunnel_types": ["vxlan"]},
 }  # fmt: skip
 VOLUME = {
     "binary": "cinder-volume", "host": "controller1@ceph", "state": "up", "status": "enabled", "zone": "nova",
@@ -35,7 +36,7 @@ def answer(status, **body):
     return response
 
 
-def refuse(_path):
+def refuse(_path, **_options):
     raise exceptions.ConnectFailure("nobody listens")
 
 
@@ -44,7 +45,7 @@ def admin():
     """A cloud of which an administrator asks; what each service answers can be replaced."""
 
     def service(**body):
-        return SimpleNamespace(get=lambda _path: answer(200, **body))
+        return SimpleNamespace(get=lambda _path, **_options: answer(200, **body))
 
     return SimpleNamespace(
         compute=service(services=[COMPUTE]),
@@ -60,16 +61,18 @@ def look(admin):
     return to_json(agents), reasons
 
 
-def entry(component, host, heard, state="up", enabled=True):
-    return {"component": component, "host": host, "state": state, "enabled": enabled, "last_report": heard}
+def entry(component, host, heard, state="up", enabled=True, **more):
+    return {"component": component, "host": host, "state": state, "enabled": enabled, "last_report": heard, **more}
 
 
 def test_services_and_agents_have_the_names_that_flows_use(admin):
     assert look(admin) == (
         [
             entry("nova-compute", "compute1", "2026-11-21T17:10:00.000000"),
-            entry("neutron-l2-agent", "network1", "2026-11-21 17:10:00"),
-            entry("cinder-volume", "controller1", "2026-11-21T17:10:00.000000"),
+            entry(
+                "neutron-l2-agent", "network1", "2026-11-21 17:10:00", physical={"public": "br-ex"}, tunnels=["vxlan"]
+            ),
+            entry("cinder-volume", "controller1", "2026-11-21T17:10:00.000000", back_end="ceph"),
         ],
         [],
     )
@@ -86,21 +89,23 @@ def test_services_and_agents_have_the_names_that_flows_use(admin):
     ],
 )
 def test_what_is_down_or_disabled_is_told(admin, service, name, listed, change, expected):
-    setattr(admin, service, SimpleNamespace(get=lambda _path: answer(200, **{name: [{**listed, **change}]})))
+    setattr(
+        admin, service, SimpleNamespace(get=lambda _path, **_options: answer(200, **{name: [{**listed, **change}]}))
+    )
     agents, unread = look(admin)
     agent = next(agent for agent in agents if agent["host"] == listed["host"].split("@")[0])
     assert ((agent["state"], agent["enabled"]), unread) == (expected, [])
 
 
 def test_a_cloud_without_agents_has_none(admin):
-    admin.compute = admin.network = SimpleNamespace(get=lambda _path: answer(200, services=[], agents=[]))
+    admin.compute = admin.network = SimpleNamespace(get=lambda _path, **_options: answer(200, services=[], agents=[]))
     admin.has_service = {"block-storage": False}.get
     assert look(admin) == ([], [])
 
 
 def test_agents_of_other_kinds_keep_their_names(admin):
     agents = [{**NETWORK, "binary": binary} for binary in ("neutron-linuxbridge-agent", "neutron-dhcp-agent", "own")]
-    admin.network = SimpleNamespace(get=lambda _path: answer(200, agents=agents))
+    admin.network = SimpleNamespace(get=lambda _path, **_options: answer(200, agents=agents))
     assert [agent.component for agent in agents_module.network(admin)] == [
         "neutron-l2-agent",
         "neutron-dhcp-agent",
@@ -110,13 +115,15 @@ def test_agents_of_other_kinds_keep_their_names(admin):
 
 def test_a_volume_service_without_a_back_end_has_its_host(admin):
     services = [{**VOLUME, "binary": "cinder-scheduler", "host": "controller1"}]
-    admin.block_storage = SimpleNamespace(get=lambda _path: answer(200, services=services))
+    admin.block_storage = SimpleNamespace(get=lambda _path, **_options: answer(200, services=services))
     assert [(agent.component, agent.host) for agent in agents_module.volume(admin)] == [
         ("cinder-scheduler", "controller1")
     ]
 
 
-@pytest.mark.parametrize("broken", [refuse, lambda _path: answer(403, forbidden={"message": "Policy", "code": 403})])
+@pytest.mark.parametrize(
+    "broken", [refuse, lambda _path, **_options: answer(403, forbidden={"message": "Policy", "code": 403})]
+)
 @pytest.mark.parametrize(("service", "lost"), [("compute", 0), ("network", 1), ("block_storage", 2)])
 def test_a_service_that_does_not_answer_keeps_nobody_else_from_being_asked(admin, service, lost, broken):
     everything = look(admin)[0]
@@ -130,7 +137,7 @@ def test_a_service_that_does_not_answer_keeps_nobody_else_from_being_asked(admin
     "body", [{}, {"services": None}, {"services": [{"binary": "nova-compute"}]}, {"services": ["x"]}]
 )
 def test_an_answer_of_an_unknown_form_is_said(admin, body):
-    admin.compute = SimpleNamespace(get=lambda _path: answer(200, **body))
+    admin.compute = SimpleNamespace(get=lambda _path, **_options: answer(200, **body))
     agents, unread = look(admin)
     assert ([agent["component"] for agent in agents], unread) == (
         ["neutron-l2-agent", "cinder-volume"],
@@ -141,7 +148,7 @@ def test_an_answer_of_an_unknown_form_is_said(admin, body):
 def test_a_page_for_people_is_no_answer(admin):
     page = answer(200)
     page._content, page.request = b"<html>welcome</html>", SimpleNamespace(method="GET")
-    admin.network = SimpleNamespace(get=lambda _path: page)
+    admin.network = SimpleNamespace(get=lambda _path, **_options: page)
     agents, (why,) = look(admin)
     assert {agent["component"] for agent in agents} == {"nova-compute", "cinder-volume"}
     assert "is not JSON" in why

@@ -21,13 +21,19 @@ def look(*arguments):
     return to_json(instance_module.look(*arguments))
 
 
+def without_provider(network):
+    """A network as a member sees it."""
+    return {name: value for name, value in network.items() if not name.startswith("provider:")}
+
+
 @pytest.fixture
 def put_instance(cloud, api):
     """Return a function that puts the recorded instance into the cloud, as a member or an administrator sees it."""
 
     def have(who="member", **server):
         cloud.put("servers", **{**api[who]["server"], **server})
-        cloud.put("networks", **{**api["network"], "port_security_enabled": True})
+        network = api["network"] if who == "admin" else without_provider(api["network"])
+        cloud.put("networks", **{**network, "port_security_enabled": True})
         for kind, things in (("ports", api[who]["ports"]), ("subnets", api["subnets"]), ("images", [api["image"]])):
             for thing in things:
                 cloud.put(kind, **thing)

@@ -1,0 +1,21 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""All chains, and the stages after whose failure each is walked."""
+
+from __future__ import annotations
+
+from .._model.chain import Chain
+from .._model.record import Record
+from . import dhcp, metadata, ovn_gateway, ovn_port, ovs_port
+from .cloud import Cloud
+from .definitions import walk
+
+CHAINS = (ovn_port.CHAIN, ovs_port.CHAIN, dhcp.CHAIN, ovn_gateway.CHAIN, metadata.CHAIN)
+
+
+def walked(record: Record, stage: str) -> tuple[Chain, ...]:
+    """Return the chains of a run that failed in a stage."""
+    cloud = Cloud(record)
+    return tuple(walk(chain, cloud) for chain in CHAINS if stage in chain.stages and chain.applies(cloud))

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The definition of a chain and of its links, and what a check of a link returns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .._model.chain import Chain, Link, LinkState
+from .._model.words import StageName
+from .cloud import Cloud
+
+V = TypeVar("V", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a check found. owner, host: where they are others than those of the definition."""
+
+    state: LinkState
+    found: str | None = None
+    expected: str | None = None
+    subject: str | None = None
+    owner: str | None = None
+    host: str | None = None
+    reason: str | None = None
+
+
+HOLDS = Found(LinkState.HOLDS)
+NOT_APPLICABLE = Found(LinkState.NOT_APPLICABLE)
+UNREADABLE = Found(LinkState.UNREADABLE)
+
+
+def broken(
+    found: str | None = None,
+    expected: str | None = None,
+    subject: str | None = None,
+    owner: str | None = None,
+    host: str | None = None,
+) -> Found:
+    return Found(LinkState.BROKEN, found, expected, subject, owner, host)
+
+
+def holds_if(condition: bool, found: str | None = None, expected: str | None = None) -> Found:
+    return HOLDS if condition else broken(found, expected)
+
+
+@dataclass(frozen=True)
+class LinkDefinition:
+    """A link. owner: the component that has to make it hold, host: where.
+
+    command: what shows it by hand, with {port}, {network}, {host} and {server}; on: the host to run it on.
+    """
+
+    code: str
+    owner: str
+    check: Callable[[Cloud], Found]
+    host: Callable[[Cloud], str | None]
+    command: str | None = None
+    on: Callable[[Cloud], str | None] | None = None
+
+
+@dataclass(frozen=True)
+class ChainDefinition:
+    """A chain. stages: those whose failure it may explain. applies: whether the cloud and the run have it.
+
+    subject: the id of what it is about.
+    """
+
+    name: str
+    stages: tuple[StageName, ...]
+    applies: Callable[[Cloud], bool]
+    subject: Callable[[Cloud], str | None]
+    links: tuple[LinkDefinition, ...]
+
+
+def walk(definition: ChainDefinition, cloud: Cloud) -> Chain:
+    """Return a chain with the state of each of its links."""
+    links = tuple(link_of(link, cloud) for link in definition.links)
+    return Chain(definition.name, definition.subject(cloud), links)
+
+
+def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
+    found = definition.check(cloud)
+    host = found.host or definition.host(cloud)
+    is_broken = found.state is LinkState.BROKEN
+    command = definition.command.format_map(cloud.names) if definition.command and is_broken else None
+    return Link(
+        code=definition.code,
+        state=found.state,
+        owner=found.owner or definition.owner,
+        host=host,
+        subject=found.subject,
+        expected=found.expected,
+        found=found.found,
+        command=command,
+        reader=(definition.on or definition.host)(cloud) if command else None,
+        reason=found.reason,
+    )
+
+
+def passes(cloud: Cloud, packet: str) -> Found:
+    """Check whether the flows of the instance's host let a packet of its port pass."""
+    trace = cloud.trace(packet)
+    if trace is None:
+        return NOT_APPLICABLE
+    if trace.outcome != "dropped":
+        return HOLDS
+    return broken(trace.rule or "no flow", subject=None if trace.table is None else f"table {trace.table}")
+
+
+def common(values: Iterable[V | None]) -> V | None:
+    """Return the value that most have; None without any, or if two are equally common."""
+    counted = Counter(value for value in values if value is not None).most_common(2)
+    if not counted:
+        return None
+    if len(counted) == 2 and counted[0][1] == counted[1][1]:
+        return None
+    return counted[0][0]

@@ -1,0 +1,35 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""All stores on a host, by the components that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from ..._model.instance import DescribedInstance
+from ..._model.stores import Stores
+from ..commands import Host
+from . import links, ovn_databases, switch, traces
+
+
+def read(host: Host, components: Container[str], instance: DescribedInstance | None) -> Stores:
+    """Return what the stores on a host hold. components: those on it."""
+    has_databases = "ovn-nb-db" in components or "ovn-sb-db" in components
+    found = host.attempt("Open vSwitch", switch.read) if "ovsdb" in components else None
+    return Stores(
+        switch=found,
+        traces=traces.read(host, found, instance) if found and instance else None,
+        links=host.attempt("the network links", links.read),
+        controller=host.attempt("the connection of ovn-controller", controller)
+        if "ovn-controller" in components
+        else None,
+        ovn=ovn_databases.read(host) if has_databases else None,
+        listening=host.attempt("the ports that are listened on", links.listening),
+    )
+
+
+def controller(host: Host) -> str:
+    """Return whether ovn-controller is connected to the southbound database."""
+    return host.ask("ovn_controller", "ovn-appctl", "-t", "ovn-controller", "connection-status").strip()

@@ -1,0 +1,180 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The databases of OVN as a whole: what northd has translated, who has registered, and what Neutron did not write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..._model.stores import Acl, Chassis, Encapsulation, LogicalNetwork, OvnDatabases
+from ..commands import Host
+from ..hosts.ovn import NORTHBOUND, SOUTHBOUND, table
+from ..ovsdb import Uuid, listed
+
+# Only a database that is kept here answers at its socket.
+NORTHBOUND_SOCKET = "/var/run/ovn/ovnnb_db.ctl"
+SOUTHBOUND_SOCKET = "/var/run/ovn/ovnsb_db.ctl"
+# A rule of a security group has its id here.
+RULE_ID = "neutron:security_group_rule_id"
+# The group in which Neutron drops what no rule allows
+DEFAULT_DROP = "neutron_pg_drop"
+DROPPING = ("drop", "reject")
+GATEWAY = "enable-chassis-as-gw"
+# How long a change may take from one database to the other
+ON_ITS_WAY_S = 1
+
+
+@dataclass(frozen=True)
+class GlobalRow:
+    nb_cfg: int
+    sb_cfg: int
+
+
+@dataclass(frozen=True)
+class ChassisRow:
+    name: str
+    hostname: str
+    encaps: Any
+    other_config: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class PrivateRow:
+    """What a chassis alone writes of itself. nb_cfg_timestamp: in milliseconds since the epoch."""
+
+    name: str
+    nb_cfg: int
+    nb_cfg_timestamp: int
+
+
+@dataclass(frozen=True)
+class EncapRow:
+    uuid: Uuid
+    type: str
+    ip: str
+
+
+@dataclass(frozen=True)
+class LocalnetRow:
+    uuid: Uuid
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class AclRow:
+    uuid: Uuid
+    action: str
+    direction: str
+    match: str
+    priority: int
+    external_ids: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NamedRow:
+    name: str
+
+
+def read(host: Host) -> OvnDatabases:
+    """Return the state of the databases that are kept here."""
+    version = host.attempt("OVN's versions", versions)
+    return OvnDatabases(
+        northbound=host.attempt("OVN's northbound database", role, NORTHBOUND[0], NORTHBOUND_SOCKET),
+        southbound=host.attempt("OVN's southbound database", role, SOUTHBOUND[0], SOUTHBOUND_SOCKET),
+        northd=host.attempt("the state of northd", northd),
+        version=version.nb_cfg if version else None,
+        translated=version.sb_cfg if version else None,
+        chassis=host.attempt("OVN's chassis", chassis),
+        networks=host.attempt("OVN's networks", physical_networks),
+        acls=host.attempt("OVN's rules", foreign_acls),
+    )
+
+
+def versions(host: Host) -> GlobalRow:
+    """Return the version of the northbound database, and the one that northd has translated.
+
+    A change of this moment is given a second to arrive.
+    """
+    version = table(host, NORTHBOUND, GlobalRow, "list", "NB_Global")[0]
+    if version.nb_cfg == version.sb_cfg:
+        return version
+    time.sleep(ON_ITS_WAY_S)
+    return table(host, NORTHBOUND, GlobalRow, "list", "NB_Global")[0]
+
+
+def role(host: Host, part: str, socket: str) -> str:
+    """Return whether a database is active, or the backup of another."""
+    answer = host.ask(part, "ovn-appctl", "-t", socket, "ovsdb-server/sync-status")
+    return value_in(answer, "state")
+
+
+def northd(host: Host) -> str:
+    return value_in(host.ask("ovn_northd", "ovn-appctl", "-t", "ovn-northd", "status"), "status")
+
+
+def value_in(answer: str, name: str) -> str:
+    """Return a value of an answer in lines such as `state: active`."""
+    for line in answer.splitlines():
+        key, _colon, value = line.partition(":")
+        if key.strip().lower() == name:
+            return value.strip()
+    raise ValueError(answer)
+
+
+def chassis(host: Host) -> tuple[Chassis, ...]:
+    encapsulations = {
+        row.uuid: Encapsulation(row.type, row.ip) for row in table(host, SOUTHBOUND, EncapRow, "list", "Encap")
+    }
+    private = {row.name: row for row in table(host, SOUTHBOUND, PrivateRow, "list", "Chassis_Private")}
+    found = []
+    for row in table(host, SOUTHBOUND, ChassisRow, "list", "Chassis"):
+        own = private.get(row.name)
+        mappings = row.other_config.get("ovn-bridge-mappings", "")
+        found.append(
+            Chassis(
+                name=row.name,
+                host=row.hostname,
+                encapsulations=tuple(encapsulations[uuid] for uuid in listed(row.encaps) if uuid in encapsulations),
+                version=own.nb_cfg if own else None,
+                reported=own.nb_cfg_timestamp / 1000 if own and own.nb_cfg_timestamp else None,
+                mappings=tuple(pair.partition(":")[0] for pair in mappings.split(",") if pair),
+                is_gateway=GATEWAY in row.other_config.get("ovn-cms-options", ""),
+            )
+        )
+    return tuple(found)
+
+
+def physical_networks(host: Host) -> tuple[LogicalNetwork, ...]:
+    """Return the networks that have a port into a physical network."""
+    found = []
+    for port in table(host, NORTHBOUND, LocalnetRow, "find", "Logical_Switch_Port", "type=localnet"):
+        physical = port.options.get("network_name", "")
+        switches = table(host, NORTHBOUND, NamedRow, "find", "Logical_Switch", f"ports{{>=}}{port.uuid}")
+        found += [LogicalNetwork(switch.name.replace("neutron-", "", 1), physical) for switch in switches]
+    return tuple(found)
+
+
+def foreign_acls(host: Host) -> tuple[Acl, ...]:
+    """Return the rules that drop packets, but for those of security groups and Neutron's default."""
+    found = []
+    for action in DROPPING:
+        for row in table(host, NORTHBOUND, AclRow, "find", "ACL", f"action={action}"):
+            if RULE_ID not in row.external_ids:
+                found += [
+                    Acl(holder, row.action, row.direction, row.match, row.priority)
+                    for holder in holders_of(host, row.uuid)
+                    if holder != DEFAULT_DROP
+                ]
+    return tuple(found)
+
+
+def holders_of(host: Host, acl: str) -> list[str]:
+    """Return the names of the groups and networks that have a rule."""
+    groups = table(host, NORTHBOUND, NamedRow, "find", "Port_Group", f"acls{{>=}}{acl}")
+    switches = table(host, NORTHBOUND, NamedRow, "find", "Logical_Switch", f"acls{{>=}}{acl}")
+    return [row.name for row in (*groups, *switches)]

@@ -1,0 +1,105 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Open vSwitch's own database: how ovn-controller is configured, the bridges, and what is plugged into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..._model.stores import Bridge, Interface, Switch
+from ..commands import Host
+from ..ovsdb import Uuid, columns_of, first, listed, number, rows
+
+T = TypeVar("T")
+
+# Those of its external ids that decide what ovn-controller does. None of them is a secret.
+SETTINGS = (
+    "hostname",
+    "ovn-bridge",
+    "ovn-bridge-datapath-type",
+    "ovn-bridge-mappings",
+    "ovn-cms-options",
+    "ovn-encap-ip",
+    "ovn-encap-type",
+    "ovn-remote",
+    "system-id",
+)
+
+
+@dataclass(frozen=True)
+class SettingsRow:
+    external_ids: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class BridgeRow:
+    name: str
+    datapath_type: str
+    fail_mode: Any
+    ports: Any
+
+
+@dataclass(frozen=True)
+class PortRow:
+    uuid: Uuid
+    interfaces: Any
+    tag: Any
+
+
+@dataclass(frozen=True)
+class InterfaceRow:
+    uuid: Uuid
+    name: str
+    type: str
+    options: Mapping[str, str]
+    ofport: Any
+    error: Any
+    external_ids: Mapping[str, str]
+
+
+def read(host: Host) -> Switch:
+    ports = {port.uuid: port for port in listing(host, PortRow, "Port")}
+    interfaces = {interface.uuid: interface for interface in listing(host, InterfaceRow, "Interface")}
+    tags: dict[str, int | None] = {}
+    for port in ports.values():
+        tags.update(dict.fromkeys(listed(port.interfaces), number(port.tag)))
+    bridges = []
+    for bridge in listing(host, BridgeRow, "Bridge"):
+        plugged: list[str] = []
+        for port_id in listed(bridge.ports):
+            plugged += [interfaces[uuid].name for uuid in listed(ports[port_id].interfaces)]
+        bridges.append(Bridge(bridge.name, bridge.datapath_type or "system", first(bridge.fail_mode), tuple(plugged)))
+    return Switch(
+        settings=settings_of(host),
+        bridges=tuple(bridges),
+        interfaces=tuple(interface_of(row, tags.get(uuid)) for uuid, row in interfaces.items()),
+    )
+
+
+def listing(host: Host, kind: type[T], table: str) -> list[T]:
+    """Return all rows of a table of Open vSwitch."""
+    return rows(host.ask("ovs", "ovs-vsctl", "--format=json", columns_of(kind), "list", table), kind)
+
+
+def settings_of(host: Host) -> dict[str, str]:
+    found = listing(host, SettingsRow, "Open_vSwitch")[0].external_ids
+    return {name: found[name] for name in SETTINGS if name in found}
+
+
+def interface_of(row: InterfaceRow, tag: int | None) -> Interface:
+    options = row.options
+    return Interface(
+        name=row.name,
+        kind=row.type,
+        ofport=number(row.ofport),
+        error=first(row.error),
+        port=row.external_ids.get("iface-id"),
+        peer=options.get("peer"),
+        local=options.get("local_ip"),
+        remote=options.get("remote_ip"),
+        tag=tag,
+    )

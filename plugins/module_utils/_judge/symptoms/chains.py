@@ -1,0 +1,28 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms in the chains: the links at which what should be in a store is not there."""
+
+from __future__ import annotations
+
+from ..._model.chain import LinkState
+from ..._model.symptom import Code, Symptom
+from ..case import Case
+
+
+def breaks(case: Case) -> list[Symptom]:
+    """Return the break of each chain: the first link that is broken, as what comes after it had no input.
+
+    Where a link before it could not be read, its input may not have been there. Chains stand in their order, too: what
+    breaks one may break those after it.
+    """
+    symptoms: list[Symptom] = []
+    for chain in case.chains:
+        link = chain.broken
+        if link is None:
+            continue
+        before = chain.links[: chain.links.index(link)]
+        certain = not symptoms and not any(other.state is LinkState.UNREADABLE for other in before)
+        symptoms.append(Symptom(Code.LINK_BROKEN, link.owner, host=link.host, own=True, certain=certain, link=link))
+    return symptoms

@@ -1,0 +1,166 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the stores on a host hold of the intent that a cloud copies from one to the next, read after a failed stage.
+
+A field is None where the host has no such store, or where it could not be read; then the host's unread names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Optional
+
+from .codec import omitted
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A bridge of Open vSwitch. interfaces: the names of those that are plugged into it."""
+
+    name: str
+    datapath: str
+    fail_mode: Optional[str]
+    interfaces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An interface of Open vSwitch. kind: empty for a device of the host.
+
+    port: the Neutron port that is wired with it. peer: the other end of a patch. local, remote: the ends of a tunnel.
+    error: why Open vSwitch could not create it. tag: its VLAN on the bridge.
+    """
+
+    name: str
+    kind: str
+    ofport: Optional[int]
+    error: Optional[str] = omitted()
+    port: Optional[str] = omitted()
+    peer: Optional[str] = omitted()
+    local: Optional[str] = omitted()
+    remote: Optional[str] = omitted()
+    tag: Optional[int] = omitted()
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Open vSwitch on a host. settings: the external ids by which ovn-controller is configured."""
+
+    settings: Mapping[str, str]
+    bridges: tuple[Bridge, ...]
+    interfaces: tuple[Interface, ...]
+
+    def bridge(self, name: str) -> Optional[Bridge]:
+        return next((bridge for bridge in self.bridges if bridge.name == name), None)
+
+    def bridge_of(self, interface: str) -> Optional[Bridge]:
+        """Return the bridge that an interface is plugged into."""
+        return next((bridge for bridge in self.bridges if interface in bridge.interfaces), None)
+
+
+@dataclass(frozen=True)
+class NetworkLink:
+    """A network link of the kernel, with its addresses. dropped: packets, in either direction."""
+
+    name: str
+    mtu: int
+    up: bool
+    addresses: tuple[str, ...]
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Encapsulation:
+    """A protocol and an address at which a chassis takes tunnels."""
+
+    kind: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Chassis:
+    """A row of OVN's southbound database for a host.
+
+    version: of the configuration that it has applied last. reported: when, in seconds since the epoch.
+    mappings: the physical networks that it reaches. is_gateway: whether routers may be placed on it.
+    """
+
+    name: str
+    host: str
+    encapsulations: tuple[Encapsulation, ...]
+    version: Optional[int]
+    reported: Optional[float]
+    mappings: tuple[str, ...]
+    is_gateway: bool
+
+
+@dataclass(frozen=True)
+class LogicalNetwork:
+    """A network of Neutron that OVN's northbound database connects with a physical network, by the name of that."""
+
+    id: str
+    physical: str
+
+
+@dataclass(frozen=True)
+class Acl:
+    """A rule of the northbound database that drops packets, and that Neutron did not make.
+
+    holder: the group of ports or the network that has it.
+    """
+
+    holder: str
+    action: str
+    direction: str
+    match: str
+    priority: int
+
+
+@dataclass(frozen=True)
+class OvnDatabases:
+    """The databases of OVN on a host, and northd.
+
+    northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
+    version: of the northbound database. translated: the version that northd has brought to the southbound one.
+    """
+
+    northbound: Optional[str]
+    southbound: Optional[str]
+    northd: Optional[str]
+    version: Optional[int]
+    translated: Optional[int]
+    chassis: Optional[tuple[Chassis, ...]]
+    networks: Optional[tuple[LogicalNetwork, ...]]
+    acls: Optional[tuple[Acl, ...]]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The way that a packet of a port would take through the flows of Open vSwitch.
+
+    packet: dhcp or metadata. outcome: answered (by ovn-controller), sent or dropped. table, rule: those that end it.
+    """
+
+    port: str
+    packet: str
+    outcome: str
+    table: Optional[int] = None
+    rule: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The stores of a host. controller: whether ovn-controller is connected to the southbound database.
+
+    listening: the TCP ports that something listens on.
+    """
+
+    switch: Optional[Switch] = omitted()
+    links: Optional[tuple[NetworkLink, ...]] = omitted()
+    controller: Optional[str] = omitted()
+    ovn: Optional[OvnDatabases] = omitted()
+    listening: Optional[tuple[int, ...]] = omitted()
+    traces: Optional[tuple[Trace, ...]] = omitted()

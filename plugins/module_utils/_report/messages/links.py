@@ -1,0 +1,216 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What each link of a chain must hold, and what is wrong where it does not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..._model.chain import Link
+
+
+class LinkText(NamedTuple):
+    """The texts of a link. holds: what must hold. broken: what is wrong where it does not; short: in fewer words.
+
+    {found} and {expected} are the values, {subject} is the thing that they belong to.
+    """
+
+    holds: str
+    broken: str
+    short: str = ""
+
+
+LINKS = {
+    "ovn_northbound_active": LinkText(
+        "the northbound database is active",
+        "the northbound database is {found}, not active: Neutron cannot write to it",
+        "the northbound database is {found}, not active",
+    ),
+    "ovn_southbound_active": LinkText(
+        "the southbound database is active",
+        "the southbound database is {found}, not active: northd cannot write to it",
+        "the southbound database is {found}, not active",
+    ),
+    "ovn_northd_active": LinkText("a northd is active", "{found}: no northd translates changes", "{found}"),
+    "ovn_northd_translates": LinkText(
+        "northd translates changes",
+        "not processing changes: it has translated version {found} of {expected}",
+        "not processing changes",
+    ),
+    "ovn_host_remote": LinkText(
+        "the host knows the southbound database",
+        "ovn-remote is {found}; on the other hosts it is {expected}",
+        "ovn-remote is {found}",
+    ),
+    "ovn_host_connected": LinkText(
+        "ovn-controller is connected to the southbound database", "{found} to the southbound database"
+    ),
+    "ovn_chassis_registered": LinkText(
+        "the host is registered once, by its own id",
+        "chassis of this host in the southbound database: {found}; its system-id is {expected}",
+        "chassis of this host: {found}; system-id: {expected}",
+    ),
+    "ovn_chassis_address": LinkText(
+        "its address for tunnels is its own",
+        "ovn-encap-ip is {found}, which is no address of this host ({expected})",
+        "ovn-encap-ip is {found}, no address of this host",
+    ),
+    "ovn_chassis_protocol": LinkText(
+        "its protocol for tunnels is that of the others",
+        "ovn-encap-type is {found}; on the other hosts it is {expected}",
+        "ovn-encap-type is {found}, elsewhere {expected}",
+    ),
+    "ovn_integration_bridge": LinkText(
+        "the integration bridge is that of the others",
+        "the datapath of the integration bridge is {found}; on the other hosts it is {expected}",
+        "datapath of the integration bridge: {found}, elsewhere {expected}",
+    ),
+    "ovn_chassis_current": LinkText(
+        "the host applies changes",
+        "has not applied the newest configuration: version {found} of {expected}",
+        "not applying changes: version {found} of {expected}",
+    ),
+    "ovn_physical_network": LinkText(
+        "the host reaches the network of the port",
+        "ovn-bridge-mappings has {found}; the network needs {expected}",
+        "no bridge mapping for {expected}",
+    ),
+    "ovn_port_bound": LinkText("Neutron has bound the port to the host", "the binding of the port is {found}"),
+    "ovn_northbound_port": LinkText(
+        "the port is in the northbound database", "the port is not in the northbound database"
+    ),
+    "ovn_northbound_addresses": LinkText(
+        "with the addresses that Neutron gave it",
+        "the port's addresses in the northbound database are {found}; Neutron has {expected}",
+        "wrong addresses of the port: {found}",
+    ),
+    "ovn_northbound_dhcp": LinkText(
+        "with the DHCP options of its subnet",
+        "the port's DHCP options in the northbound database: {found}",
+        "the port's DHCP options: {found}",
+    ),
+    "ovn_foreign_acls": LinkText(
+        "no foreign rule drops its packets",
+        "a rule that is not of Neutron drops packets of the port: {found}, of {subject}",
+        "an ACL that is not of Neutron: {found}",
+    ),
+    "ovn_southbound_port": LinkText(
+        "northd has brought the port to the southbound database",
+        "the port is in the northbound database and not in the southbound one",
+    ),
+    "ovn_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
+    "ovn_claimed": LinkText(
+        "the host has claimed the port",
+        "has not claimed the port; the southbound database has it on: {found}",
+        "has not claimed the port",
+    ),
+    "ovn_installed": LinkText("its flows are installed", "has not installed the flows of the port"),
+    "ovn_up": LinkText(
+        "the port is up in the northbound database",
+        "the port is installed on its host and not up in the northbound database",
+    ),
+    "ovn_tunnels": LinkText("there is a tunnel to each other host", "no tunnel to {found}"),
+    "ovn_gateway_mapped": LinkText(
+        "a gateway reaches the external networks",
+        "ovn-bridge-mappings has {found}; an external network needs {expected}",
+        "no bridge mapping for {expected}",
+    ),
+    "ovn_gateway_current": LinkText(
+        "the gateway applies changes",
+        "has not applied the newest configuration: version {found} of {expected}",
+        "not applying changes: version {found} of {expected}",
+    ),
+    "ovn_gateway_placed": LinkText("the router has its gateway on a host", "the gateway of the router is on no host"),
+    "ovn_gateway_patched": LinkText(
+        "the bridge of the external network is connected", "no patch between the integration bridge and {expected}"
+    ),
+    "ovn_gateway_translated": LinkText("OVN translates the floating IP", "OVN has no rule for the floating IP {found}"),
+    "agent_alive": LinkText("the L2 agent of the host reports to Neutron", "{found}"),
+    "agent_carries_network": LinkText(
+        "it carries the network of the port",
+        "its bridge_mappings or tunnel_types have {found}; the network needs {expected}",
+        "does not carry the network {expected}",
+    ),
+    "agent_patches": LinkText(
+        "the bridges of the host are connected",
+        "no patch between br-int and {expected}: {found}",
+        "no patch between br-int and {expected}",
+    ),
+    "ovs_bound": LinkText("Neutron has bound the port to the host", "the binding of the port is {found}"),
+    "ovs_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
+    "ovs_tagged": LinkText("the agent has wired the port", "has not wired the port: its VLAN is {found}"),
+    "ovs_linked": LinkText("the link of the port is up", "the link of the port is {found}"),
+    "dhcp_agent_alive": LinkText("the DHCP agent reports to Neutron", "{found}"),
+    "dhcp_assigned": LinkText("a DHCP agent has the network", "no DHCP agent has the network"),
+    "dhcp_agent_carries_network": LinkText(
+        "the L2 agent beside it carries the network",
+        "its bridge_mappings or tunnel_types have {found}; the network of DHCP needs {expected}",
+        "does not carry the network {expected}",
+    ),
+    "dhcp_agent_patches": LinkText(
+        "the bridges beside it are connected",
+        "no patch between br-int and {expected}: {found}",
+        "no patch between br-int and {expected}",
+    ),
+    "dhcp_directory": LinkText("the agent has files for the network", "has no files for the network"),
+    "dhcp_process": LinkText("dnsmasq runs for the network", "no dnsmasq runs for the network"),
+    "dhcp_reservation": LinkText(
+        "dnsmasq knows the port and its address",
+        "its file of hosts has {found} for the port; Neutron has {expected}",
+        "wrong reservation of the port: {found}",
+    ),
+    "dhcp_wired": LinkText("the agent's own port is wired", "has not wired the port of the DHCP agent: {found}"),
+    "dhcp_received": LinkText(
+        "dnsmasq receives the guest's requests",
+        "the guest's DHCP requests are lost on the data network: dnsmasq received none",
+        "the guest's DHCP requests are lost",
+    ),
+    "dhcp_offered": LinkText(
+        "dnsmasq answers them", "does not answer the guest's DHCP requests, which it has received"
+    ),
+    "dhcp_taken": LinkText(
+        "its answers reach the guest",
+        "dnsmasq's offers are lost on the way back to the guest: {found} offers, no request",
+        "dnsmasq's offers do not reach the guest",
+    ),
+    "metadata_process": LinkText("a metadata proxy runs for the network", "no proxy runs for the network"),
+    "metadata_wired": LinkText(
+        "the proxy is on the switch of the host", "the proxy's interface on the switch: {found}"
+    ),
+    "metadata_api_address": LinkText(
+        "its agent knows where nova-api-metadata is",
+        "its settings name {found} for nova-api-metadata, which is not there ({expected})",
+        "looks for nova-api-metadata at {found}",
+    ),
+    "metadata_asked": LinkText("the guest's requests reach the proxy", "the guest's requests do not reach the proxy"),
+    "ovn_dhcp_flow": LinkText(
+        "the flows let the guest's DHCP request pass",
+        "a flow drops the guest's DHCP request: {subject}, {found}",
+        "a flow drops the guest's DHCP request ({subject})",
+    ),
+    "dhcp_flow": LinkText(
+        "the flows let the guest's DHCP request pass",
+        "a flow drops the guest's DHCP request: {subject}, {found}",
+        "a flow drops the guest's DHCP request ({subject})",
+    ),
+    "metadata_flow": LinkText(
+        "the flows let the guest's request for metadata pass",
+        "a flow drops the guest's request for metadata: {subject}, {found}",
+        "a flow drops the request for metadata ({subject})",
+    ),
+}
+
+
+def holds(link: Link) -> str:
+    """Return what a link must hold."""
+    return LINKS[link.code].holds
+
+
+def broken(link: Link) -> tuple[str, ...]:
+    """Return what is wrong at a link: with all values, and in short."""
+    text = LINKS[link.code]
+    values = {"found": link.found, "expected": link.expected, "subject": link.subject}
+    forms = (text.broken, text.short) if text.short else (text.broken,)
+    return tuple(form.format_map(values) for form in forms)

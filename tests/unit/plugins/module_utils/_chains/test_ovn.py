@@ -1,0 +1,227 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The chains of a port on a real cloud with OVN: all links hold, and each breaks where its store is made wrong.
+
+The values of the breaks are those that the same faults left in the stores of the lab.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import CHAINS, walked
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from tree import RECORDED
+
+Json = dict[str, Any]
+HEALTHY: Json = json.loads((RECORDED / "chains" / "ovn.json").read_text())
+HERE = HEALTHY["instance"]["server"]["host"]
+PORT = HEALTHY["instance"]["ports"][0]["id"]
+NETWORK = HEALTHY["instance"]["networks"][0]["id"]
+
+
+def chains_of(change: Callable[[Json], None] | None = None) -> dict[str, Chain]:
+    """Return the chains of the recorded run, after a change of what its hosts showed."""
+    record = copy.deepcopy(HEALTHY)
+    if change:
+        change(record)
+    return {chain.name: chain for chain in walked(from_json(Record, record), "metadata")}
+
+
+def host(record: Json, name: str) -> Json:
+    return next(entry for entry in record["hosts"] if entry["host"] == name)
+
+
+def databases(record: Json) -> Json:
+    found: Json = host(record, "controller1")["stores"]["ovn"]
+    return found
+
+
+def in_ovn(record: Json) -> Json:
+    found: Json = host(record, "controller1")["facts"]["ovn"][PORT]
+    return found
+
+
+def chassis(record: Json, name: str = HERE) -> Json:
+    return next(row for row in databases(record)["chassis"] if row["host"] == name)
+
+
+def switch(record: Json, name: str = HERE) -> Json:
+    found: Json = host(record, name)["stores"]["switch"]
+    return found
+
+
+def set_external(name: str, value: str) -> Callable[[Json], None]:
+    return lambda record: switch(record)["settings"].update({name: value})
+
+
+def put(part: Callable[[Json], Json], **values: Any) -> Callable[[Json], None]:
+    return lambda record: part(record).update(values)
+
+
+def without_chassis(record: Json) -> None:
+    databases(record)["chassis"] = [row for row in databases(record)["chassis"] if row["host"] != HERE]
+
+
+def registered_twice(record: Json) -> None:
+    databases(record)["chassis"].append({**chassis(record), "name": "other"})
+
+
+def with_rule(record: Json) -> None:
+    rule = {"action": "drop", "direction": "from-lport", "match": "udp", "priority": 2000}
+    databases(record)["acls"].append({"holder": f"neutron-{NETWORK}", **rule})
+
+
+def unplugged(record: Json) -> None:
+    host(record, HERE)["facts"]["interfaces"][PORT] = None
+
+
+def with_dropping_flow(record: Json) -> None:
+    traces = host(record, HERE)["stores"]["traces"]
+    traces[0].update(outcome="dropped", table=0, rule="udp,tp_dst=67, priority 65000")
+
+
+def behind(record: Json) -> None:
+    for row in databases(record)["chassis"]:
+        row["version"] = 9 if row["host"] != HERE else 7
+
+
+def unknown_to_all(record: Json) -> None:
+    databases(record)["networks"].append({"id": NETWORK, "physical": "elsewhere"})
+
+
+def without_mapping(record: Json) -> None:
+    databases(record)["networks"].append({"id": NETWORK, "physical": "public"})
+    chassis(record)["mappings"] = ["other"]
+
+
+def without_tunnel(record: Json) -> None:
+    tunnels = [one for one in switch(record)["interfaces"] if one.get("remote")]
+    switch(record)["interfaces"].remove(tunnels[0])
+
+
+BREAKS = {
+    "ovn_northbound_active": (put(databases, northbound="backup"), "ovn-nb-db", "controller1"),
+    "ovn_southbound_active": (put(databases, southbound="backup"), "ovn-sb-db", "controller1"),
+    "ovn_northd_active": (put(databases, northd="paused"), "ovn-northd", "controller1"),
+    "ovn_northd_translates": (put(databases, version=9, translated=4), "ovn-northd", "controller1"),
+    "ovn_host_remote": (set_external("ovn-remote", "tcp:10.71.20.12:6641"), "ovn-controller", HERE),
+    "ovn_host_connected": (
+        lambda record: host(record, HERE)["stores"].update(controller="not connected"),
+        "ovn-controller",
+        HERE,
+    ),
+    "ovn_chassis_registered": (without_chassis, "ovn-controller", HERE),
+    "ovn_chassis_address": (
+        put(chassis, encapsulations=[{"kind": "geneve", "address": "10.71.20.99"}]),
+        "ovn-controller",
+        HERE,
+    ),
+    "ovn_chassis_protocol": (
+        lambda record: chassis(record)["encapsulations"][0].update(kind="vxlan"),
+        "ovn-controller",
+        HERE,
+    ),
+    "ovn_integration_bridge": (
+        lambda record: next(one for one in switch(record)["bridges"] if one["name"] == "br-int").update(
+            datapath="system"
+        ),
+        "ovn-controller",
+        HERE,
+    ),
+    "ovn_chassis_current": (behind, "ovn-controller", HERE),
+    "ovn_physical_network": (without_mapping, "ovn-controller", HERE),
+    "ovn_port_bound": (
+        lambda record: record["instance"]["ports"][0].update(kind="binding_failed"),
+        "neutron-server",
+        "controller1",
+    ),
+    "ovn_northbound_port": (put(in_ovn, logical=None), "neutron-server", "controller1"),
+    "ovn_northbound_addresses": (
+        lambda record: in_ovn(record)["logical"].update(addresses=["fa:16:3e:00:00:01 192.168.222.99"]),
+        "ovn-nb-db",
+        "controller1",
+    ),
+    "ovn_northbound_dhcp": (put(in_ovn, dhcp=None), "ovn-nb-db", "controller1"),
+    "ovn_foreign_acls": (with_rule, "ovn-nb-db", "controller1"),
+    "ovn_southbound_port": (put(in_ovn, binding=None), "ovn-northd", "controller1"),
+    "ovn_plugged": (unplugged, "ovsdb", HERE),
+    "ovn_claimed": (
+        lambda record: in_ovn(record)["binding"].update(host=None),
+        "ovn-controller",
+        HERE,
+    ),
+    "ovn_installed": (
+        lambda record: host(record, HERE)["facts"]["interfaces"][PORT].update(by_ovn=False),
+        "ovn-controller",
+        HERE,
+    ),
+    "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
+    "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
+    "ovn_tunnels": (without_tunnel, "ovn-controller", HERE),
+}
+
+
+def test_all_links_of_a_healthy_port_hold():
+    links_of = {chain.name: [link.state for link in chain.links] for chain in chains_of().values()}
+    assert set(links_of) == {"ovn_port", "metadata"}
+    assert set(links_of["ovn_port"]) == {LinkState.HOLDS}
+    assert LinkState.BROKEN not in links_of["metadata"]
+
+
+@pytest.mark.parametrize("code", BREAKS)
+def test_a_wrong_store_breaks_its_link_and_names_owner_host_and_command(code):
+    change, owner, where = BREAKS[code]
+    link = chains_of(change)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == (code, owner, where)
+    assert link.command
+
+
+def test_each_link_of_the_chain_is_broken_by_a_test():
+    assert {link.code for link in chains_of()["ovn_port"].links} == set(BREAKS)
+
+
+def test_each_link_of_all_chains_has_its_words():
+    codes = {link.code for chain in CHAINS for link in chain.links}
+    assert codes == set(links.LINKS)
+
+
+def test_a_host_that_is_registered_twice_is_reported_with_both_names():
+    link = chains_of(registered_twice)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.found) == ("ovn_chassis_registered", f"{HERE}, other")
+
+
+def test_a_physical_network_that_no_host_knows_is_wrong_in_the_database():
+    link = chains_of(unknown_to_all)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ovn_physical_network", "ovn-nb-db", "controller1")
+
+
+def test_a_host_whose_stores_were_not_read_breaks_nothing():
+    def unread(record: Json) -> None:
+        del host(record, HERE)["stores"]
+
+    chain = chains_of(unread)["ovn_port"]
+    assert chain.broken is None
+    assert LinkState.UNREADABLE in {link.state for link in chain.links}
+
+
+def test_a_missing_metadata_interface_is_of_the_metadata_agent():
+    def removed(record: Json) -> None:
+        ports = {port["id"] for port in record["instance"]["networks"][0]["serving"]}
+        interfaces = switch(record)["interfaces"]
+        switch(record)["interfaces"] = [one for one in interfaces if one.get("port") not in ports]
+
+    link = chains_of(removed)["metadata"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("metadata_wired", "neutron-ovn-metadata-agent", HERE)
