@@ -529,6 +529,9 @@ def act(stage: Stage[BootDetails]) -> None:
         return
     if stage.resource("volume"):
         stage.details = replace(stage.details, attach=stage.params["attach"])
+    stage.details = replace(
+        stage.details, requested_zone=stage.params["availability_zone"], requested_host=stage.params["host"]
+    )
     server = make_server(stage, nova, flavor)
     # The answer names the request as the server's own records know it.
     local_id = next((call.request_id for call in reversed(stage.calls) if call.method == "POST"), None)

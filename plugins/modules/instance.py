@@ -13,7 +13,8 @@ description:
   - Returns the ports, networks, volumes and image of a server, as far as its hosts must agree with them. Nothing is
     changed on the cloud.
   - With an administrator's rights, it also returns which services and agents do not report to the cloud, if the run
-    failed, and when other users created instances, as evidence without an id may belong to those.
+    failed, and when other users created instances, as evidence without an id may belong to those. If the cloud did not
+    have what the run asked for, such as a host for the flavor, it returns what the cloud has.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._attributes.writes
@@ -127,9 +128,11 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import agents as agents_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import failed_request
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
+from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import Capacity
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
@@ -199,10 +202,15 @@ class Askers:
         return connection.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
 
 
+def id_of(run: Run, kind: str) -> str | None:
+    """Return the id of a run's resource of a kind."""
+    resource = run.resource(kind)
+    return resource.id if resource else None
+
+
 def server_of(run: Run | None) -> str | None:
     """Return the id of the server that a run has made."""
-    server = run.resource("server") if run else None
-    return server.id if server else None
+    return id_of(run, "server") if run else None
 
 
 def look(askers: Askers, module: AnsibleModule, run: Run | None) -> Instance | None:
@@ -228,6 +236,26 @@ def look_at_agents(askers: Askers, module: AnsibleModule, run: Run | None) -> tu
     for reason in unread:
         module.warn(reason)
     return tuple(map(bounded_copy, agents))
+
+
+def look_at_capacity(askers: Askers, module: AnsibleModule, run: Run | None) -> Capacity | None:
+    """Return what the cloud has for the request at which the run failed; None if it failed at something else."""
+    failed = run.record.failed_stage if run else None
+    if run is None or failed is None or failed.error is None:
+        return None
+    request = failed_request.Request(
+        stage=failed,
+        error=failed.error,
+        id_of=functools.partial(id_of, run),
+        member=lambda: askers.member,
+        admin=(lambda: askers.admin) if module.params["admin_cloud"] else None,
+    )
+    capacity = ask_or_warn(module, lambda: failed_request.look(request))
+    if capacity is None:
+        return None
+    for reason in capacity.unread:
+        module.warn(reason)
+    return bounded_copy(capacity)
 
 
 def look_at_others(askers: Askers, module: AnsibleModule, run: Run | None) -> OtherBoots | None:
@@ -301,13 +329,15 @@ def main() -> None:
         run = Run(params["run_dir"]) if params["run_dir"] else None
         askers = Askers(params, run)
         # All at once: a service that lets its users wait must not take the time of the other questions.
-        questions = look_at_agents, look_or_file_why_not, look_at_others, what_to_examine
+        questions = look_at_agents, look_or_file_why_not, look_at_others, what_to_examine, look_at_capacity
         with ThreadPoolExecutor(len(questions)) as pool:
             asked: list[Future[Any]] = [pool.submit(question, askers, module, run) for question in questions]
-        agents, instance, others, examine = (question.result() for question in asked)
+        agents, instance, others, examine, capacity = (question.result() for question in asked)
         if run and not module.check_mode:
             with run.alone():
                 run.update(instance=instance, agents=agents, other_boots=others)
+                if capacity is not None:
+                    run.update(capacity=capacity)
                 run.save()
         broken = has_failed(run)
     to_read = instance is not None or broken

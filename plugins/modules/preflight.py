@@ -11,7 +11,8 @@ short_description: 'Before many runs: checks the health of the cloud, and finds 
 version_added: 0.1.0
 description:
   - Services of nova and cinder and agents of neutron must be up, every endpoint of the catalog must answer, and quotas
-    must leave room for the resources of all parallel runs. Nothing is changed.
+    must leave room for the resources of all parallel runs. The flavor must fit on each host, or on all hosts together
+    as often as there are parallel runs. Nothing is changed.
   - A problem fails a check, and not the module.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -44,6 +45,10 @@ options:
   flavor:
     description: Name or id of the flavor. By default the smallest one.
     type: str
+  zone:
+    description: Availability zone of the instances, if O(values) has none. By default any.
+    type: str
+    version_added: 0.3.0
   network:
     description: The network to use, if the runs do not create one.
     type: str
@@ -56,6 +61,12 @@ options:
     description: Size of the volume in GB.
     type: int
     default: 1
+  attach:
+    description: When the volume is attached. With V(root) the instance boots from it, without a root disk on its host.
+    type: str
+    choices: [at_boot, after, root]
+    default: at_boot
+    version_added: 0.3.0
   floating_ip:
     description: Whether the instance will have a floating IP.
     type: bool
@@ -73,6 +84,8 @@ options:
 notes:
   - The playbook C(stackproof.provision.acceptance) starts with it.
 seealso:
+  - module: stackproof.provision.capacity_info
+    description: Shows for one flavor what each host has left.
   - module: stackproof.provision.sweep
     description: Starts the sweep, with the checks of this module.
 """
@@ -89,7 +102,7 @@ RETURN = r"""
 checks:
   description:
     - Each check with C(kind), C(name), C(status), C(reason), C(host) and C(component).
-    - The kind is C(service), C(hypervisor), C(quota), C(endpoint) or C(api).
+    - The kind is C(service), C(hypervisor), C(quota), C(capacity), C(endpoint) or C(api).
     - The status is C(ok), C(failed) or C(unreadable).
   returned: success
   type: list
@@ -145,9 +158,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "hosts": {"type": "list", "elements": "str"},
     "values": {"type": "dict", "default": {}},
     "flavor": {"type": "str"},
+    "zone": {"type": "str"},
     "network": {"type": "str"},
     "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
     "volume_size": {"type": "int", "default": 1},
+    "attach": {"type": "str", "choices": ["at_boot", "after", "root"], "default": "at_boot"},
     "floating_ip": {"type": "bool", "default": False},
     "heartbeat": {"type": "float"},
     "timeout": {"type": "float", "default": 180},

@@ -248,6 +248,12 @@ def act(stage: Stage[VolumeDetails]) -> StageStatus | None:
     if stage.check:
         stage.changed = True
         return None
+    stage.details = replace(
+        stage.details,
+        requested_type=params["volume_type"],
+        requested_zone=params["availability_zone"],
+        requested_size_gib=params["size"],
+    )
     volume_id = make_volume(stage, name, image).id
     volume = stage.wait(f"the volume {name} to be available", lambda: look_at(cinder, volume_id, name))
     stage.details = replace(stage.details, volume=describe(volume))

@@ -30,7 +30,7 @@ HOST_TRUTHS = (
     "log_info",
     "rbd_info",
 )
-ENDS = ("run", "cleanup", "report", "preflight", "sweep", "host_checks", "diagnosis", "instance")
+ENDS = ("run", "cleanup", "report", "preflight", "sweep", "host_checks", "diagnosis", "instance", "capacity_info")
 # A compute host that is left out, the lines of a sweep's end, and the errors of two stages were not recorded.
 WITHOUT_SAMPLE = {("preflight", "excluded"), ("sweep", "summary"), ("image", "error"), ("network", "error")}
 

@@ -11,10 +11,13 @@ import shlex
 from collections.abc import Sequence
 from itertools import chain
 
+from .._collect.api.refused import sought_in
 from .._components.tables import commands_of
 from .._model.finding import Advice, Cause, Reason
 from .._model.flow import FollowedFlow
 from .._model.how import How
+from .._model.shortage import Explanation, Shortage, Sought
+from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
@@ -22,6 +25,26 @@ from .evidence import by_weight
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
+
+# What shows why a request cannot be satisfied
+OF_SERVICES = (Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.NO_SERVICE, Shortage.HOST_UNKNOWN)
+OF_ZONES = (Shortage.ZONE_UNKNOWN, Shortage.ZONE_UNAVAILABLE)
+OF_ROOM = (Shortage.CLASS_MISSING, Shortage.MAX_UNIT, Shortage.EXCLUDED_BY, Shortage.NOT_OFFERED, Shortage.FEWER)
+BY_SHORTAGE = {
+    Shortage.UNMAPPED: "nova-manage cell_v2 discover_hosts --verbose",
+    Shortage.PROVIDER_DOUBLED: "openstack resource provider list",
+    Shortage.PROVIDER_CONFLICT: "openstack resource provider list --name {subject}",
+    Shortage.PROVIDER_RENAMED: "openstack resource provider show {provider}",
+    Shortage.TRAIT_MISSING: "openstack --os-placement-api-version 1.29 resource provider list --required {subject}",
+    Shortage.TRAIT_FORBIDDEN: "openstack --os-placement-api-version 1.29 resource provider list --required {subject}",
+    Shortage.OUTSIDE_AGGREGATE: "openstack aggregate list --long",
+    Shortage.NO_ROOM: "openstack resource provider inventory list {provider}",
+    Shortage.QUOTA: "openstack quota show --usage",
+    Shortage.SEGMENTS: "openstack network list --long",
+    Shortage.ADDRESSES: "openstack ip availability list",
+    Shortage.BACKEND_MISSING: "openstack volume backend pool list --long",
+    Shortage.POOLS_FULL: "openstack volume backend pool list --long",
+}
 
 
 def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:
@@ -33,6 +56,49 @@ def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Ca
     if case.pause_s is not None:
         return Advice(Reason.ALLOW_MORE_TIME)
     return access(case) or (command_for(suspects[0], case) if suspects else None)
+
+
+def advice_for_request(explanation: Explanation) -> Advice | None:
+    """Return the command that shows why a request cannot be satisfied."""
+    reasons = [explanation.reason, *(host.first for host in explanation.hosts)]
+    for reason in filter(None, reasons):
+        return command(command_by_shortage(reason, explanation))
+    return None
+
+
+def command_by_shortage(reason: ShortageReason, explanation: Explanation) -> str | None:
+    if reason.code in OF_SERVICES:
+        return "openstack compute service list --service nova-compute --long"
+    if reason.code in OF_ROOM:
+        return candidates_command(explanation)
+    if reason.code == Shortage.FILTERED:
+        return filter_command(reason, explanation)
+    if reason.code in OF_ZONES:
+        return f"openstack availability zone list --{'volume' if explanation.sought == Sought.BACKEND else 'compute'}"
+    text = command_with_subject(reason)
+    return text and text.format(provider=reason.provider, subject=shlex.quote(reason.subject or ""))
+
+
+def command_with_subject(reason: ShortageReason) -> str | None:
+    """Return the command about what is missing, with a place for its name."""
+    if reason.code == Shortage.NO_ROOM and reason.leftover:
+        return "openstack resource provider show --allocations {provider}"
+    if reason.code == Shortage.ADDRESSES and reason.subject:
+        return "openstack ip availability show {subject}"
+    return BY_SHORTAGE.get(reason.code)
+
+
+def filter_command(reason: ShortageReason, explanation: Explanation) -> str | None:
+    """Return the command that shows what a filter goes by."""
+    if (reason.subject or "").startswith("ServerGroup"):
+        return "openstack server group list --long"
+    return f"openstack flavor show {shlex.quote(explanation.flavor)}" if explanation.flavor else None
+
+
+def candidates_command(explanation: Explanation) -> str:
+    """Return the question to Placement that the scheduler asks, as far as it is about amounts."""
+    options = [f"--resource {name}={amount}" for name, amount in explanation.resources]
+    return " ".join(["openstack --os-placement-api-version 1.29 allocation candidate list", *options])
 
 
 def command_for(cause: Cause, case: Case) -> Advice | None:
@@ -97,12 +163,22 @@ def of_unit(cause: Cause, case: Case) -> Advice | None:
 
 def access(case: Case) -> Advice | None:
     """Return the access that would show more."""
+    if lacks_administrator(case):
+        return Advice(Reason.GIVE_ADMIN_CLOUD)
     if not case.record.hosts:
         return Advice(Reason.GIVE_INVENTORY)
     unread = sorted(host.host for host in case.record.hosts if host.status != HostStatus.READ)
     if unread:
         return Advice(Reason.MAKE_HOSTS_READABLE, hosts=tuple(unread))
     return more_logs(case.record.flows)
+
+
+def lacks_administrator(case: Case) -> bool:
+    """Return whether only an administrator can see why the cloud does not have what was asked for."""
+    error = case.stage.error
+    sought = sought_in(error) if error else None
+    is_read = case.record.capacity is not None or bool(case.record.agents)
+    return sought in (Sought.HOST, Sought.BACKEND) and not is_read
 
 
 def more_logs(flows: Sequence[FollowedFlow]) -> Advice | None:

@@ -17,15 +17,18 @@ from .._components.tables import carriers_of, depends_on, stands_for
 from .._model.finding import Cause, Finding, Suspect
 from .._model.flow import Step
 from .._model.record import Record
+from .._model.shortage import Explanation, Shortage
+from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .._model.verdict import Connection, Place
 from .._record.masking import CUT
-from . import dependencies, evidence, model, symptoms
-from .advice import advice_for
+from . import dependencies, evidence, model, symptoms, unsatisfied
+from .advice import advice_for, advice_for_request
 from .case import Case
 from .path import path_of
 from .weights import WEIGHTS, Weights, rounded
 
+VOLUME_SERVICE = "cinder-volume"
 # Errors of these kinds are about what the run itself asked for.
 OWN_ERRORS = (
     "config", "catalog", "files", "tls", "unauthorized", "forbidden", "not_found", "ambiguous", "quota", "invalid",
@@ -36,9 +39,15 @@ OWN_ERRORS = (
 def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     """Return what is known of the cause of a failure; None if the run itself asked for something wrong."""
     stage = record.failed_stage
-    if stage is None or (stage.error is not None and stage.error.kind in OWN_ERRORS):
+    if stage is None:
         return None
     case = Case(record, stage, weights)
+    explanation = unsatisfied.of_case(case)
+    if explanation is not None and not may_be_broken(explanation, case):
+        advice = advice_for_request(explanation)
+        return Finding(unsatisfied=explanation, last_seen=case.last_seen, advice=advice)
+    if is_own_error(stage):
+        return None
     found = symptoms.of_case(case)
     causes = model.causes(case, found)
     cause = named(causes, weights)
@@ -54,6 +63,19 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         advice=advice_for(cause, restart, suspects, case),
     )
     return with_cause(general, cause, found, case) if cause else general
+
+
+def is_own_error(stage: Stage) -> bool:
+    return stage.error is not None and stage.error.kind in OWN_ERRORS
+
+
+def may_be_broken(explanation: Explanation, case: Case) -> bool:
+    """Return whether the back end that is missing may have got another name just now, by its configuration."""
+    if explanation.reason is None or explanation.reason.code != Shortage.BACKEND_MISSING:
+        return False
+    changes = symptoms.configuration.changes(case)
+    fresh = [change for change in changes if change.share >= case.weights.fresh_change]
+    return any(change.component == VOLUME_SERVICE for change in fresh)
 
 
 def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: Case) -> Finding:

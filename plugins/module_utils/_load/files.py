@@ -81,12 +81,16 @@ def checks_in(params: Params) -> tuple[PreflightCheck, ...]:
 
 
 def refuse_lack(preflight: tuple[PreflightCheck, ...]) -> None:
-    """Refuse a load test for which a quota is too small."""
+    """Refuse a load test for which a quota is too small, or whose instances do not fit on the hosts."""
     failed = [check for check in preflight if check.status is PreflightStatus.FAILED]
-    lacks = [check.reason for check in failed if check.kind is PreflightKind.QUOTA]
-    if lacks:
+    quotas = [check.reason for check in failed if check.kind is PreflightKind.QUOTA]
+    hosts = [check.reason for check in failed if check.kind is PreflightKind.CAPACITY]
+    if quotas:
         hint = "Raise the quota, or lower stackproof_at_once or the ramp."
-        raise StageError("quota", f"the project has no room for this load test: {'; '.join(lacks)}", hint=hint)
+        raise StageError("quota", f"the project has no room for this load test: {'; '.join(quotas)}", hint=hint)
+    if hosts:
+        hint = "Choose a smaller flavor, or lower stackproof_at_once or the ramp."
+        raise StageError("invalid", f"the cloud has no room for this load test: {'; '.join(hosts)}", hint=hint)
 
 
 def so_far(directory: str) -> LoadTest:

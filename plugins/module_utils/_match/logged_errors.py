@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from .._model.codec import from_json
 from .._model.event import Event
-from .._model.record import LoggedError
+from .._model.record import FilterResult, LoggedError
 
 # More kinds of errors than this are a flood; the others are left out.
 MOST_ERRORS = 200
@@ -46,8 +47,14 @@ def error_of(event: Event) -> LoggedError:
         # A request of any stage is the run's own; a thing that others may use as well is not.
         own=event.is_keyed,
         usual=None,
+        filters=filters_of(event),
         **{name: event.get(name) for name in KIND},
     )
+
+
+def filters_of(event: Event) -> tuple[FilterResult, ...] | None:
+    """Return what each filter of a scheduler has left, if the event reports that none left a host."""
+    return tuple(from_json(FilterResult, result) for result in event.get("filters") or ()) or None
 
 
 def with_quote(errors: Iterable[LoggedError], quote: str | None) -> tuple[LoggedError, ...]:

@@ -131,6 +131,11 @@ class Volume:
 
 @dataclass(frozen=True)
 class VolumeDetails(Details):
+    """The volume. requested_type, requested_zone, requested_size_gib: what was asked for."""
+
+    requested_type: Optional[str] = omitted()
+    requested_zone: Optional[str] = omitted()
+    requested_size_gib: Optional[int] = omitted()
     volume: Optional[Volume] = omitted()
 
 
@@ -174,12 +179,17 @@ class ServerEvent:
 
 @dataclass(frozen=True)
 class BootDetails(Details):
-    """The server. attach: when the run's volume is attached. trace: the id by which OSProfiler knows the boot."""
+    """The server. attach: when the run's volume is attached. trace: the id by which OSProfiler knows the boot.
+
+    requested_zone, requested_host: where the server was to run, if the user chose that.
+    """
 
     flavor: Optional[Flavor] = omitted()
     attach: Optional[str] = omitted()
     request_id: Optional[str] = omitted()
     trace: Optional[str] = omitted()
+    requested_zone: Optional[str] = omitted()
+    requested_host: Optional[str] = omitted()
     server: Optional[Server] = omitted()
     events: Optional[tuple[ServerEvent, ...]] = omitted()
 

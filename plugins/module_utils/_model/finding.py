@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from .flow import Step
+from .shortage import Explanation
 from .stage import Stage
 from .symptom import Symptom
 from .verdict import Connection
@@ -68,6 +69,7 @@ class Reason(Word):
     RUN_AGAIN = "run_again"
     ALLOW_MORE_TIME = "allow_more_time"
     GIVE_INVENTORY = "give_inventory"
+    GIVE_ADMIN_CLOUD = "give_admin_cloud"
     MAKE_HOSTS_READABLE = "make_hosts_readable"
     LOG_DEBUG = "log_debug"
     LOG_MESSAGING = "log_messaging"
@@ -94,6 +96,7 @@ class Finding:
     suspects: other causes. step: the missing step that the cause has to do with. pause_s: how long before the end the
     last step was seen, if so short that the stage may only be slow. main: the symptom that says most about the cause.
     change: a recent change of its configuration beside that.
+    unsatisfied: why the cloud does not have what was asked for, if no component is to blame for that.
     """
 
     cause: Optional[Cause] = None
@@ -112,6 +115,7 @@ class Finding:
     main: Optional[Symptom] = None
     change: Optional[Symptom] = None
     advice: Optional[Advice] = None
+    unsatisfied: Optional[Explanation] = None
 
 
 class Outcome(Word):

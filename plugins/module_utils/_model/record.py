@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Optional
 
+from .capacity import Capacity
 from .chain import Chain
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
@@ -84,6 +85,15 @@ class HostLogs:
 
 
 @dataclass(frozen=True)
+class FilterResult:
+    """How many hosts a filter of a scheduler was given, and how many it has left."""
+
+    filter: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class LoggedError:
     """An error in the logs. Each kind of error is recorded once.
 
@@ -91,7 +101,7 @@ class LoggedError:
     how: how it failed, such as refused, silent or denied. peer: the component at which it failed. peer_address: the
     address of that. mentions: other components that it names. quote: the line itself, only of the one that the verdict
     quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed; only in a
-    failed run.
+    failed run. filters: what each filter of a scheduler has left, if it reports that none left a host.
     """
 
     service: Text
@@ -108,6 +118,7 @@ class LoggedError:
     quote: Optional[Annotated[str, schema(maxLength=LONGEST_QUOTE)]]
     own: bool
     usual: Optional[Share]
+    filters: Optional[tuple[FilterResult, ...]] = omitted()
 
 
 @dataclass(frozen=True)
@@ -242,6 +253,7 @@ class Record:
     errors: the errors in the logs, each kind once; only where the run was followed.
     agents: the states of services and agents after a failed stage; only with an administrator's cloud.
     other_boots: other servers that were built at about the same time; only with an administrator's cloud.
+    capacity: what the cloud has for the request at which a stage failed; only if it did not have what was requested.
     queue: how many messages each host's recorder kept; only where the queue was recorded.
     spans: how many spans of the boot OSProfiler had; only where the boot was traced.
     sources: by source of your own, why a host was not read; only where there are such sources.
@@ -272,6 +284,7 @@ class Record:
     errors: Optional[tuple[LoggedError, ...]] = omitted()
     agents: Optional[tuple[Agent, ...]] = omitted()
     other_boots: Optional[OtherBoots] = omitted()
+    capacity: Optional[Capacity] = omitted()
     queue: Optional[tuple[QueueAccount, ...]] = omitted()
     spans: Optional[tuple[SpanAccount, ...]] = omitted()
     sources: Optional[Mapping[str, tuple[SourceAccount, ...]]] = omitted()

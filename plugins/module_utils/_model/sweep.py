@@ -33,13 +33,17 @@ class PreflightStatus(Word):
 
 
 class PreflightKind(Word):
-    """What a preflight check is about; api: whether a service answers this user's questions."""
+    """What a preflight check is about.
+
+    api: whether a service answers this user's questions. capacity: whether the flavor fits on a host.
+    """
 
     SERVICE = "service"
     HYPERVISOR = "hypervisor"
     QUOTA = "quota"
     ENDPOINT = "endpoint"
     API = "api"
+    CAPACITY = "capacity"
 
 
 @dataclass(frozen=True)

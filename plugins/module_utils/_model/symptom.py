@@ -53,6 +53,7 @@ class Code(Word):
     LOGGED_ERROR = "logged_error"
     API_NAMES_PEER = "api_names_peer"
     NO_VALID_HOST = "no_valid_host"
+    PROVIDER_MISSING = "provider_missing"
     DHCP_NOT_CARRIED = "dhcp_not_carried"
     DHCP_UNANSWERED = "dhcp_unanswered"
     SERVICE_NOT_REPORTING = "service_not_reporting"
@@ -88,6 +89,7 @@ KINDS = {
     Code.LOGGED_ERROR: Kind.ERROR,
     Code.API_NAMES_PEER: Kind.FAILED_AT,
     Code.NO_VALID_HOST: Kind.FAILED_AT,
+    Code.PROVIDER_MISSING: Kind.NOT_REPORTING,
     Code.DHCP_NOT_CARRIED: Kind.FAILED_AT,
     Code.DHCP_UNANSWERED: Kind.FAILED_AT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,

@@ -16,10 +16,11 @@ from typing import Any
 from .._cloud import connection
 from .._cloud.errors import CLOUD_ERRORS, explain
 from .._cloud.transport import RedirectedError
+from .._collect.api.capacity import Instance, of_instance
 from .._model.sweep import PreflightCheck, PreflightStatus
 from .._record import clock, waiting
 from .._record.errors import MALFORMED, StageError
-from . import preflight
+from . import preflight, preflight_capacity
 from .preflight import Answer, Demand, EndpointAnswer, Quotas
 from .targets import Values
 
@@ -37,7 +38,8 @@ class Wanted:
     """What the runs after the preflight will make, and how the cloud is asked.
 
     parallel: how many runs there may be in parallel. instances: how many there are, if that is known.
-    hosts: None for all that are found. heartbeat: how old a report may be, in seconds; None trusts the cloud.
+    hosts: None for all that are found. zone: None for any. attach: when the volume is attached; root boots from it.
+    heartbeat: how old a report may be, in seconds; None trusts the cloud.
     """
 
     admin_cloud: str | None
@@ -46,9 +48,11 @@ class Wanted:
     hosts: Sequence[str] | None
     values: Values
     flavor: str | None
+    zone: str | None
     network: str | None
     volume: str
     volume_size: int
+    attach: str
     floating_ip: bool
     heartbeat: float | None
     timeout: float
@@ -56,6 +60,14 @@ class Wanted:
     @property
     def with_volume(self) -> bool:
         return self.volume != "none"
+
+    @property
+    def boots_from_volume(self) -> bool:
+        return self.with_volume and self.attach == "root"
+
+    @property
+    def zones(self) -> Sequence[str | None]:
+        return self.values.get("zone") or [self.zone]
 
     @property
     def makes_network(self) -> bool:
@@ -168,6 +180,34 @@ class Look:
             hosts, _excluded = preflight.compute_hosts(self.services)
         return preflight.most_parallel(self.wanted.parallel, hosts, self.wanted.values)
 
+    def capacity(self) -> list[PreflightCheck]:
+        """Return the checks that the flavor fits: on each host that gets an instance, or on any if Nova chooses."""
+        checks: list[PreflightCheck] = []
+        flavor = self.flavor()
+        for zone in self.wanted.zones:
+            instance = Instance(
+                flavor=flavor.id,
+                zone=zone,
+                from_volume=self.wanted.boots_from_volume,
+                count=self.parallel(),
+            )
+            capacity = of_instance(self.admin, instance)
+            hosts = self.targets()
+            if hosts:
+                checks += preflight_capacity.checks_of_hosts(capacity, hosts)
+            else:
+                checks += preflight_capacity.checks_of_cloud(capacity)
+        return checks
+
+    def targets(self) -> Sequence[str]:
+        """Return the hosts that get an instance each; none if Nova chooses the hosts."""
+        if self.wanted.instances:
+            return []
+        if self.wanted.hosts is not None:
+            return self.wanted.hosts
+        hosts, _excluded = preflight.compute_hosts(self.services)
+        return hosts
+
     def quota_checks(self, component: str) -> list[PreflightCheck]:
         needed = preflight.needs(self.demand())
         return preflight.quota_checks(component, needed, self.quotas(component))
@@ -195,6 +235,7 @@ class Look:
             components.append("cinder")
         for component in components:
             self.attempt("the quotas", component, functools.partial(self.quota_checks, component))
+        self.attempt("what its hosts have left", "nova", self.capacity)
         # Last, as internal endpoints may be out of reach from here, and must not take the time of the other checks.
         self.attempt("the endpoints", "keystone", self.endpoints)
         return self.checks

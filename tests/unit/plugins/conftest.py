@@ -75,6 +75,11 @@ NAMES = {"identity": "keystone", "image": "glance", "network": "neutron", "volum
 # What placement says, which was not recorded
 PLACEMENT = {"id": "v1.0", "min_version": "1.0", "max_version": "1.39", "status": "CURRENT",
              "links": [{"rel": "self", "href": ""}]}  # fmt: skip
+# What a cloud of hosts that are made by hand answers instead
+OF_HOSTS = re.compile(
+    r"/(?:placement|compute/v2\.1)(?P<path>/(?:os-services|os-hypervisors/detail|os-aggregates|os-migrations"
+    r"|resource_providers|allocation_candidates)(?:/.*)?)"
+)
 HELD = {"resources": {"VCPU": 1, "MEMORY_MB": 128, "DISK_GB": 1}}
 
 
@@ -119,6 +124,8 @@ class FakeCloud:
         self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
         self.things = {path: {} for path in COLLECTIONS}
         self.console, self.states, self.bodies, self.watchers = "", {}, [], []
+        # Compute hosts of hosts_by_hand
+        self.hosts = None
         self.connections = set()
         # Filters of listings that this cloud does not know, and so ignores
         self.ignored = set()
@@ -230,6 +237,10 @@ class FakeCloud:
     def _answer(self, request):
         path = request.path.rstrip("/")
         service = path.split("/")[1]
+        of_hosts = OF_HOSTS.fullmatch(path) if self.hosts and request.token in self.tokens else None
+        if of_hosts:
+            status, body = self.hosts.answer(of_hosts["path"], dict(request.query))
+            return status, {}, body
         if service == "placement":
             return self._placement(path, request.token)
         if service not in NAMES:

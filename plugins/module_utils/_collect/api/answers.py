@@ -137,3 +137,133 @@ class AgentAnswer:
     enabled: Annotated[bool, Key("admin_state_up")]
     last_report: Annotated[Optional[str], Key("heartbeat_timestamp")]
     configurations: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Capacity
+
+
+@dataclass(frozen=True)
+class FlavorDetailAnswer:
+    """A flavor with its properties. swap: a number, or an empty text."""
+
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
+    ephemeral: Annotated[int, Key("OS-FLV-EXT-DATA:ephemeral")] = 0
+    swap: Any = 0
+    extra_specs: Optional[Mapping[str, str]] = None
+
+
+@dataclass(frozen=True)
+class ComputeServiceAnswer:
+    """A service of nova. Clouds that are too old to show forced_down leave it out."""
+
+    binary: str
+    host: str
+    state: Optional[str] = None
+    status: Optional[str] = None
+    last_report: Annotated[Optional[str], Key("updated_at")] = None
+    zone: Optional[str] = None
+    disabled_reason: Optional[str] = None
+    forced_down: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class HypervisorServiceAnswer:
+    host: str
+
+
+@dataclass(frozen=True)
+class HypervisorAnswer:
+    """A hypervisor. id: a number before version 2.53, which no resource provider has."""
+
+    id: Any
+    name: Annotated[str, Key("hypervisor_hostname")]
+    service: HypervisorServiceAnswer
+
+
+@dataclass(frozen=True)
+class AggregateAnswer:
+    name: str
+    hosts: tuple[str, ...]
+    metadata: Optional[Mapping[str, str]] = None
+    uuid: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class ProviderAnswer:
+    """A resource provider of placement. root: clouds without nested providers do not show it."""
+
+    id: Annotated[str, Key("uuid")]
+    name: str
+    root: Annotated[Optional[str], Key("root_provider_uuid")] = None
+
+
+@dataclass(frozen=True)
+class InventoryAnswer:
+    total: int
+    reserved: int = 0
+    allocation_ratio: float = 1.0
+    max_unit: int = 2147483647
+
+
+@dataclass(frozen=True)
+class SummaryAnswer:
+    """A resource provider beside allocation candidates."""
+
+    root: Annotated[Optional[str], Key("root_provider_uuid")] = None
+
+
+@dataclass(frozen=True)
+class CandidatesAnswer:
+    """Allocation candidates: each request is an allocation that placement would accept."""
+
+    requests: Annotated[tuple[Mapping[str, Any], ...], Key("allocation_requests")]
+    summaries: Annotated[Mapping[str, SummaryAnswer], Key("provider_summaries")]
+
+
+@dataclass(frozen=True)
+class HeldAnswer:
+    """What a consumer holds of a resource provider."""
+
+    resources: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class PoolCapabilitiesAnswer:
+    """What a pool of cinder reports. free, total: numbers, or a word such as infinite or unknown."""
+
+    backend: Annotated[Optional[str], Key("volume_backend_name")] = None
+    free: Annotated[Any, Key("free_capacity_gb")] = None
+    total: Annotated[Any, Key("total_capacity_gb")] = None
+
+
+@dataclass(frozen=True)
+class PoolAnswer:
+    name: str
+    capabilities: PoolCapabilitiesAnswer
+
+
+@dataclass(frozen=True)
+class VolumeTypeAnswer:
+    name: str
+    extra_specs: Optional[Mapping[str, str]] = None
+
+
+@dataclass(frozen=True)
+class QuotaAnswer:
+    """A quota of neutron."""
+
+    limit: int
+    used: int
+    reserved: int = 0
+
+
+@dataclass(frozen=True)
+class AvailabilityAnswer:
+    """The addresses of a network."""
+
+    name: Annotated[str, Key("network_name")]
+    total: Annotated[int, Key("total_ips")]
+    used: Annotated[int, Key("used_ips")]

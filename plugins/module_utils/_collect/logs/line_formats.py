@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple, Optional
 
+from ..._model.record import FilterResult
 from ..._record.clock import seconds_of
 from .line_messages import HttpRequest, QueueMessage, http_request, message_in, request_in
 
@@ -85,6 +86,9 @@ OVS_FAILED = re.compile(r"^\d{5,}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?
 FAILED = ("ERROR", "CRITICAL")
 # Nova's conductor logs at WARNING only that it gives up an instance.
 TO_ERROR = "to ERROR state"
+# The schedulers of Nova and Cinder log at INFO only that no host passed their filters.
+NO_HOST_LEFT = "Filtering removed all hosts"
+FILTER = re.compile(r"(\w{1,100})['\"]?[:,] \(start: (\d{1,6}), end: (\d{1,6})\)")
 QUEUE_UNREACHABLE = "the queue is unreachable"
 UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
@@ -206,7 +210,7 @@ def oslo(line: str, zone: float) -> Line | None:
         level=level_of(level, is_messaging),
         kind=kind_of(queue, http),
         requests=REQUEST.findall(context),
-        failed=level in FAILED or TO_ERROR in text,
+        failed=level in FAILED or TO_ERROR in text or (level == "INFO" and NO_HOST_LEFT in text),
         logger=logger,
         process=pid,
         queue=queue,
@@ -261,6 +265,13 @@ def exception_in(message: str) -> str | None:
         return QUEUE_UNREACHABLE
     classes: list[str] = EXCEPTION.findall(message)
     return classes[-1] if classes else None
+
+
+def filters_in(message: str) -> tuple[FilterResult, ...]:
+    """Return what each filter of a scheduler has left, in their order, if it reports that none left a host."""
+    if NO_HOST_LEFT not in message:
+        return ()
+    return tuple(FilterResult(name, int(start), int(end)) for name, start, end in FILTER.findall(message))
 
 
 def module_in(line: str) -> str | None:

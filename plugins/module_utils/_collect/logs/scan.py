@@ -274,6 +274,7 @@ class Scan:
             "peer_address": address,
             "mentions": error_text.mentioned_in(message),
             "quote": quote_of(message, self.keys) if parsed.text else None,
+            "filters": to_json(line_formats.filters_in(message)) or None,
         }
 
 

@@ -11,14 +11,18 @@ from http import HTTPStatus
 from ..._collect.logs.error_text import how_of, mentioned_in
 from ..._components.tables import APIS, project_of
 from ..._model.how import How
+from ..._model.shortage import Answer, Explanation, Shortage
 from ..._model.stage import Call
 from ..._model.symptom import Code, Symptom
 from ..._record.clock import seconds_of
 from ..._record.errors import MALFORMED
+from .. import unsatisfied
 from ..case import Case
 
 NO_VALID_HOST = "No valid host"
 DOWN = "down"
+COMPUTE = "nova-compute"
+UNKNOWN_TO_PLACEMENT = (Shortage.NO_PROVIDER, Shortage.NO_INVENTORY)
 
 
 def answers(case: Case) -> list[Symptom]:
@@ -80,9 +84,12 @@ def peers_in(component: str, text: str, share: float) -> list[Symptom]:
 def agents(case: Case) -> list[Symptom]:
     """Return the services that do not report to the cloud any more, or that were disabled."""
     examined = {host.host for host in case.record.hosts}
+    unneeded = hosts_that_would_not_help(case)
     symptoms: list[Symptom] = []
     for agent in case.record.agents or ():
         host = case.names.get(agent.host, agent.host)
+        if agent.component == COMPUTE and agent.host in unneeded:
+            continue
         if agent.state == DOWN:
             share = 1.0 if host in examined else case.weights.not_reporting_unseen
             code = Code.SERVICE_NOT_REPORTING
@@ -103,17 +110,51 @@ def time_of(text: str | None) -> float | None:
         return None
 
 
+def hosts_that_would_not_help(case: Case) -> set[str]:
+    """Return the hosts that would not take the server even if their nova-compute worked, as one that was disabled."""
+    explanation = unsatisfied.explained(case, case.stage.error) if case.stage.error else None
+    if explanation is None or explanation.answer != Answer.BROKEN:
+        return set()
+    return {host.host for host in explanation.hosts if host.reasons and not host.is_broken}
+
+
 def no_valid_host(case: Case) -> list[Symptom]:
-    """Return that Nova found no host for the server: of Placement, and of the compute hosts that are not available."""
+    """Return that Nova found no host for the server: of Placement, and of the compute hosts that are not available.
+
+    If it is known what each host lacks, only the hosts count on which a component is broken.
+    """
     error = case.stage.error
     if error is None or NO_VALID_HOST not in (error.answer or "") + error.message:
         return []
+    explanation = unsatisfied.explained(case, error)
+    if explanation is not None and explanation.answer == Answer.BROKEN:
+        return of_broken_hosts(case, explanation)
     found = [no_host_at("placement-api", None)]
     for agent in case.record.agents or ():
         is_away = agent.state == DOWN or not agent.enabled
-        if agent.component == "nova-compute" and is_away:
-            found.append(no_host_at("nova-compute", case.names.get(agent.host, agent.host)))
+        if agent.component == COMPUTE and is_away:
+            found.append(no_host_at(COMPUTE, case.names.get(agent.host, agent.host)))
     return found
+
+
+def of_broken_hosts(case: Case, explanation: Explanation) -> list[Symptom]:
+    """Return a symptom for each host that would take the server if its nova-compute worked."""
+    broken = [host for host in explanation.hosts if host.is_broken]
+    # No nova-compute has ever reported.
+    if not broken:
+        return [no_host_at(COMPUTE, None)]
+    symptoms = []
+    for host in broken:
+        name = case.names.get(host.host, host.host)
+        if any(reason.code in UNKNOWN_TO_PLACEMENT for reason in host.reasons):
+            symptoms.append(missing_provider(name))
+        else:
+            symptoms.append(no_host_at(COMPUTE, name))
+    return symptoms
+
+
+def missing_provider(host: str) -> Symptom:
+    return Symptom(Code.PROVIDER_MISSING, COMPUTE, host=host, own=True)
 
 
 def no_host_at(peer: str, peer_host: str | None) -> Symptom:

@@ -45,7 +45,8 @@ def errors(case: Case) -> list[Symptom]:
 
 
 def is_informative(error: LoggedError, weights: Weights) -> bool:
-    if any(word in (error.exception or "") for word in AFTERWARDS):
+    # That no host passed the filters of a scheduler is no failure of its own.
+    if error.filters or any(word in (error.exception or "") for word in AFTERWARDS):
         return False
     return unusual(error, weights) >= weights.least_unusual
 

@@ -15,6 +15,9 @@ TEXTS = {
         "and check whether the cloud is overloaded"
     ),
     Reason.GIVE_INVENTORY: ("give an inventory of the cloud's hosts (-i), so that their services and logs can be read"),
+    Reason.GIVE_ADMIN_CLOUD: (
+        "give an administrator's cloud (stackproof_admin_cloud), which shows what each host lacks for this request"
+    ),
     Reason.LOG_DEBUG: "let the services log with debug = true, and oslo.messaging at DEBUG",
     Reason.LOG_MESSAGING: "let the services log oslo.messaging at DEBUG, or record the queue (stackproof_firehose)",
 }

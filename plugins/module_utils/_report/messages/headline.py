@@ -14,7 +14,7 @@ from itertools import product
 from ..._model.finding import Cause, Finding
 from ..._model.symptom import Code, Kind, Symptom
 from ..._model.verdict import LONGEST_HEADLINE
-from . import symptoms
+from . import capacity, symptoms
 from .words import AT_PEER, at_place, fitting, place_of
 
 # In characters: a headline has no room for a whole line of a log.
@@ -25,6 +25,8 @@ CONTEXT = re.compile(r"(?:\[[^\]]*\]\s*)+")
 
 def headline(finding: Finding) -> str | None:
     """Return the cause in one line, or why no component is identified; None if nothing is known."""
+    if finding.unsatisfied:
+        return fitting(capacity.headlines(finding.unsatisfied), LONGEST_HEADLINE)
     if finding.restart:
         return fitting(restart_forms(finding.restart), LONGEST_HEADLINE)
     if finding.cause and finding.main:

@@ -149,6 +149,11 @@ def no_valid_host(_symptom: Symptom) -> Forms:
     return ("found no valid host",)
 
 
+def provider_missing(_symptom: Symptom) -> Forms:
+    short = "not reporting to Placement"
+    return f"{short}, which has no inventory of its host", short
+
+
 def dhcp_not_carried(_symptom: Symptom) -> Forms:
     short = "its DHCP requests are lost on the data network"
     return f"{short}: dnsmasq runs, knows its port and received none", short
@@ -220,6 +225,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.LOGGED_ERROR: logged_error,
     Code.API_NAMES_PEER: api_names_peer,
     Code.NO_VALID_HOST: no_valid_host,
+    Code.PROVIDER_MISSING: provider_missing,
     Code.DHCP_NOT_CARRIED: dhcp_not_carried,
     Code.DHCP_UNANSWERED: dhcp_unanswered,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,

@@ -23,7 +23,7 @@ from ..._model.symptom import Symptom
 from ..._model.verdict import Alternative, LastSeen, QuoteSource, Verdict
 from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus, StepStatus
 from ..._record.errors import sentence as error_sentence
-from . import symptoms
+from . import capacity, symptoms
 from .advice import advice
 from .headline import headline
 from .words import capitalized, ended, last_seen, plural
@@ -48,7 +48,7 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
         component=cause.component if cause else None,
         host=cause.host if cause else judgement.host,
         last_seen=last_seen_of(found.last_seen),
-        evidence=sentences(found.evidence),
+        evidence=capacity.details(found.unsatisfied) if found.unsatisfied else sentences(found.evidence),
         headline=headline(found),
         missing_step=missing_step(found),
         confidence=cause.confidence if cause else None,

@@ -21,6 +21,7 @@ AT = {"run_dir": "/nowhere"}
 # Options of a module, and what in it is broken; of all others the run's directory is opened by the frame of stages.
 BROKEN = {
     "bundle_info": ({"directory": "/nowhere", "services": [], "flows": []}, "modules.bundle_info", "read"),
+    "capacity_info": ({"cloud": "small", "flavor": "a"}, "module_utils._cloud.connection", "connect"),
     "cleanup": (AT, "modules.cleanup", "chosen_runs"),
     "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "file"),
     "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "host_of"),

@@ -11,6 +11,8 @@ from pathlib import Path
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import instance as module
+from cases_by_hand import error
+from hosts_by_hand import Cloud, hosts, inventory, usual
 
 
 @pytest.fixture
@@ -158,3 +160,55 @@ def test_a_server_or_a_run_must_be_said(call):
 
 def test_a_folder_that_is_no_run_is_said(call, tmp_path):
     assert "is not the directory of a run" in call(module, cloud="small", run_dir=str(tmp_path))["msg"]
+
+
+# Why a request was not satisfied
+
+
+@pytest.fixture
+def no_host(booted, cloud, know_cloud):
+    """A run whose boot found no valid host, on a cloud with full hosts, and an administrator of it."""
+    entry = cloud.entry()
+    know_cloud(small=entry, boss={**entry, "auth": {**entry["auth"], "username": "admin"}})
+    cloud.hosts = Cloud(hosts(2, inventories=usual(VCPU=inventory(8, 8))))
+    server = {"kind": "server", "id": booted.resource("server").id, "name": "a", "created": True}
+    flavor = {"kind": "flavor", "id": cloud.all("flavors")[0]["id"], "name": "probe", "created": False}
+    failed = {**error("build_failed", "the server is in the state ERROR: No valid host was found."), "details": {}}
+    as_json.put_stage(booted, as_json.stage("boot", "failed", resources=[flavor, server], error=failed))
+    return booted
+
+
+def test_capacity_is_filed_after_a_boot_without_a_valid_host(call, no_host, warned):
+    result = call(module, cloud="small", run_dir=no_host.directory, admin_cloud="boss")
+    compute = record(no_host)["capacity"]["compute"]
+    assert (result["broken"], compute["requested"]["flavor"]) == (True, "probe")
+    assert [host["host"] for host in compute["hosts"]] == ["compute1", "compute2"]
+    assert record(no_host)["capacity"]["unread"] == []
+    verdict = as_json.verdict_on(record(no_host))
+    assert verdict["headline"] == "No host fits: both compute hosts have no VCPUs free"
+    assert verdict["component"] is None
+    assert not [text for text in warned if "asking for" in text and "inventor" in text]
+
+
+def test_capacity_is_not_asked_for_without_an_administrator(call, no_host, cloud):
+    call(module, cloud="small", run_dir=no_host.directory)
+    assert "capacity" not in record(no_host)
+    assert not cloud.asked(path="/placement")
+
+
+@pytest.mark.parametrize("status", ["ok", "failed"])
+def test_capacity_is_not_asked_for_after_anything_else(call, no_host, cloud, status):
+    stage = as_json.stage("boot", status, error={**error(), "details": {}} if status == "failed" else None)
+    as_json.put_stage(no_host, stage)
+    call(module, cloud="small", run_dir=no_host.directory, admin_cloud="boss", server=no_host.id)
+    assert "capacity" not in record(no_host)
+    assert not cloud.asked(path="allocation_candidates")
+
+
+def test_placement_that_fails_leaves_the_reason_in_the_record(call, no_host, cloud, warned, hurry):
+    assert hurry is None
+    cloud.trouble("GET", "/resource_providers", 503, times=99)
+    call(module, cloud="small", run_dir=no_host.directory, admin_cloud="boss")
+    (reason,) = record(no_host)["capacity"]["unread"]
+    assert reason.startswith("asking for the resource providers: the cloud said (503)")
+    assert reason in warned

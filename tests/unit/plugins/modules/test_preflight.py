@@ -9,6 +9,8 @@ from datetime import datetime
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import preflight as module
+from hosts_by_hand import Cloud, inventory, usual
+from hosts_by_hand import hosts as compute_hosts
 
 ANSWERS = {
     r"/compute/v2.1/os-services$": "nova services",
@@ -19,6 +21,7 @@ ANSWERS = {
     r"/volume/v3/.*/os-services$": "cinder services",
     r"/volume/v3/.*/limits$": "cinder limits",
 }
+HOSTS = Cloud(compute_hosts(2))
 REFUSED = {
     **ANSWERS,
     r"/compute/v2.1/os-services$": "nova services refused",
@@ -38,7 +41,8 @@ def then(monkeypatch):
 
 @pytest.fixture
 def look(call, cloud):
-    def act(answers=None, **options):
+    def act(answers=None, hosts=HOSTS, **options):
+        cloud.hosts = hosts
         for path, name in (answers or ANSWERS).items():
             cloud.trouble("GET", path, name, times=9)
         return call(module, cloud="small", **options)
@@ -73,6 +77,7 @@ def test_what_a_plain_user_may_not_see_is_not_a_failure(look):
     assert statuses == {
         "nova shows its services": "unreadable",
         "nova shows its hypervisors": "unreadable",
+        "nova shows what its hosts have left": "unreadable",
         "neutron shows its agents": "unreadable",
         "cinder shows its services": "unreadable",
     }
@@ -139,6 +144,35 @@ def test_too_small_quota_is_reported_before_anything_is_made(look):
 def test_a_flavor_that_does_not_exist(look):
     checks = wrong(look(flavor="nope"))
     assert "nope" in checks["nova shows the quotas"][1]
+
+
+def test_flavor_fits_on_each_host(look):
+    checks = [check for check in look()["checks"] if check["kind"] == "capacity"]
+    assert [(check["name"], check["status"]) for check in checks] == [("flavor probe fits on compute hosts", "ok")]
+
+
+def test_host_without_room_is_reported_before_anything_is_made(look, cloud):
+    full = Cloud(compute_hosts(2, inventories=usual(VCPU=inventory(8, 8))))
+    reasons = wrong(look(hosts=full))
+    assert reasons["flavor probe fits on compute1"] == ("failed", "compute1 has 0 of 8 VCPUs free, 1 needed")
+    assert cloud.asked("POST") == [("POST", "/identity/v3/auth/tokens")]
+
+
+def test_hosts_together_need_room_for_all_instances_of_a_load_test(look):
+    reasons = wrong(look(instances=20, parallel=20))
+    status, reason = reasons["flavor probe fits on the compute hosts"]
+    assert (status, reason) == ("failed", 'No host fits: flavor "probe": there is room for 16 of 20 instances')
+
+
+@pytest.mark.parametrize(("attach", "status"), [("root", None), ("at_boot", "failed")])
+def test_instance_that_boots_from_a_volume_needs_no_disk_of_a_host(look, attach, status):
+    diskless = Cloud(compute_hosts(2, inventories={"VCPU": inventory(8), "MEMORY_MB": inventory(8192)}))
+    assert wrong(look(hosts=diskless, attach=attach)).get("flavor probe fits on compute1", (None,))[0] == status
+
+
+def test_zone_without_hosts_is_reported(look):
+    reasons = wrong(look(zone="az9"))
+    assert 'availability zone "az9" does not exist' in reasons["flavor probe fits on compute1"][1]
 
 
 def test_administrators_cloud_is_asked_for_what_only_that_shows(look, know_cloud, cloud):

@@ -11,7 +11,8 @@ from datetime import datetime
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import ExcludedHost
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, preflight_capacity
+from hosts_by_hand import Cloud, capacity_of, down, host, hosts, inventory, usual
 
 # Some seconds after the recorded heartbeats
 NOW = datetime.fromisoformat("2026-11-21T17:04:45+00:00").timestamp()
@@ -201,3 +202,57 @@ def test_quota_check_reports_how_much_is_left():
     assert preflight.quota_check("nova", "cores", 4, 10, 6).status == "ok"
     check = preflight.quota_check("nova", "cores", 4, 10, 12)
     assert check.reason.startswith("cores: 4 needed in parallel, but only 0 of 10 left")
+
+
+# Room for the flavor
+
+FULL = usual(VCPU=inventory(8, 8))
+
+
+def fits_on(cloud, *names):
+    checks = preflight_capacity.checks_of_hosts(capacity_of(cloud), names)
+    return [(check.name, check.status, check.reason, check.host) for check in checks]
+
+
+def test_hosts_with_room_have_one_check():
+    assert fits_on(Cloud(hosts(2)), "compute1", "compute2") == [
+        ("flavor small fits on compute hosts", "ok", 'flavor "small" fits on 2 compute hosts', None)
+    ]
+
+
+def test_host_without_room_fails_with_its_numbers():
+    cloud = Cloud([host(inventories=FULL), host("compute2")])
+    failed, passed = fits_on(cloud, "compute1", "compute2")
+    assert failed == (
+        "flavor small fits on compute1", "failed", "compute1 has 0 of 8 VCPUs free, 1 needed", "compute1"
+    )  # fmt: skip
+    assert passed[1] == "ok"
+
+
+def test_host_that_does_not_exist_fails():
+    ((_name, status, reason, _host),) = fits_on(Cloud(hosts(1)), "compute9")
+    assert (status, reason) == ("failed", "No host fits: compute9 is no compute host")
+
+
+def test_host_that_is_down_has_a_check_of_its_service_alone():
+    assert fits_on(Cloud([down(host())]), "compute1") == []
+
+
+@pytest.mark.parametrize("path", ["/flavors", "/os-services", "/allocation_candidates"])
+def test_capacity_that_cannot_be_read_is_no_failure(path):
+    capacity = capacity_of(Cloud(hosts(2), failing={path: 403, "/inventories": 403}))
+    for checks in (
+        preflight_capacity.checks_of_hosts(capacity, ["compute1"]),
+        preflight_capacity.checks_of_cloud(capacity),
+    ):
+        assert [(check.kind, check.status) for check in checks] == [("api", "unreadable")]
+
+
+@pytest.mark.parametrize(("count", "status"), [(16, "ok"), (17, "failed")])
+def test_cloud_needs_room_for_all_instances_in_parallel(count, status):
+    (check,) = preflight_capacity.checks_of_cloud(capacity_of(Cloud(hosts(2)), count=count))
+    assert (check.kind, check.status) == ("capacity", status)
+
+
+def test_cloud_with_broken_hosts_has_the_checks_of_their_services_alone():
+    assert preflight_capacity.checks_of_cloud(capacity_of(Cloud([down(host())]))) == []

@@ -263,3 +263,37 @@ def test_an_error_of_the_run_is_kept_in_any_flood():
 
 def test_without_errors_there_are_none():
     assert errors_of([]) == ()
+
+
+FILTERED = (
+    f"{STAMP} 171 INFO nova.filters [{BOOT} {OTHER} u p] Filtering removed all hosts for the request with instance ID "
+    f"'{SERVER}'. Filter results: ['ComputeFilter: (start: 2, end: 2)', "
+    "'ServerGroupAntiAffinityFilter: (start: 2, end: 0)']"
+)
+OF_CINDER = (
+    f"{STAMP} 171 INFO cinder.scheduler.base_filter [{BOOT} {OTHER} u p] Filtering removed all hosts for the request "
+    f"with volume ID '{SERVER}'. Filter results: AvailabilityZoneFilter: (start: 24, end: 0), "
+    "CapacityFilter: (start: 0, end: 0)"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "filters"),
+    [
+        (FILTERED, [("ComputeFilter", 2, 2), ("ServerGroupAntiAffinityFilter", 2, 0)]),
+        (OF_CINDER, [("AvailabilityZoneFilter", 24, 0), ("CapacityFilter", 0, 0)]),
+    ],
+)
+def test_filters_of_a_scheduler_that_left_no_host_are_kept(line, filters):
+    (found,) = filed(line)[1]
+    assert [(result["filter"], result["start"], result["end"]) for result in found["filters"]] == filters
+    assert (found["own"], found["exception"]) == (True, None)
+
+
+def test_errors_have_no_filters():
+    assert "filters" not in filed(error("x"))[1][0]
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "WARNING"])
+def test_filters_are_read_from_the_line_that_any_scheduler_logs(level):
+    assert filed(FILTERED.replace("INFO", level))[1] == []

@@ -1,0 +1,409 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Explain by what a cloud has why it cannot take an instance or a volume. Pure: capacity in, reasons out.
+
+Each host has all the reasons that keep the request off it. If all hosts share one, that is the explanation; otherwise
+each host counts with its first one. A host that a broken component alone keeps away is no matter of capacity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from .._model.capacity import (
+    STATUS_DISABLED,
+    Candidates,
+    Capacity,
+    ComputeCapacity,
+    ComputeHost,
+    ComputeService,
+    Constraint,
+    Inventory,
+    Pool,
+    Provider,
+    Requested,
+    VolumeCapacity,
+)
+from .._model.record import FilterResult
+from .._model.shortage import Answer, Explanation, HostReasons, Reason, Shortage, Sought
+
+DOWN = "down"
+# With this begins the reason where nova-compute has disabled its service by itself.
+BY_ITSELF = "AUTO:"
+# Its filter removes hosts whose service is down or disabled, which the services show with the reason.
+COMPUTE_FILTER = "ComputeFilter"
+# The properties by which other filters remove hosts
+NOTHING = re.compile(r"(?!)")
+GOES_BY = {
+    "ImagePropertiesFilter": re.compile(r"architecture|img_hv_|hypervisor_type|vm_mode"),
+    "NUMATopologyFilter": re.compile(r"page_size|numa_|cpu_"),
+    "PciPassthroughFilter": re.compile(r"pci_passthrough"),
+    "ComputeCapabilitiesFilter": re.compile(r"^capabilities:"),
+}
+# What all compute hosts have: one that has none of them has not reported its inventory.
+USUAL_CLASSES = frozenset({"VCPU", "PCPU", "MEMORY_MB"})
+# Of several reasons that all hosts share, the first here is the explanation: what is hardest to change.
+LASTING = (
+    Shortage.TRAIT_MISSING,
+    Shortage.TRAIT_FORBIDDEN,
+    Shortage.CLASS_MISSING,
+    Shortage.MAX_UNIT,
+    Shortage.OUTSIDE_AGGREGATE,
+    Shortage.NO_ROOM,
+    Shortage.EXCLUDED_BY,
+    Shortage.DISABLED,
+    Shortage.FORCED_DOWN,
+    Shortage.UNMAPPED,
+    Shortage.NO_SERVICE,
+)
+TOO_SMALL = (Shortage.MAX_UNIT, Shortage.NO_ROOM)
+# The reason for which the constraint that was left out stands
+BY_CONSTRAINT = {
+    Constraint.REQUIRED: Shortage.TRAIT_MISSING,
+    Constraint.FORBIDDEN: Shortage.TRAIT_FORBIDDEN,
+}
+
+
+def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explanation:
+    """Return whether the cloud can take an instance, and why not. filters: what the scheduler's filters have left."""
+    compute = capacity.compute
+    if compute is None or compute.hosts is None:
+        return by_filters(Explanation(Sought.HOST, Answer.UNKNOWN, unread=capacity.unread), filters, {})
+    asked = compute.requested
+    explanation = Explanation(
+        Sought.HOST,
+        Answer.UNKNOWN,
+        flavor=asked.flavor,
+        zone=asked.zone,
+        resources=tuple(asked.resources.items()),
+        relaxed=tuple(found for found in compute.candidates if found.without is not None),
+        unread=capacity.unread,
+    )
+    out_of_scope = scope_reason(compute)
+    if out_of_scope is not None:
+        answer = Answer.BROKEN if out_of_scope.code == Shortage.NO_HOSTS else Answer.SHORT
+        return replace(explanation, answer=answer, reason=out_of_scope)
+    hosts = tuple(reasons_of(host, compute) for host in compute.scope)
+    explained = by_hosts(replace(explanation, hosts=hosts), compute)
+    return by_filters(explained, filters, asked.filtered_by)
+
+
+def by_filters(explanation: Explanation, filters: Sequence[FilterResult], properties: Mapping[str, str]) -> Explanation:
+    """Return an explanation by the filter that left no host, if nothing else explains that there is none.
+
+    properties: those of the flavor and the image that filters go by.
+    """
+    last = next((result for result in filters if result.start > 0 and result.end == 0), None)
+    is_open = explanation.answer in (Answer.FITS, Answer.UNKNOWN)
+    if last is None or not is_open or last.filter == COMPUTE_FILTER:
+        return explanation
+    pattern = GOES_BY.get(last.filter, NOTHING)
+    named = [f"{name}={value}" for name, value in properties.items() if pattern.search(name)]
+    detail = ", ".join(named) or None
+    reason = Reason(Shortage.FILTERED, last.filter, free=last.end, capacity=last.start, detail=detail)
+    return replace(explanation, answer=Answer.SHORT, reason=reason)
+
+
+def scope_reason(compute: ComputeCapacity) -> Reason | None:
+    """Return why no host is in question at all, or None."""
+    if compute.scope:
+        return None
+    asked, zones = compute.requested, compute.zones
+    if asked.zone is not None and asked.zone not in zones:
+        return Reason(Shortage.ZONE_UNKNOWN, asked.zone, detail=", ".join(zones) or None)
+    if asked.host is None:
+        return Reason(Shortage.NO_HOSTS)
+    is_left = any(host.host == asked.host and host.service is None for host in compute.hosts or ())
+    return Reason(Shortage.NO_SERVICE if is_left else Shortage.HOST_UNKNOWN, asked.host, detail=asked.zone)
+
+
+# The sum
+
+
+def by_hosts(explanation: Explanation, compute: ComputeCapacity) -> Explanation:
+    """Return what the reasons of all hosts come to."""
+    hosts = explanation.hosts
+    if any(host.fits for host in hosts):
+        return with_room(explanation, compute)
+    if not all(host.reasons for host in hosts):
+        return explanation
+    if any(host.is_broken for host in hosts):
+        return replace(explanation, answer=Answer.BROKEN)
+    shared = shared_by(hosts)
+    short = replace(explanation, answer=Answer.SHORT, reason=shared)
+    if shared is None or shared.code != Shortage.TRAIT_MISSING:
+        return short
+    of_image = shared.subject in compute.requested.image_traits
+    return replace(short, holders=compute.holders.get(shared.subject or ""), of_image=of_image)
+
+
+def with_room(explanation: Explanation, compute: ComputeCapacity) -> Explanation:
+    """Return the number of instances that fit, and whether that is enough."""
+    room = room_on(explanation.hosts, compute)
+    fits = replace(explanation, answer=Answer.FITS, room=room)
+    count = compute.requested.count
+    if room is None or room >= count:
+        return fits
+    reason = Reason(Shortage.FEWER, asked=count, free=room)
+    return replace(fits, answer=Answer.SHORT, reason=reason)
+
+
+def room_on(found: Iterable[HostReasons], compute: ComputeCapacity) -> int | None:
+    """Return how many of the instances fit on the hosts together; None if that is not known of one of them."""
+    total = 0
+    for host, reasons in zip(compute.scope, found):
+        if not reasons.fits:
+            continue
+        room = room_of(host, compute)
+        if room is None:
+            return None
+        total += room
+    return total
+
+
+def room_of(host: ComputeHost, compute: ComputeCapacity) -> int | None:
+    """Return how many of the instances fit on a host; None if its inventories were not read."""
+    if not host.is_read:
+        return None
+    providers = tree(host, compute)
+    rooms = []
+    for name, amount in compute.requested.resources.items():
+        free = [inventory.free for inventory, _provider in inventories_of(name, providers)]
+        rooms.append(sum(number // amount for number in free))
+    return min(rooms, default=None)
+
+
+def shared_by(hosts: Sequence[HostReasons]) -> Reason | None:
+    """Return a reason that keeps the request off each host, as of the host that is nearest to take it."""
+    found: list[Reason] = []
+    for host in hosts:
+        found += [replace(reason, host=host.host) for reason in host.reasons]
+    groups: dict[object, list[Reason]] = {}
+    for reason in found:
+        groups.setdefault(reason.kind, []).append(reason)
+    common = [group for group in groups.values() if are_of_all(group, hosts)]
+    for code in LASTING:
+        for group in common:
+            if group[0].code == code:
+                return nearest(group)
+    return too_small(found, hosts)
+
+
+def too_small(found: Sequence[Reason], hosts: Sequence[HostReasons]) -> Reason | None:
+    """Return the resource class that each host has too little of, for one instance or just now."""
+    for name in dict.fromkeys(reason.subject for reason in found if reason.code == Shortage.NO_ROOM):
+        same = [reason for reason in found if reason.code in TOO_SMALL and reason.subject == name]
+        if are_of_all(same, hosts):
+            return replace(nearest(same), code=Shortage.NO_ROOM)
+    return None
+
+
+def are_of_all(reasons: Iterable[Reason], hosts: Iterable[HostReasons]) -> bool:
+    return {reason.host for reason in reasons} == {host.host for host in hosts}
+
+
+def nearest(reasons: Sequence[Reason]) -> Reason:
+    """Return the reason of the host that has most free, or gives most to one instance."""
+    most = max(reasons, key=lambda reason: (reason.free or 0, reason.capacity or 0))
+    details = {reason.detail for reason in reasons}
+    # A detail of one host is none of the others.
+    return most if len(details) == 1 else replace(most, detail=None)
+
+
+# A host
+
+
+def reasons_of(host: ComputeHost, compute: ComputeCapacity) -> HostReasons:
+    """Return all that keeps a request off a host."""
+    offered = compute.offered
+    is_offered = offered is not None and host.host in offered.hosts
+    is_excluded = offered is not None and offered.is_whole and not is_offered
+    reasons = [
+        *service_reasons(host.service),
+        *placement_reasons(host, compute, is_offered),
+        *aggregate_reasons(host, compute.requested),
+    ]
+    if is_excluded and not reasons:
+        reasons = [*constraint_reasons(host, compute.candidates)] or [unexplained(host)]
+    is_known = compute.has_hypervisors and (is_offered or is_excluded or host.is_read)
+    return HostReasons(host.host, tuple(without_consequences(reasons)), is_known)
+
+
+def placement_reasons(host: ComputeHost, compute: ComputeCapacity, is_offered: bool) -> Iterator[Reason]:
+    """Yield what Nova and Placement lack of a host. What Placement offers has all that is asked for."""
+    if compute.has_hypervisors and host.hypervisor is None:
+        yield Reason(Shortage.UNMAPPED)
+    elif compute.has_providers and not is_offered:
+        yield from provider_reasons(host)
+    if host.is_read and not is_offered:
+        yield from inventory_reasons(host, compute)
+
+
+def without_consequences(reasons: Sequence[Reason]) -> list[Reason]:
+    """Return the reasons without the trait that Nova gives to a host because its service is disabled."""
+    codes = {reason.code for reason in reasons}
+    if not codes & {Shortage.DISABLED, Shortage.DISABLED_ITSELF}:
+        return list(reasons)
+    return [reason for reason in reasons if reason.subject != STATUS_DISABLED]
+
+
+def service_reasons(service: ComputeService | None) -> Iterator[Reason]:
+    """Yield what is wrong with the service of a host. What an operator has done comes before what broke."""
+    if service is None:
+        yield Reason(Shortage.NO_SERVICE)
+        return
+    if not service.enabled:
+        detail = service.disabled_reason or None
+        by_itself = (detail or "").startswith(BY_ITSELF)
+        yield Reason(Shortage.DISABLED_ITSELF if by_itself else Shortage.DISABLED, detail=detail)
+    if service.forced_down:
+        yield Reason(Shortage.FORCED_DOWN)
+    elif service.state == DOWN:
+        yield Reason(Shortage.DOWN, detail=service.last_report)
+
+
+def provider_reasons(host: ComputeHost) -> Iterator[Reason]:
+    """Yield why Nova does not get from a resource provider to the host: there must be one with its hypervisor's id."""
+    if not host.roots:
+        yield Reason(Shortage.NO_PROVIDER, host.hypervisor)
+    elif not own_roots(host):
+        yield Reason(Shortage.PROVIDER_CONFLICT, host.hypervisor, provider=host.roots[0].id)
+
+
+def own_roots(host: ComputeHost) -> list[Provider]:
+    """Return the resource providers that are known to be of the hypervisor, and not only named as it is."""
+    return [provider for provider in host.roots if host.hypervisor_id in (None, provider.id)]
+
+
+def aggregate_reasons(host: ComputeHost, asked: Requested) -> Iterator[Reason]:
+    """Yield the properties of the flavor that no aggregate of a host has."""
+    for name, value in asked.properties.items():
+        if all(metadata.get(name) != value for metadata in host.aggregates.values()):
+            yield Reason(Shortage.OUTSIDE_AGGREGATE, f"{name}={value}")
+
+
+def constraint_reasons(host: ComputeHost, offers: Iterable[Candidates]) -> Iterator[Reason]:
+    """Yield the constraints without which Placement offers a host."""
+    for offer in offers:
+        if offer.without is not None and host.host in offer.hosts:
+            yield Reason(BY_CONSTRAINT.get(offer.without, Shortage.EXCLUDED_BY), offer.name)
+
+
+def unexplained(host: ComputeHost) -> Reason:
+    """Return why Placement does not offer a host that seems to have all that is asked for."""
+    own = own_roots(host)
+    if len(host.roots) > 1:
+        return Reason(Shortage.PROVIDER_DOUBLED, host.hypervisor, capacity=len(host.roots))
+    if own and host.hypervisor not in (None, own[0].name):
+        return Reason(Shortage.PROVIDER_RENAMED, host.hypervisor, detail=own[0].name, provider=own[0].id)
+    return Reason(Shortage.NOT_OFFERED)
+
+
+# What a host has
+
+
+def tree(host: ComputeHost, compute: ComputeCapacity) -> list[Provider]:
+    """Return the resource providers of a host, and those that share with it."""
+    roots = {provider.id for provider in own_roots(host)}
+    own = [provider for provider in host.providers if provider.root in roots]
+    aggregates: set[str] = set()
+    for provider in own:
+        aggregates.update(provider.aggregates)
+    return [*own, *(shared for shared in compute.shared if aggregates & set(shared.aggregates))]
+
+
+def inventory_reasons(host: ComputeHost, compute: ComputeCapacity) -> Iterator[Reason]:
+    """Yield what the resource providers of a host lack."""
+    providers, asked = tree(host, compute), compute.requested
+    # None of those with its name is of the host.
+    if not providers:
+        return
+    classes: set[str] = set()
+    traits: set[str] = set()
+    for provider in providers:
+        classes.update(provider.inventories)
+        traits.update(provider.traits)
+    for trait in asked.required:
+        if trait not in traits:
+            yield Reason(Shortage.TRAIT_MISSING, trait)
+    for trait in asked.forbidden:
+        if trait in traits:
+            yield Reason(Shortage.TRAIT_FORBIDDEN, trait)
+    if not classes & USUAL_CLASSES:
+        yield Reason(Shortage.NO_INVENTORY)
+        return
+    for name, amount in asked.resources.items():
+        yield from class_reasons(name, amount, providers)
+
+
+def inventories_of(name: str, providers: Iterable[Provider]) -> list[tuple[Inventory, str]]:
+    """Return the inventories of a resource class, each with the id of its provider."""
+    found = []
+    for provider in providers:
+        inventory = provider.inventories.get(name)
+        if inventory is not None:
+            found.append((inventory, provider.id))
+    return found
+
+
+def class_reasons(name: str, amount: int, providers: Iterable[Provider]) -> Iterator[Reason]:
+    """Yield why no resource provider gives an amount of a resource class; the one with most of it counts."""
+    found = inventories_of(name, providers)
+    if not found:
+        yield Reason(Shortage.CLASS_MISSING, name, asked=amount)
+        return
+    inventory, provider = max(found, key=lambda pair: (pair[0].free, pair[0].max_unit))
+    if inventory.max_unit < amount:
+        yield replace(no_room(name, amount, inventory, provider), code=Shortage.MAX_UNIT, capacity=inventory.max_unit)
+    elif inventory.free < amount:
+        yield no_room(name, amount, inventory, provider)
+
+
+def no_room(name: str, amount: int, inventory: Inventory, provider: str) -> Reason:
+    return Reason(
+        Shortage.NO_ROOM,
+        name,
+        asked=amount,
+        free=inventory.free,
+        capacity=int(inventory.total * inventory.allocation_ratio),
+        reserved=int(inventory.reserved * inventory.allocation_ratio),
+        leftover=inventory.leftover,
+        provider=provider,
+    )
+
+
+# A volume
+
+
+def explain_volume(capacity: Capacity) -> Explanation:
+    """Return whether a pool of Cinder can take a volume, and why not."""
+    unknown = Explanation(Sought.BACKEND, Answer.UNKNOWN, unread=capacity.unread)
+    volume = capacity.volume
+    # Without any pool no back end has reported to the scheduler: a component is broken.
+    if volume is None or not volume.pools:
+        return unknown
+    fitting = [pool for pool in volume.pools if volume.backend in (None, pool.backend)]
+    if not fitting:
+        return replace(unknown, answer=Answer.SHORT, reason=missing_backend(volume))
+    most = most_free(fitting)
+    if most is None or most >= volume.size_gb:
+        return unknown
+    reason = Reason(Shortage.POOLS_FULL, volume.type, asked=volume.size_gb, free=int(most), capacity=len(fitting))
+    return replace(unknown, answer=Answer.SHORT, reason=reason)
+
+
+def missing_backend(volume: VolumeCapacity) -> Reason:
+    there = sorted({pool.backend for pool in volume.pools if pool.backend})
+    names = f"{volume.type}/{volume.backend}" if volume.type else volume.backend
+    return Reason(Shortage.BACKEND_MISSING, names, detail=", ".join(there) or None)
+
+
+def most_free(pools: Iterable[Pool]) -> float | None:
+    """Return the most GB that a pool has; None if one does not know its room."""
+    sizes = [pool.free_gb for pool in pools]
+    known = [size for size in sizes if size is not None]
+    return max(known) if known and len(known) == len(sizes) else None

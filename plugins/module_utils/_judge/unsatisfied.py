@@ -1,0 +1,101 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find whether a run failed because the cloud does not have what it asked for. Then no component is to blame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .._collect.api import refused
+from .._model import codec
+from .._model.capacity import Capacity
+from .._model.details import BootDetails, VolumeDetails
+from .._model.record import FilterResult
+from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
+from .._model.stage import Failure
+from .._model.words import StageName
+from .capacity import explain, explain_volume
+from .case import Case
+
+SCHEDULER = "nova-scheduler"
+
+
+def of_case(case: Case) -> Explanation | None:
+    """Return why the request of the failed stage cannot be satisfied; None if a component may be to blame."""
+    error = case.stage.error
+    if error is None:
+        return None
+    if refused.is_about_zone(error):
+        return without_zone(case)
+    explanation = explained(case, error)
+    if explanation is None or explanation.answer != Answer.SHORT:
+        return None
+    return explanation
+
+
+def explained(case: Case, error: Failure) -> Explanation | None:
+    """Return what is known of a request that the cloud did not satisfy; None if the stage failed at something else."""
+    sought = refused.sought_in(error)
+    capacity = case.record.capacity or Capacity()
+    if sought == Sought.HOST:
+        return explain(capacity, filters_of(case))
+    if sought == Sought.BACKEND:
+        return explain_volume(capacity)
+    if sought == Sought.QUOTA:
+        return Explanation(Sought.QUOTA, Answer.SHORT, reason=with_numbers(refused.quota_in(error), capacity))
+    if sought == Sought.SEGMENT:
+        return Explanation(Sought.SEGMENT, Answer.SHORT, reason=Reason(Shortage.SEGMENTS))
+    if sought == Sought.ADDRESS:
+        return Explanation(Sought.ADDRESS, Answer.SHORT, reason=addresses(capacity))
+    return None
+
+
+def filters_of(case: Case) -> tuple[FilterResult, ...]:
+    """Return what the filters of Nova's scheduler have left for this run's server."""
+    found: tuple[FilterResult, ...] = ()
+    for error in case.record.errors or ():
+        if error.filters and error.own and error.service == SCHEDULER:
+            found = error.filters
+    return found
+
+
+def without_zone(case: Case) -> Explanation:
+    """Return what is wrong with the zone that was asked for: Nova refuses one without a host in service as well."""
+    zone = requested_zone(case)
+    if case.stage.stage == StageName.VOLUME:
+        return Explanation(Sought.BACKEND, Answer.SHORT, reason=Reason(Shortage.ZONE_UNKNOWN, zone))
+    explanation = explain(case.record.capacity or Capacity())
+    if explanation.answer == Answer.SHORT:
+        return explanation
+    return Explanation(Sought.HOST, Answer.SHORT, reason=Reason(Shortage.ZONE_UNAVAILABLE, zone))
+
+
+def requested_zone(case: Case) -> str | None:
+    details = case.stage.details
+    # A record of others may have any details.
+    try:
+        if case.stage.stage == StageName.VOLUME:
+            return codec.from_json(VolumeDetails, details).requested_zone
+        return codec.from_json(BootDetails, details).requested_zone
+    except codec.MalformedError:
+        return None
+
+
+def with_numbers(quota: Reason, capacity: Capacity) -> Reason:
+    """Return a quota with its numbers. Neutron's refusals have none, so it was asked which quotas leave no room."""
+    if quota.capacity is not None:
+        return quota
+    named = [use for use in capacity.quotas if quota.subject is None or quota.subject.startswith(use.name)]
+    if not named:
+        return quota
+    use = named[0]
+    return replace(quota, subject=use.name, free=max(0, use.limit - use.used), capacity=use.limit)
+
+
+def addresses(capacity: Capacity) -> Reason:
+    use = capacity.addresses
+    if use is None:
+        return Reason(Shortage.ADDRESSES)
+    return Reason(Shortage.ADDRESSES, use.network, free=max(0, use.total - use.used), capacity=use.total)

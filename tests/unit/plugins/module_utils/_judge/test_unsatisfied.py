@@ -1,0 +1,323 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Verdicts on requests that the cloud cannot satisfy: they have the reason, and accuse no component."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import as_json
+import jsonschema
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import (
+    AddressUse,
+    Capacity,
+    Pool,
+    QuotaUse,
+    VolumeCapacity,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Reason
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
+from ansible_collections.stackproof.provision.plugins.module_utils._report import finding as report
+from cases_by_hand import STARTED, agent, error, logged, stage
+from hosts_by_hand import Cloud, capacity_of, disabled, down, host, hosts, id_of, inventory, usual
+from tree import ROLES
+
+SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
+NO_HOST = "the server s is in the state ERROR, the cloud said: No valid host was found."
+GPU = {"name": "gpu", "extra_specs": {"trait:CUSTOM_GPU": "required"}}
+FULL = usual(VCPU=inventory(8, 8))
+GONE = {id_of("gone"): {"VCPU": 8}}
+
+
+def record_of(message, name="boot", kind="build_failed", capacity=None, details=None, **more):
+    failed = stage(name, error=error(kind, message), details=details or {})
+    record = {**as_json.new_record("run", "cloud"), "started": STARTED, "stages": [failed], **more}
+    return {**record, "capacity": codec.to_json(capacity)} if capacity else record
+
+
+def verdict_of(*args, **more):
+    record = record_of(*args, **more)
+    verdict = as_json.verdict_on(record)
+    for part in ("verdict", "capacity"):
+        schema = {**SCHEMA["properties"][part], "$defs": SCHEMA["$defs"]}
+        if part in record:
+            jsonschema.validate({**record, "verdict": verdict}[part], schema)
+    return verdict
+
+
+def without_component(verdict):
+    return all(
+        not verdict[key] for key in ("component", "host", "confidence", "alternatives", "step", "connection", "quote")
+    )
+
+
+def changed(path, component, host="ctl"):
+    service = {"component": component, "unit": f"{component}.service", "state": "running"}
+    examination = {
+        "clients": None, "own": [], "reach": [], "pending": [], "resources": [], "differences": [],
+        "changed": [{"path": path, "ago_s": 20.0}],
+    }  # fmt: skip
+    return as_json.host(host, facts={"services": [service]}, examination=examination)
+
+
+REQUESTS = {
+    "a trait": (
+        {"message": NO_HOST, "capacity": capacity_of(Cloud(hosts(2), flavor=GPU))},
+        'No host fits: flavor "gpu" requires trait CUSTOM_GPU, which no resource provider has',
+        "openstack --os-placement-api-version 1.29 resource provider list --required CUSTOM_GPU",
+    ),
+    "computes that are disabled": (
+        {"message": NO_HOST, "capacity": capacity_of(Cloud([*map(disabled, hosts(2))]))},
+        "No host fits: both compute hosts are disabled (maintenance)",
+        "openstack compute service list --service nova-compute --long",
+    ),
+    "a compute that is in no cell": (
+        {
+            "message": "the server is in the state ERROR: Host 'compute1' is not mapped to any cell",
+            "capacity": capacity_of(Cloud([host(has_hypervisor=False)])),
+        },
+        "No host fits: compute1 is not mapped to a cell",
+        "nova-manage cell_v2 discover_hosts --verbose",
+    ),
+    "room": (
+        {"message": NO_HOST, "capacity": capacity_of(Cloud([host(inventories=FULL)]))},
+        "No host fits: compute1 has 0 of 8 VCPUs free; 1 needed",
+        f"openstack resource provider inventory list {id_of('compute1')}",
+    ),
+    "room that nobody uses": (
+        {"message": NO_HOST, "capacity": capacity_of(Cloud([host(inventories=FULL, holds=GONE)]))},
+        "No host fits: compute1 has 0 of 8 VCPUs free; 1 needed",
+        f"openstack resource provider show --allocations {id_of('compute1')}",
+    ),
+    "a host of another size": (
+        {"message": NO_HOST, "capacity": capacity_of(Cloud(hosts(2), flavor={"vcpus": 64}))},
+        'No host fits: flavor "small" needs 64 VCPUs; no compute host gives an instance more than 8',
+        "openstack --os-placement-api-version 1.29 allocation candidate list"
+        " --resource VCPU=64 --resource MEMORY_MB=1024 --resource DISK_GB=10",
+    ),
+    "a filter": (
+        {
+            "message": NO_HOST,
+            "errors": [
+                logged("nova-scheduler", filters=[{"filter": "ServerGroupAntiAffinityFilter", "start": 2, "end": 0}])
+            ],
+        },
+        "No host fits: ServerGroupAntiAffinityFilter left 0 of 2 hosts",
+        "openstack server group list --long",
+    ),
+    "a zone": (
+        {
+            "message": "making the server: the cloud said (400): The requested availability zone is not available",
+            "kind": "invalid",
+            "details": {"requested_zone": "az9"},
+        },
+        'No host fits: availability zone "az9" does not exist, or has no host in service',
+        "openstack availability zone list --compute",
+    ),
+    "a zone without a host in service": (
+        {
+            "message": "making the server: the cloud said (400): The requested availability zone is not available",
+            "kind": "invalid",
+            "details": {"requested_zone": "az9"},
+            "capacity": capacity_of(Cloud([host(), disabled(host("compute2", zone="az9"))]), zone="az9"),
+        },
+        "No host fits: compute2 is disabled (maintenance)",
+        "openstack compute service list --service nova-compute --long",
+    ),
+    "a segment": (
+        {
+            "message": "Unable to create the network. No tenant network is available for allocation.",
+            "name": "network",
+            "kind": "service",
+        },
+        "No network can be created: no VLAN or tunnel id is left for a tenant network",
+        "openstack network list --long",
+    ),
+    "a zone of volumes": (
+        {
+            "message": "the cloud said (400): Availability zone 'az9' is invalid.",
+            "name": "volume",
+            "kind": "invalid",
+            "details": {"requested_zone": "az9"},
+        },
+        'No back end fits: availability zone "az9" does not exist',
+        "openstack availability zone list --volume",
+    ),
+    "a quota of Nova": (
+        {"message": "Quota exceeded for ram: Requested 1048576, but already used 128 of 51200 ram", "kind": "quota"},
+        "Quota exceeded: ram: 1048576 MB requested, limit 51200 MB, 128 used",
+        "openstack quota show --usage",
+    ),
+    "a quota of Neutron": (
+        {
+            "message": "Quota exceeded for resources: ['network'].",
+            "name": "network",
+            "kind": "quota",
+            "capacity": Capacity(quotas=(QuotaUse("network", 100, 100),)),
+        },
+        "Quota exceeded: network: limit 100, 100 used",
+        "openstack quota show --usage",
+    ),
+    "a quota of ports": (
+        {
+            "message": "Maximum number of ports exceeded",
+            "kind": "quota",
+            "capacity": Capacity(quotas=(QuotaUse("network", 9, 9), QuotaUse("port", 50, 50))),
+        },
+        "Quota exceeded: port: limit 50, 50 used",
+        "openstack quota show --usage",
+    ),
+    "a quota of Cinder": (
+        {
+            "message": "VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'.",
+            "name": "volume",
+            "kind": "quota",
+        },
+        "Quota exceeded: volumes: limit 10",
+        "openstack quota show --usage",
+    ),
+    "an address": (
+        {
+            "message": "No fixed IP addresses available for network: n1",
+            "capacity": Capacity(addresses=AddressUse("lan", 253, 253)),
+        },
+        'No address is free: network "lan" uses 253 of 253 addresses',
+        "openstack ip availability show lan",
+    ),
+    "an address, seen by a plain user": (
+        {"message": "No more IP addresses available on network n1.", "name": "network", "kind": "conflict"},
+        "No address is free: the subnets of the network are full",
+        "openstack ip availability list",
+    ),
+    "a back end": (
+        {
+            "message": "the volume became error; the cloud said: Could not find any available weighted backend.",
+            "name": "volume",
+            "kind": "service",
+            "capacity": Capacity(volume=VolumeCapacity("fast", "ceph", 1, (Pool("c@lvm#lvm", "lvm", 9.0, 9.0),))),
+        },
+        'No back end fits: volume type "fast" needs back end "ceph", which no pool has (back ends: lvm)',
+        "openstack volume backend pool list --long",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_request_that_cannot_be_satisfied_accuses_no_component(name):
+    given, headline, command = REQUESTS[name]
+    verdict = verdict_of(**given)
+    assert (verdict["result"], verdict["headline"], verdict["next"]) == ("fail", headline, command)
+    assert without_component(verdict)
+    assert headline in verdict["reason"]
+    assert shlex.split(command)
+
+
+def test_verdict_has_a_line_for_each_host_and_shows_it():
+    given, _headline, _command = REQUESTS["computes that are disabled"]
+    record = record_of(**given)
+    record["verdict"] = as_json.verdict_on(record)
+    assert record["verdict"]["evidence"] == [
+        "compute1 is disabled (maintenance)",
+        "compute2 is disabled (maintenance)",
+    ]
+    names = [name for name, _text in report.parts(as_json.typed(record))]
+    assert names == ["stage error", "evidence", "evidence", "next"]
+
+
+@pytest.mark.parametrize("away", [{"state": "down"}, {"enabled": False}])
+def test_symptoms_of_agents_do_not_accuse_who_is_not_to_blame(away):
+    """The API shows that they are away; the request would not fit on them either."""
+    capacity = capacity_of(Cloud([host(), down(host("compute2"))], flavor=GPU))
+    verdict = verdict_of(NO_HOST, capacity=capacity, agents=[agent(host="compute2", **away)])
+    assert without_component(verdict)
+    assert "CUSTOM_GPU" in verdict["headline"]
+
+
+# A component is to blame
+
+
+ONE_DOWN = {
+    "capacity": capacity_of(Cloud([disabled(host()), down(host("compute2"))])),
+    "agents": [agent(host="compute1", enabled=False), agent(host="compute2", state="down")],
+}
+
+
+def test_compute_that_is_down_is_blamed_and_the_one_that_was_disabled_is_not():
+    read = as_json.host("compute2", facts={"names": ["compute2"]})
+    verdict = verdict_of(NO_HOST, hosts=[read], **ONE_DOWN)
+    assert (verdict["component"], verdict["host"]) == ("nova-compute", "compute2")
+    assert "compute1" not in {other["host"] for other in verdict["alternatives"]}
+
+
+def test_compute_that_is_down_is_the_first_suspect_if_its_host_was_not_read():
+    verdict = verdict_of(NO_HOST, **ONE_DOWN)
+    first = verdict["alternatives"][0]
+    assert (verdict["component"], first["component"], first["host"]) == (None, "nova-compute", "compute2")
+
+
+def symptoms_of(capacity):
+    record = as_json.typed(record_of(NO_HOST, capacity=capacity))
+    case = culprit.Case(record, record.stages[0])
+    return [(found.code, found.place, found.peer_place) for found in culprit.symptoms.cloud.no_valid_host(case)]
+
+
+def test_compute_that_placement_does_not_know_has_a_symptom():
+    assert symptoms_of(capacity_of(Cloud([host(providers={}), disabled(host("compute2"))]))) == [
+        (Code.PROVIDER_MISSING, ("nova-compute", "compute1"), (None, None))
+    ]
+
+
+def test_compute_that_is_down_has_a_symptom_and_placement_has_none():
+    assert symptoms_of(capacity_of(Cloud([host(inventories=FULL), down(host("compute2"))]))) == [
+        (Code.NO_VALID_HOST, ("nova-scheduler", None), ("nova-compute", "compute2"))
+    ]
+
+
+def test_cloud_without_nova_compute_has_a_symptom_of_it():
+    assert symptoms_of(capacity_of(Cloud([]))) == [
+        (Code.NO_VALID_HOST, ("nova-scheduler", None), ("nova-compute", None))
+    ]
+
+
+def test_back_end_that_was_renamed_just_now_is_judged_as_a_fault():
+    given, _headline, _command = REQUESTS["a back end"]
+    verdict = verdict_of(**given, hosts=[changed("/etc/cinder/cinder.conf", "cinder-volume")])
+    assert not (verdict["headline"] or "").startswith("No back end fits")
+
+
+# What is not known
+
+
+def test_plain_user_gets_the_advice_to_give_an_administrators_cloud():
+    verdict = verdict_of(NO_HOST)
+    assert verdict["component"] is None
+    assert verdict["next"].startswith("give an administrator's cloud (stackproof_admin_cloud)")
+
+
+def test_administrator_who_could_not_read_it_gets_no_advice_to_become_one():
+    record = record_of(NO_HOST, capacity=Capacity(unread=("asking for the flavor: no",)))
+    finding = culprit.finding(as_json.typed(record))
+    assert finding.advice.reason != Reason.GIVE_ADMIN_CLOUD
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [{"filter": "ComputeFilter", "start": 2, "end": 0}],
+        [{"filter": "ServerGroupAntiAffinityFilter", "start": 2, "end": 1}],
+    ],
+)
+def test_filter_that_explains_nothing_leaves_the_verdict_as_it_is(filters):
+    verdict = verdict_of(NO_HOST, errors=[logged("nova-scheduler", filters=filters)])
+    assert not (verdict["headline"] or "").startswith("No host fits")
+
+
+def test_filters_of_another_request_do_not_count():
+    filters = [{"filter": "ServerGroupAntiAffinityFilter", "start": 2, "end": 0}]
+    verdict = verdict_of(NO_HOST, errors=[logged("nova-scheduler", own=False, filters=filters)])
+    assert not (verdict["headline"] or "").startswith("No host fits")
