@@ -6,7 +6,8 @@
 
 FOLDER has labels.json, a list of: bundle, kind (failing, or anything else for a run that worked), time_zone, ask (what
 is asked by), fault (service); and each bundle as NAME.tar.xz, with NAME/HOST/var/log in it. The seed parts the
-bundles, so that one half can be learned from and the other one measured.
+bundles, so that one half can be learned from and the other one measured. Beside each verdict stands the baseline: the
+service of the first line of an error in the time of the run.
 
 Each run that worked is also read with logs that end in the middle of its boot: there nobody may be named.
 """
@@ -16,12 +17,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import tarfile
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
@@ -36,6 +39,8 @@ from tree import ROLES
 DEFAULTS = yaml.safe_load((ROLES / "diagnosis/defaults/main.yml").read_text())
 FLOWS = [path.replace("{{ role_path }}", str(ROLES / "diagnosis")) for path in DEFAULTS["stackproof_flows"]]
 PLATFORMS = ("packages", "kolla", "osa", "devstack")
+# The level of oslo.log in a line of an error
+ERROR = re.compile(" (?:ERROR|CRITICAL) ")
 # The projects of components whose names do not begin with them
 PROJECTS = {"placement-api": "nova", "dnsmasq": "neutron", "ovsdb": "neutron"}
 
@@ -56,6 +61,19 @@ def diagnose(folder, label):
     except StageError:
         return None
     return diagnosis.record_of(bundle, [flow.load(path) for path in FLOWS], "measured")[0]
+
+
+def first_error(folder, label):
+    """The project whose service logged the first error in the time of the run; None where no service did."""
+    since, until = (clock.seconds_of(label["window"][name]) for name in ("since", "until"))
+    found = []
+    for path in filter(Path.is_file, folder.rglob("*.log")):
+        for line in path.read_text(errors="surrogateescape").splitlines():
+            parsed = line_formats.parse(line, since, zone_of(label["time_zone"])) if ERROR.search(line) else None
+            if parsed and parsed.failed and parsed.at and since <= parsed.at <= until:
+                found.append((parsed.at, path.parent.name))
+                break
+    return min(found, default=(None, None))[1]
 
 
 def cut(folder, record, label, chance):
@@ -79,25 +97,37 @@ def zone_of(text):
     return sign * (int(hours) * 3600 + int(minutes) * 60)
 
 
+class Row(NamedTuple):
+    """The verdict on a bundle. first: the project that logged the first error, by which the baseline goes."""
+
+    bundle: str
+    kind: str
+    outcome: str
+    component: str | None
+    reason: str | None
+    first: str | None
+
+
 def measured(folder, label):
-    """(outcome, result, component, reason) of a bundle, and of what is left of it when it is cut."""
-    rows = []
+    """The verdicts on a bundle, and on what is left of it when it is cut."""
+    name = label["bundle"]
     with tempfile.TemporaryDirectory() as place:
-        with tarfile.open(folder / f"{label['bundle']}.tar.xz") as archive:
+        with tarfile.open(folder / f"{name}.tar.xz") as archive:
             archive.extractall(place, filter="data")
-        bundle = Path(place, label["bundle"])
+        bundle = Path(place, name)
+        first = first_error(bundle, label)
         record = diagnose(bundle, label)
-        rows.append((label["bundle"], label["kind"], *judged(record, label)))
+        rows = [Row(name, label["kind"], *judged(record, label), first)]
         if label["kind"] != "failing" and record and record["verdict"]["result"] == "pass":
-            cut(bundle, record, label, random.Random(label["bundle"]))
-            less = diagnose(bundle, label)
-            rows.append((label["bundle"], "cut off", *judged(less, {**label, "kind": "cut off"})))
+            cut(bundle, record, label, random.Random(name))
+            rows.append(Row(name, "cut off", *judged(diagnose(bundle, label), {**label, "kind": "cut off"}), first))
     return rows
 
 
 def judged(record, label):
+    """The outcome, the component and the reason of a verdict."""
     if record is None:
-        return "no boot", None, None, None
+        return "no boot", None, None
     verdict = record["verdict"]
     named = verdict["component"]
     if label["kind"] != "failing":
@@ -109,7 +139,16 @@ def judged(record, label):
     else:
         project = PROJECTS.get(named, named.partition("-")[0])
         outcome = "right" if project == label["fault"]["service"] else "wrong"
-    return outcome, verdict["result"], named, verdict["reason"]
+    return outcome, named, verdict["reason"]
+
+
+def by_first_error(row, fault):
+    """The outcome of the baseline."""
+    if row.kind != "failing":
+        return "named somebody" if row.first else "pass"
+    if row.first is None:
+        return "pass"
+    return "right" if row.first == fault["service"] else "wrong"
 
 
 def part_of(labels, half):
@@ -120,6 +159,16 @@ def part_of(labels, half):
     shuffled = sorted(labels, key=lambda label: label["bundle"])
     random.Random(seed).shuffle(shuffled)
     return shuffled[int(place) :: 2]
+
+
+def show(name, rows, faults):
+    outcomes = Counter(row.outcome for row in rows)
+    baseline = Counter(by_first_error(row, faults[row.bundle]) for row in rows)
+    print(f"{name}: {len(rows)}: {listed(outcomes)}; baseline: {listed(baseline)}")
+
+
+def listed(outcomes):
+    return ", ".join(f"{outcome} {number}" for outcome, number in outcomes.most_common())
 
 
 def main():
@@ -133,12 +182,13 @@ def main():
     with ProcessPoolExecutor(2) as pool:
         rows = [row for rows in pool.map(measured, [options.folder] * len(labels), labels) for row in rows]
     if options.show:
-        for bundle, kind, outcome, _result, named, reason in rows:
-            fault = faults[bundle] or {}
-            print(f"{bundle} ({kind}; {fault.get('service')} {fault.get('file')}): {outcome}; {named}\n    {reason}")
-    for kind, count in Counter(row[1] for row in rows).items():
-        outcomes = Counter(row[2] for row in rows if row[1] == kind)
-        print(f"{kind}: {count}: " + ", ".join(f"{outcome} {number}" for outcome, number in outcomes.most_common()))
+        for row in rows:
+            fault = faults[row.bundle] or {}
+            print(f"{row.bundle} ({row.kind}; {fault.get('service')} {fault.get('file')}; first error: {row.first})")
+            print(f"    {row.outcome}; {row.component}: {row.reason}")
+    for kind in dict.fromkeys(row.kind for row in rows):
+        show(kind, [row for row in rows if row.kind == kind], faults)
+    show("failing, no line of an error", [row for row in rows if row.kind == "failing" and not row.first], faults)
     return 0
 
 

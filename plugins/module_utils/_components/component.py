@@ -106,6 +106,7 @@ class Component:
 
     log_name: the name of its log, if it is another one. reports_as: the binaries by which the APIs list it.
     mentioned_as: patterns of the words by which logs call it. sends_back: texts before an error that it has sent back.
+    bad_values: patterns of a value of its that others cannot use.
     libraries: Python libraries that speak to it: an exception that they raise is about its answer.
     exceptions: words in the class of an exception that is about it.
     ports, url_schemes: where it listens. url_options: options whose URL is its own. host_options: see HostOption.
@@ -134,6 +135,7 @@ class Component:
     reports_as: tuple[str, ...] = ()
     mentioned_as: tuple[str, ...] = ()
     sends_back: tuple[str, ...] = ()
+    bad_values: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     ports: tuple[Port, ...] = ()

@@ -19,7 +19,7 @@ PROJECTS = (
                 "rabbitmq",
                 stages=("network", "volume", "boot", "metadata"),
                 carries=("AMQP cast", "AMQP call", "AMQP subscribe"),
-                mentioned_as=("rabbit", "amqp", r"oslo\.messaging", "message (?:queue|broker)"),
+                mentioned_as=("rabbit", "amqp", "access to vhost", r"oslo\.messaging", "message (?:queue|broker)"),
                 libraries=("amqp",),
                 ports=(Port(5671, encrypted=True), Port(5672, "amqp")),
                 url_schemes=(UrlScheme("rabbit", 5672, "amqp"), UrlScheme("amqp", 5672, "amqp")),
@@ -47,7 +47,8 @@ PROJECTS = (
                     "queuepool",
                     r"(?-i:\bDB\b)",
                     # Open vSwitch and OVN have databases of their own.
-                    "(?<!ovsdb )(?<!northbound )(?<!southbound )database(?! connection failed)",
+                    "^(?!.*(?:ovsdb|multiple rows in|referential integrity violation))"
+                    ".*(?<!northbound )(?<!southbound )database(?! connection failed)",
                 ),
                 libraries=("pymysql",),
                 exceptions=("DBConnection", "DBError", "OperationalError"),

@@ -22,6 +22,8 @@ PROJECTS = (
                 answers_calls=True,
                 api=Api(("network",), stage="network", url_paths=("networking",)),
                 mentioned_as=("neutron", "network(?:ing)? (?:service|api)"),
+                # The binding of the port has failed, or was never made.
+                bad_values=(r"VIF type\W{1,3}(?:unbound|binding_failed)", r"vif_type\W{1,6}(?:unbound|binding_failed)"),
                 libraries=("neutronclient",),
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 ports=(Port(9696),),

@@ -39,6 +39,10 @@ NO_COMPONENTS = ("client", "token-store")
 APIS = owners(COMPONENTS, lambda component: component.api.service_types if component.api else ())
 # The component that each program is
 PROGRAMS = owners(COMPONENTS, lambda component: component.programs)
+# The servers of OVSDB, to all of which one library speaks
+OVSDB_SERVERS = names_of(
+    lambda component: "OVSDB" in component.carries or any(port.speaks == "ovsdb" for port in component.ports)
+)
 LIBRARIES = owners(COMPONENTS, lambda component: component.libraries)
 # Where the APIs list a component by the name of another binary
 BINARIES = owners(COMPONENTS, lambda component: component.reports_as)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from .._model.bundle import LOOKING
 from . import host_files
 from .boot_lines import FAR
 from .log_directory import LogDirectory
@@ -28,8 +29,10 @@ def events_in(hosts: Hosts) -> Iterator[Json]:
 
 
 def silence(logs: LogDirectory, hosts: Hosts) -> float:
-    """Return for how many seconds the logs go on after the last event of the boot. To ask for its state is none."""
-    signs = [event["at"] for event in events_in(hosts) if is_sign(event)]
+    """Return for how many seconds the logs go on after the last event of the boot."""
+    own = [event for event in events_in(hosts) if not {"request", "server"}.isdisjoint(event["keys"])]
+    # Where only lookups were logged, these are the last that is known of it.
+    signs = [event["at"] for event in filter(is_sign, own)] or [event["at"] for event in own]
     if not signs:
         return 0.0
     last_sign: float = max(signs)
@@ -42,8 +45,15 @@ def silence(logs: LogDirectory, hosts: Hosts) -> float:
 
 
 def is_sign(event: Json) -> bool:
-    """Return whether an event shows that the boot goes on."""
-    return event.get("method") != "GET" and not {"request", "server"}.isdisjoint(event["keys"])
+    """Return whether an event shows that the boot goes on.
+
+    To ask for its state is none, and what clients ask nova-api of the server besides is no part of its boot.
+    """
+    if event.get("method") in LOOKING:
+        return False
+    if "request" in event["keys"]:
+        return True
+    return "server" in event["keys"] and event["service"] != "nova-api"
 
 
 def add_addresses(logs: LogDirectory, hosts: Hosts, ports: Collection[str]) -> None:

@@ -18,7 +18,7 @@ FAR = 86400
 # Kinds of resources that belong to one boot alone, and those that others use as well
 OWN, SHARED = ("port", "tap", "volume"), ("image", "network", "subnet")
 # The marks of which one proves that a request is a boot
-OF_BOOT = frozenset({Mark.ASKED, Mark.BEGUN, Mark.BUILT, Mark.REFUSED})
+OF_BOOT = frozenset({Mark.ASKED, Mark.BEGUN, Mark.BUILT, Mark.ENDED, Mark.REFUSED})
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ def boot_of(
 def outcome_of(marks: frozenset[Mark]) -> Outcome | None:
     if Mark.BUILT in marks:
         return Outcome.BUILT
-    return Outcome.FAILED if marks & {Mark.FAILED, Mark.REFUSED} else None
+    # Nova logs that it has built a server before it lets go of it.
+    return Outcome.FAILED if marks & {Mark.FAILED, Mark.REFUSED, Mark.ENDED} else None
 
 
 def grown(ids: BootIds, lines: Iterable[Line]) -> BootIds:

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
+from .._collect.logs.reader import events_in
 from .._components.tables import is_beside_instance
 from .._match.events import Reads
 from .._match.follow import logs_in
@@ -18,10 +20,15 @@ from .._model.bundle import Bundle
 from .._model.event import Event
 from .._model.record import Record
 from .._model.words import Level
+from .boot_events import is_work
 
 # In seconds. Nova waits for nothing longer than this (vif_plugging_timeout): a boot that is silent for longer has
 # stopped.
 LONGEST_WAIT = 300
+# In seconds. Until a host works on the server, and after the network has reported all its ports as plugged, Nova waits
+# for calls over the queue only: an answer takes a minute at most (rpc_response_timeout), and some are asked for twice.
+LONGEST_CALL = 120
+PLUGGED = "network-vif-plugged"
 
 
 def scope_of(bundle: Bundle, _record: Record, events: Sequence[Event], reads: Reads) -> Scope:
@@ -63,7 +70,19 @@ def is_over(bundle: Bundle) -> bool:
     """Return whether the logs show how the boot ended, or go on for so long after it that it cannot be running."""
     if bundle.boot is None or bundle.boot.outcome:
         return True
-    return bundle.deleted or bundle.silent_s > LONGEST_WAIT
+    return bundle.deleted or bundle.silent_s > longest_silence(bundle)
+
+
+def longest_silence(bundle: Bundle) -> int:
+    """Return for how many seconds a boot may log nothing while it goes on."""
+    events = list(chain.from_iterable(map(events_in, bundle.hosts.values())))
+    plugged: set[str] = set()
+    for event in events:
+        if any(PLUGGED in phrase for phrase in event.get("phrases", ())):
+            plugged.update(event["keys"].get("port", ()))
+    ports = set(bundle.keys.get("port", ()))
+    waits_for_network = any(map(is_work, events)) and not (ports and ports <= plugged)
+    return LONGEST_WAIT if waits_for_network else LONGEST_CALL
 
 
 def took(events: Sequence[Event]) -> float | None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,8 @@ from .boots import WholeBoot
 from .doubts import doubts
 from .failed_requests import NEAR
 from .log_directory import LogDirectory, LogReads
-from .question import Question, Subject, answer, subject_of
+from .question import NEAR as LATER
+from .question import Question, Subject, answer, end_near, subject_of
 
 Keys = Mapping[str, tuple[str, ...]]
 
@@ -48,10 +50,8 @@ def bundle_of(logs: LogDirectory, question: Question, flows: Sequence[Flow]) -> 
     subject = subject_of(question)
     found = answer(logs, subject)
     reading = of_boot(logs, found.boot, flows) if found.boot else of_requests(logs, found.requests)
-    others: Mapping[str, Any] = {}
-    if found.boot and found.requests:
-        # The boot's own lines are read apart from those of other requests: an id of theirs is none of the boot.
-        others = of_requests(logs, found.requests).reads.hosts
+    # The boot's own lines are read apart from those of other requests: an id of theirs is none of the boot.
+    others = beside_boot(logs, found.boot, found.requests).reads.hosts if found.boot else {}
     zones = logs.zones_at(reading.began)
     return Bundle(
         name=os.path.basename(logs.directory) or logs.directory,
@@ -106,18 +106,27 @@ def of_boot(logs: LogDirectory, boot: WholeBoot, flows: Sequence[Flow]) -> Readi
     )
 
 
-def of_requests(logs: LogDirectory, found: Collection[LoggedRequest]) -> Reading:
-    """Read the lines of requests, and the errors near them."""
-    looked_for = wanted_of(found)
+def of_requests(
+    logs: LogDirectory, found: Collection[LoggedRequest], since: float = math.inf, until: float = -math.inf
+) -> Reading:
+    """Read the lines of requests, and the errors near them and between two times."""
+    looked_for = wanted_of(found, since, until)
     reads = logs.events(looked_for)
     boot_events.add_addresses(logs, reads.hosts, ())
     return Reading(looked_for["keys"], looked_for["began"], looked_for["until"], reads)
 
 
-def wanted_of(found: Collection[LoggedRequest]) -> dict[str, Any]:
-    """Return what is looked for in logs for requests: their ids, in the time of all of them."""
-    began = min(request.at for request in found) - NEAR
-    until = max(request.until for request in found) + NEAR
+def beside_boot(logs: LogDirectory, boot: WholeBoot, found: Collection[LoggedRequest]) -> Reading:
+    """Read the lines of requests beside a boot, and the errors from its begin until the server was removed."""
+    _began, last = boot_lines.interval(boot.lines, boot.ids, SETTLING)
+    until = max(last, min(end_near(boot), last + LATER))
+    return of_requests(logs, found, boot.found.at, until)
+
+
+def wanted_of(found: Collection[LoggedRequest], since: float = math.inf, until: float = -math.inf) -> dict[str, Any]:
+    """Return what is looked for in logs for requests: their ids, in the time of all of them and between two times."""
+    began = min([since, *(request.at - NEAR for request in found)])
+    until = max([until, *(request.until + NEAR for request in found)])
     ids = set(chain.from_iterable(request.ids for request in found))
     return wanted_in_logs({"request": tuple(sorted(ids))}, NO_TEXTS, began, until)
 

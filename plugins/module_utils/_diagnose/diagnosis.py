@@ -26,10 +26,12 @@ from .._model.words import Result, StageName, StageStatus, StepStatus
 from .._record.clock import now, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
+from .._report.messages.errors import errors_sentence
 from .boot_scope import is_over, scope_of, took
 from .judging import failure, keep_quote
-from .request_causes import RequestCause, causes_of, failure_of, hosts_of, nothing_failed
+from .request_causes import RequestCause, causes_of, failure_of, hosts_of, nothing_failed, with_first_line
 
+ASK_AGAIN = "If the server failed later, give the time of that: stackproof_since and stackproof_until."
 WHY = "a diagnosis judges only what the logs show"
 
 
@@ -43,11 +45,14 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
         record = keep_quote(record, None)
     record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
     record = replace(record, verdict=verdict_on(record, bundle, about))
-    causes = causes_in(bundle, record, events, quotes)
+    beside = events_beside(bundle, record)
+    causes = causes_in(bundle, record, beside or events, quotes)
     record = replace(record, diagnosis=replace(about, failures=tuple(map(failure_of, causes))))
     asked_for = bundle.boot is None and not bundle.is_by_time
     if record.verdict.result is not Result.FAIL and causes and causes[0].is_failure(asked_for):
         record = with_cause(record, causes[0], beside_boot=about.boot is not None)
+    elif about.boot and record.verdict.result is Result.PASS:
+        record = with_errors(record, errors_of(beside))
     return keep_quote(record, record.verdict.quote), events
 
 
@@ -115,7 +120,8 @@ def error_of(boot: LoggedBoot) -> Failure:
 
 def has_failed(boot: LoggedBoot, errors: Sequence[LoggedError], followed: Sequence[FollowedFlow]) -> bool:
     """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
-    if boot.outcome is Outcome.FAILED or any(error.own for error in errors):
+    failures = [error for error in errors if error.own and not error.is_warning]
+    if boot.outcome is Outcome.FAILED or failures:
         return True
     return any(map(lacks_step, followed))
 
@@ -131,7 +137,7 @@ def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Verdict:
     stage = record.stage_or_skipped(StageName.BOOT)
     if stage.status is StageStatus.FAILED:
         # A boot that failed is judged as a run whose stage boot failed.
-        return failure(record)
+        return with_first_line(failure(record), record.errors or ())
     if stage.status is StageStatus.OK:
         return passed(about, about.boot)
     return unknown_end(about, about.boot)
@@ -163,10 +169,18 @@ def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool)
     """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
     has_passed = record.verdict.result is Result.PASS
     found = [request for request in bundle.requests if has_passed or not request.of_others]
-    if not bundle.others:
-        return causes_of(found, bundle.hosts, events, quotes)
-    others = bundle.others
-    return causes_of(found, others, of_run(new_record(record.run_id, None), {"log": others}), quotes)
+    return causes_of(found, bundle.others or bundle.hosts, events, quotes)
+
+
+def events_beside(bundle: Bundle, record: Record) -> list[Event]:
+    """Return the events of the requests beside a boot, and the errors of the time until the server was removed."""
+    return of_run(new_record(record.run_id, None), {"log": bundle.others}) if bundle.others else []
+
+
+def with_errors(record: Record, beside: Sequence[LoggedError]) -> Record:
+    """Return a record whose verdict, a pass, lists which errors were read, of the boot and of the time after it."""
+    logged = errors_sentence((*(record.errors or ()), *beside))
+    return replace(record, verdict=replace(record.verdict, reason=f"{record.verdict.reason}{logged} {ASK_AGAIN}"))
 
 
 def with_cause(record: Record, cause: RequestCause, beside_boot: bool) -> Record:

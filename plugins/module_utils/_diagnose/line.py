@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
 
-from .._collect.logs import line_formats
+from .._collect.logs import error_text, line_formats
 from .._collect.logs.line_messages import HttpRequest
 from .._components.tables import working_on_boots
 from .._model.bundle import Owner
@@ -23,6 +23,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # How services name the resources that they work on
 PATTERNS = (
     ("server", rf"\[instance: ({UUID})\]|/servers/({UUID})|for instance ({UUID})|/allocations/({UUID})"),
+    ("server", rf'Lock "({UUID})" "?released"? by "[^"]*_locked_do_build_and_run_instance"'),
     ("server", rf"[?&]device_id=({UUID})|[ /]({UUID})_disk"),
     ("port", rf"/ports/({UUID})|network-(?:vif-plugged|vif-unplugged|vif-deleted|changed)[:-]({UUID})"),
     ("port", rf"Successfully (?:created|updated) port:? ({UUID})|'Port': \['ID=({UUID})|[?&]port_id=({UUID})"),
@@ -45,17 +46,20 @@ class Mark(Enum):
     REFUSED = auto()
     BEGUN = auto()
     BUILT = auto()
+    ENDED = auto()
     FAILED = auto()
     DELETED = auto()
 
 
-# Texts that only lines of a boot have: of its begin, of its two ends, and of the server's removal
+# Texts that only lines of a boot have: of its begin, of its two ends, and of the server's removal. At DEBUG
+# nova-compute also logs that it does not work on the server any more.
 MARKS = {
     Mark.BEGUN: (
         "Starting instance...", "Claim successful on node", "Attempting claim", "Selected host: ",
         "block_device_mapping [", "Going to run ",
     ),
     Mark.BUILT: ("seconds to build instance",),
+    Mark.ENDED: ('_locked_do_build_and_run_instance" :: held',),
     Mark.FAILED: (
         "to ERROR state", "failed to spawn", "Failed to build and run instance", "Instance build failed",
         "Failed to schedule instances", "Failed to allocate the network", "Failed to compute_task_build_instances",
@@ -133,7 +137,7 @@ def line_of(parsed: line_formats.Line, text: str, host: str, service: str) -> Li
         seconds=(http and http.seconds) or 0.0,
         exchange=exchange_of(http) if http else None,
         owner=owner_of(text),
-        failed=parsed.failed,
+        failed=parsed.failed and not error_text.is_periodic(parsed.logger, parsed.text),
         names=tuple(sorted(mentioned)),
     )
 

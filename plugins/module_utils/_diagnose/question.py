@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from .._collect.logs.line_formats import REQUEST
+from .._components.tables import project_of, writer_of
 from .._model.bundle import LoggedRequest, Outcome
 from .._record.errors import StageError
 from . import boots, failed_requests
-from .boot_lines import FAR, BootIds, FoundBoot, boots_in
+from .boot_lines import FAR, OWN, BootIds, FoundBoot, boots_in
 from .boots import WholeBoot
 from .host_files import time_given
 from .line import TEXTS, UUID, Line, Mark
@@ -28,8 +29,11 @@ MOST = 200
 # In seconds. What a project asked for this long before a boot or after the removal, such as its network, may belong to
 # it.
 NEAR = 600
-# In seconds. An answer that no service logged may be in the lines of another request that is this near.
-BESIDE = 5
+# In seconds. An answer that no service logged may be in the lines of another request that is this near: a client waits
+# for an API about so long.
+BESIDE = 10
+# In seconds. What was accepted is done in the background, which begins within this time, sometimes under another id.
+TAKEN_UP = 30
 
 
 @dataclass(frozen=True)
@@ -143,17 +147,46 @@ def of_request(logs: LogDirectory, request: str, near: float | None) -> Found:
     asked = read_whole(logs, [request], near)
     if asked and not any(found.has_known_end for found in asked):
         asked += beside(logs, asked, near)
+    elif not any(found.has_failed or found.is_refused for found in asked):
+        asked += taken_up(logs, asked, near)
     return without_boot(logs, asked)
 
 
 def beside(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None) -> list[LoggedRequest]:
-    """Return what failed at the same time at the same service, for the same user or for an unknown one."""
+    """Return what failed at the same time at the same project, for the same user or for an unknown one."""
     since = min(request.at for request in asked) - BESIDE
     until = max(request.until for request in asked) + BESIDE
     owners = {request.owner for request in asked} | {None}
-    services = {request.service for request in asked}
-    failed = failed_in(logs, since, until, near)
-    return [request for request in failed if request.owner in owners and request.service in services]
+    projects = {project_of(writer_of(request.service)) for request in asked}
+    return [
+        request
+        for request in failed_in(logs, since, until, near)
+        if request.owner in owners and project_of(writer_of(request.service)) in projects
+    ]
+
+
+def taken_up(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None) -> list[LoggedRequest]:
+    """Return what failed shortly after requests that were accepted, under other ids, for a resource that they name."""
+    resources = resources_of(asked)
+    if not resources:
+        return []
+    since = min(request.at for request in asked)
+    until = max(request.until for request in asked) + TAKEN_UP
+    known = set(chain.from_iterable(request.ids for request in asked))
+    return [
+        request
+        for request in failed_in(logs, since, until, near)
+        if request.has_failed and known.isdisjoint(request.ids) and resources & resources_of([request])
+    ]
+
+
+def resources_of(requests: Iterable[LoggedRequest]) -> set[str]:
+    """Return the ids of the resources that requests name, without those that others use as well."""
+    found: set[str] = set()
+    for request in requests:
+        for kind in ("server", *OWN):
+            found.update(request.resources.get(kind, ()))
+    return found
 
 
 def of_resource(logs: LogDirectory, resource: str, near: float | None) -> Found:

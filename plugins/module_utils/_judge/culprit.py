@@ -26,6 +26,7 @@ from . import dependencies, evidence, model, symptoms, unsatisfied
 from .advice import advice_for, advice_for_request
 from .case import Case
 from .path import path_of
+from .symptoms import logs
 from .weights import WEIGHTS, Weights, rounded
 
 VOLUME_SERVICE = "cinder-volume"
@@ -46,7 +47,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     if explanation is not None and not may_be_broken(explanation, case):
         advice = advice_for_request(explanation)
         return Finding(unsatisfied=explanation, last_seen=case.last_seen, advice=advice)
-    if is_own_error(stage):
+    if is_own_error(stage) or logs.is_out_of_room(case):
         return None
     found = symptoms.of_case(case)
     causes = model.causes(case, found)

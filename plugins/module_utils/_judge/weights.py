@@ -79,6 +79,8 @@ PARTS: dict[How | None, Parts] = {
     How.SILENT: Parts(0.8, 0.1),
     How.BROKEN_OFF: Parts(0.7, 0.2),
     How.MISSING: Parts(0.5, 0.4),
+    # What was there before is in the way, and neither end is broken.
+    How.CONFLICT: Parts(0.2, 0.2),
     How.MALFORMED: Parts(0.4, 0.7),
     How.ERROR: Parts(0.9, 0.15),
     None: Parts(0.6, 0.4),
@@ -114,6 +116,10 @@ class Weights:
     repeats: int = 4
     # The error that came first is nearer to the cause than the others, which may follow from it.
     later_error: float = 0.7
+    # A warning of the failed request says that something went wrong, and not that it mattered.
+    warning: float = 0.5
+    # An API may refuse what was asked wrongly; if it logs an error for it as well, something failed in it.
+    refusal: float = 0.5
     # An error is no symptom if less than this part of it is left after healthy runs are taken into account.
     least_unusual: float = 0.25
     # An API that does not answer, or fails, may have waited for another component, which only hosts and logs show.
@@ -164,6 +170,8 @@ class Weights:
     pause_s: float = 10.0
     # An exception is sent back to the caller, who logs it again, within this time.
     reraised_s: float = 2.0
+    # A warning is about a failure if it is this near to it: a retry comes after a second or more.
+    warned_s: float = 2.0
     # A change of configuration this long ago counts half of one of this moment.
     change_half_s: float = 300.0
     # A change is mentioned beside what it did, if it counts at least this part of one of this moment.

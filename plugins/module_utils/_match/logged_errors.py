@@ -13,6 +13,7 @@ from typing import Any
 from .._model.codec import from_json
 from .._model.event import Event
 from .._model.record import FilterResult, LoggedError
+from .._model.words import Severity
 
 # More kinds of errors than this are a flood; the others are left out.
 MOST_ERRORS = 200
@@ -27,11 +28,11 @@ def errors_of(events: Iterable[Event]) -> tuple[LoggedError, ...]:
         if event.kind != "error":
             continue
         error = error_of(event)
-        kind = (error.service, error.host, *(getattr(error, name) for name in KIND), error.own)
+        kind = (error.service, error.host, *(getattr(error, name) for name in KIND), error.own, error.severity)
         first = errors.get(kind)
         errors[kind] = error if first is None else replace(first, count=first.count + 1)
     # On a cloud of many hosts those of the run come before those that each host has.
-    kept = sorted(errors.values(), key=lambda error: not error.own)[:MOST_ERRORS]
+    kept = sorted(errors.values(), key=lambda error: (not error.own, error.is_warning))[:MOST_ERRORS]
     return tuple(sorted(kept, key=lambda error: error.at))
 
 
@@ -44,8 +45,10 @@ def error_of(event: Event) -> LoggedError:
         count=1,
         mentions=tuple(event.get("mentions") or ()),
         quote=event.get("quote"),
-        # A request of any stage is the run's own; a thing that others may use as well is not.
-        own=event.is_keyed,
+        # A request of any stage is the run's own; a thing that others may use as well is not, and neither is what a
+        # service does periodically under the id of a request that is over.
+        own=event.is_keyed and not event.get("periodic"),
+        severity=Severity(event.get("severity") or Severity.ERROR),
         usual=None,
         filters=filters_of(event),
         **{name: event.get(name) for name in KIND},

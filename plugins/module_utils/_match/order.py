@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from .._model.flow import FollowedFlow, Step
 from .._model.words import StageName, StepStatus
@@ -65,14 +66,18 @@ def paths(steps: Sequence[Step], stage: StageName = StageName.BOOT) -> list[list
 
     A step that follows nothing is not part of the chain, unless it is the first.
     """
-    chain = Chain(steps)
-    linked = [step for step in steps if chain.before[step.id] or step is steps[0]]
-    ready = [step for step in linked if step.id not in chain.done and chain.done.issuperset(chain.before[step.id])]
-    # The steps of the stage come first, and those that are proved to be missing before those that nobody could see.
-    return sorted(
-        (chain.path_from(step) for step in ready),
-        key=lambda path: (path[-1].stage is not stage, path[-1].status is not StepStatus.MISSING),
-    )
+    links = Chain(steps)
+    linked = [step for step in steps if links.before[step.id] or step is steps[0]]
+    ready = [step for step in linked if step.id not in links.done and links.done.issuperset(links.before[step.id])]
+    awaited = set(chain.from_iterable(links.before.values()))
+
+    def place(path: list[Step]) -> tuple[bool, bool, bool]:
+        last = path[-1]
+        return last.stage is not stage, last.status is not StepStatus.MISSING, last.id not in awaited
+
+    # The steps of the stage come first, and those that are proved to be missing before those that nobody could see. A
+    # step that no other one follows keeps nothing from going on.
+    return sorted((links.path_from(step) for step in ready), key=place)
 
 
 class Chain:

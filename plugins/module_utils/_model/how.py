@@ -26,6 +26,7 @@ class How(Word):
     SILENT = "silent"
     BROKEN_OFF = "broken off"
     MISSING = "missing"
+    CONFLICT = "conflict"
     MALFORMED = "malformed"
     ERROR = "error"
     # A service
@@ -65,6 +66,7 @@ AT_PEER = (
     How.SILENT,
     How.BROKEN_OFF,
     How.MISSING,
+    How.CONFLICT,
     How.MALFORMED,
     How.ERROR,
 )

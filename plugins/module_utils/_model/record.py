@@ -19,7 +19,7 @@ from .host import Host, Unread
 from .instance import Claims, DescribedInstance
 from .stage import Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
-from .words import Result, StageName, StageStatus
+from .words import Result, Severity, StageName, StageStatus
 
 # The stages as a run has them
 ORDER = tuple(StageName)
@@ -101,7 +101,8 @@ class LoggedError:
     how: how it failed, such as refused, silent or denied. peer: the component at which it failed. peer_address: the
     address of that. mentions: other components that it names. quote: the line itself, only of the one that the verdict
     quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed; only in a
-    failed run. filters: what each filter of a scheduler has left, if it reports that none left a host.
+    failed run. severity: error, or warning for one with an id of the run that reports how something failed. filters:
+    what each filter of a scheduler has left, if it reports that none left a host.
     """
 
     service: Text
@@ -119,6 +120,11 @@ class LoggedError:
     own: bool
     usual: Optional[Share]
     filters: Optional[tuple[FilterResult, ...]] = omitted()
+    severity: Severity = omitted(Severity.ERROR)
+
+    @property
+    def is_warning(self) -> bool:
+        return self.severity is Severity.WARNING
 
 
 @dataclass(frozen=True)

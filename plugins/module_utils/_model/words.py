@@ -74,6 +74,13 @@ class CheckStatus(Word):
     UNREADABLE = "unreadable"
 
 
+class Severity(Word):
+    """How bad a line of a log is by its own level."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
 class Level(Word):
     """How much a service logs, from the least to the most. Each service logs info; the others must be configured."""
 

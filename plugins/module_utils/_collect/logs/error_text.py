@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from ..._components.catalogue import COMPONENTS
+from ..._components.tables import BINARIES
 from ..._model.how import How
+from ..._record.masking import HEADING
 from ..examination.peer_probes import peers_of
 
 # A component, or how something failed
@@ -30,7 +32,8 @@ def status(codes: str) -> str:
 # How something failed; the first that matches counts, so the more specific ones come first.
 HOW = {
     How.FULL: [
-        "no space left", r"(?:\b(?:is|are|disk|device|osds?|pools?|queue|table)[ _]|\(s\) )full\b", r"\bblocked\b",
+        "no space left", "connection limit",
+        r"(?:\b(?:is|are|disk|device|osds?|pools?|queue|table)[ _]|\(s\) )full\b", r"\bblocked\b",
         "pool limit", "too many (?:open files|connections)", "cannot allocate memory", "out of memory",
         "max_user_connections", "quota exceeded", r"\bE(?:NOSPC|MFILE|NFILE|NOMEM|DQUOT)\b",
     ],
@@ -39,7 +42,7 @@ HOW = {
         "(?:permission|access|command) denied", "not permitted", r"\b(?:EACCES|EPERM)\b", "ACCESS_REFUSED",
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
-        "rejected",
+        "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",
     ],
     How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
     How.UNREACHABLE: [
@@ -49,7 +52,7 @@ HOW = {
     ],
     How.SILENT: [
         "timed[ -]?out", "time ?out", "deadline", "did not respond", "no (?:reply|answer|response)", "ETIMEDOUT",
-        status("504"), "not responding",
+        status("504"), "not responding", "dead agent",
     ],
     How.BROKEN_OFF: [
         "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
@@ -57,8 +60,9 @@ HOW = {
     ],
     How.MISSING: [
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
-        status("404"), "unknown (?:database|column)",
+        status("404"), "unknown (?:database|column)", "unable to find",
     ],
+    How.CONFLICT: ["already exists", r"\bEEXIST\b"],
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
@@ -75,10 +79,44 @@ def compiled(table: Mapping[Name, Sequence[str]]) -> tuple[tuple[Name, re.Patter
 
 
 HOWS = compiled(HOW)
+# A traceback in a message is a text with line feeds, or a list of such texts as Python writes it.
+LINE_ENDS = re.compile(r"\\n|\n")
+FRAME_IN_MESSAGE = re.compile(r"""[\s'",u\[]*File "[^"]*", line \d+""")
 # The words by which lines call components, where they do not name an address
 MENTIONS = compiled({component.name: component.mentioned_as for component in COMPONENTS if component.mentioned_as})
+# A value of a component that others cannot use, by the words of who has met it
+BAD_VALUES = compiled({component.name: component.bad_values for component in COMPONENTS if component.bad_values})
+# What a service may not do on its own host: no other component has denied it.
+ON_OWN_HOST = re.compile(
+    r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
+)
+# neutron-server does not bind a port for an agent that it has not heard of for long.
+DEAD_AGENT = re.compile(r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'")
+# Work that a service does again and again. Its lines may have the id of a request that is long over.
+PERIODIC_LOGGER = re.compile(r"^oslo[._]service\.periodic_task$")
+PERIODIC = re.compile(r"^(?:Error during [A-Z]\w+\._?\w+:|Error updating resources for node )")
 # The component that has sent back the error that a scheduler or conductor reports
 SENDERS = compiled({component.name: component.sends_back for component in COMPONENTS if component.sends_back})
+
+
+def first_match(table: Sequence[tuple[str, re.Pattern[str]]], text: str) -> str | None:
+    """Return the first component of a table whose pattern a text has."""
+    return next((component for component, pattern in table if pattern.search(text)), None)
+
+
+def without_frames(text: str) -> str:
+    """Return a message without the files and the source code of a traceback that was sent back in it."""
+    if HEADING not in text:
+        return text
+    kept: list[str] = []
+    is_behind_frame = False
+    for line in LINE_ENDS.split(text):
+        is_frame = FRAME_IN_MESSAGE.match(line) is not None
+        is_source = is_behind_frame and line.startswith("  ")
+        if not is_frame and not is_source:
+            kept.append(line)
+        is_behind_frame = is_frame
+    return " ".join(kept).replace(HEADING, "")
 
 
 def how_of(text: str) -> How | None:
@@ -86,14 +124,29 @@ def how_of(text: str) -> How | None:
     for how, pattern in HOWS:
         if pattern.search(text):
             return how
-    return None
+    # A value that cannot be used was an answer.
+    return How.ERROR if first_match(BAD_VALUES, text) else None
+
+
+def is_on_own_host(text: str) -> bool:
+    """Return whether a service was denied something on its own host."""
+    return ON_OWN_HOST.search(text) is not None
+
+
+def is_periodic(logger: str | None, text: str) -> bool:
+    """Return whether a line is about periodic work, and not about the request whose id it may have."""
+    return bool(PERIODIC_LOGGER.match(logger or "") or PERIODIC.match(text))
 
 
 def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
     """Return (component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
-    for component, pattern in SENDERS:
-        if pattern.search(text):
-            return component, None
+    agent = DEAD_AGENT.search(text)
+    if agent:
+        binary = agent.group("binary")
+        return BINARIES.get(binary, binary), None
+    sender = first_match(BAD_VALUES, text) or first_match(SENDERS, text)
+    if sender:
+        return sender, None
     peers = peers_of("", text)
     return (peers[0].component, peers[0].address) if peers else (None, None)
 

@@ -66,7 +66,7 @@ APACHE = re.compile(
 RAISED = (
     r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
     r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
-    r"|Conflict|NoValidHost|NoValidBackend|DeadlinePassed|Undeliverable|SERVER_DOWN))"
+    r"|Conflict|NoValidHost|NoMoreFixedIps|NoValidBackend|DeadlinePassed|Undeliverable|SERVER_DOWN))"
     # An exception that another service has sent back
     r"(?:_Remote)?(?=[:>(.]|$)"
 )
@@ -77,13 +77,20 @@ LAST_LINE = re.compile("^" + RAISED)
 FRAME = re.compile(
     r'File "[^"]*?/(?:(?:site|dist)-packages|opt/stack/[^/"]+)/(?P<path>[A-Za-z_][\w/]{0,120})\.py", line \d'
 )
-# A line of a traceback names no request.
-TRACEBACK = re.compile(WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?!\[)")
+# A line of a traceback names no request; that of a server's failure names the server.
+TRACEBACK = re.compile(
+    WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?:\[instance: [0-9a-f-]{36}\] ?|(?!\[))"
+)
+# What a command printed before it failed is a part of the exception of oslo.concurrency.
+PRINTED = re.compile(r"Stderr: (?!u?(?:''|\"\")\s*$)")
 # Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
 # are warnings there.
 OVS_FAILED = re.compile(r"^\d{5,}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|")
 # Levels of errors
 FAILED = ("ERROR", "CRITICAL")
+WARNINGS = ("WARNING", "WARN")
+# Levels of the lines of a traceback
+TRACED = (*FAILED, "TRACE")
 # Nova's conductor logs at WARNING only that it gives up an instance.
 TO_ERROR = "to ERROR state"
 # The schedulers of Nova and Cinder log at INFO only that no host passed their filters.
@@ -102,7 +109,8 @@ class Line(NamedTuple):
 
     at: seconds since the epoch; None where the line has no time. text: for matching only, it never leaves the host.
     level: the level at which a service must log to have such a line. requests: the ids of the line's context.
-    failed: whether it reports an error; message is then the text of the error, if that is not the line's.
+    warned: whether it is a warning. failed: whether it reports an error; message is then the text of the error, if that
+    is not the line's.
     """
 
     at: Optional[float]
@@ -112,6 +120,7 @@ class Line(NamedTuple):
     kind: str = "line"
     requests: Sequence[str] = ()
     failed: bool = False
+    warned: bool = False
     logger: Optional[str] = None
     process: Optional[str] = None
     message: Optional[str] = None
@@ -195,7 +204,7 @@ def writer_of(line: str) -> tuple[str, str] | tuple[None, None]:
 
 def oslo(line: str, zone: float) -> Line | None:
     match = OSLO.match(line)
-    if not match:
+    if not match or is_in_traceback(match):
         return None
     written, pid, level, logger, context = match.group("time", "pid", "level", "logger", "context")
     at, resolution = time_of(written, match.group("zone"), zone)
@@ -211,11 +220,17 @@ def oslo(line: str, zone: float) -> Line | None:
         kind=kind_of(queue, http),
         requests=REQUEST.findall(context),
         failed=level in FAILED or TO_ERROR in text or (level == "INFO" and NO_HOST_LEFT in text),
+        warned=level in WARNINGS and TO_ERROR not in text,
         logger=logger,
         process=pid,
         queue=queue,
         http=http,
     )
+
+
+def is_in_traceback(match: re.Match[str]) -> bool:
+    """Return whether a line names a server where others have the context of the request."""
+    return match.group("level") in TRACED and match.group("context").startswith("instance: ")
 
 
 def kind_of(queue: QueueMessage | None, http: HttpRequest | None) -> str:
@@ -247,15 +262,16 @@ def traceback(line: str, zone: float) -> Line | None:
     at, resolution = time_of(written, match.group("zone"), zone)
     message = line[match.end() :]
     raised = LAST_LINE.match(message)
+    is_evidence = raised is not None or PRINTED.match(message) is not None
     return Line(
         at=at,
         resolution_s=resolution,
-        # Source code and values are not needed here.
+        # Source code, files and values are no evidence of how something failed.
         text=raised[1] if raised else "",
         failed=True,
         logger=logger,
         process=pid,
-        message=message if raised else "",
+        message=message if is_evidence else "",
     )
 
 

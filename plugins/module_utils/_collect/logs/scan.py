@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Optional
 
+from ..._components.tables import writer_of
 from ..._model.codec import to_json
+from ..._model.words import Severity
 from ..._record.masking import quote_of
 from ..read_event import ReadEvent
 from . import error_text, grep, journald, line_formats
@@ -161,6 +163,8 @@ class Scan:
             self.events.append(event)
         if parsed.failed and self.wanted.errors:
             self.add_error(service, parsed, at, line)
+        elif parsed.warned and self.wanted.errors:
+            self.add_warning(service, parsed, at, line)
 
     def event(self, service: str, parsed: Line, at: float, line: str) -> ReadEvent | None:
         """Return the event of a line; None if it is not of the run's time, or has nothing that is looked for."""
@@ -252,7 +256,7 @@ class Scan:
             return
         thread = (service, parsed.process)
         keys = self.keys_in(line)
-        failure = {"logger": parsed.logger, **self.failure(parsed, line)}
+        failure = {"logger": parsed.logger, **self.failure(service, parsed, line)}
         place = self.errors.get(thread)
         if place is not None and is_one_error(self.events[place], at, parsed.logger):
             self.events[place] = merged(self.events[place], failure, keys)
@@ -260,21 +264,41 @@ class Scan:
         self.errors[thread] = len(self.events)
         self.events.append(ReadEvent(at, service, "error", parsed.resolution_s, keys=keys, fields=failure))
 
-    def failure(self, parsed: Line, line: str) -> dict[str, Any]:
+    def add_warning(self, service: str, parsed: Line, at: float, line: str) -> None:
+        """Add a warning that has an id of the run and reports how something failed.
+
+        The others are noise. That one has an exception at its end says nothing: oslo.log adds what is being handled.
+        """
+        keys = self.keys_in(line)
+        if not keys or not self.wanted.began - SLACK <= at <= self.wanted.until + SLACK:
+            return
+        failure = self.failure(service, parsed, line)
+        if failure["how"] is None:
+            return
+        fields = {"logger": parsed.logger, **failure, "severity": Severity.WARNING.value}
+        self.events.append(ReadEvent(at, service, "error", parsed.resolution_s, keys=keys, fields=fields))
+
+    def failure(self, service: str, parsed: Line, line: str) -> dict[str, Any]:
         """Return the exception of an error, the module that raised it, how and at whom it failed, and its quote."""
         whole = parsed.text if parsed.message is None else parsed.message
-        message = whole[:LONGEST_FAILURE]
+        message = error_text.without_frames(whole)[:LONGEST_FAILURE]
         peer, address = error_text.peer_in(message)
         how = error_text.how_of(message)
+        mentions = error_text.mentioned_in(message)
+        if error_text.is_on_own_host(message):
+            peer, address, mentions = writer_of(service), None, []
+        raised_in = line_formats.module_in(line)
+        is_periodic = error_text.is_periodic(parsed.logger, message) or error_text.is_periodic(raised_in, "")
         return {
             "exception": line_formats.exception_in(parsed.text),
-            "raised_in": line_formats.module_in(line),
+            "raised_in": raised_in,
             "how": None if how is None else how.value,
             "peer": peer,
             "peer_address": address,
-            "mentions": error_text.mentioned_in(message),
-            "quote": quote_of(message, self.keys) if parsed.text else None,
+            "mentions": mentions,
+            "quote": quote_of(message, self.keys) if message else None,
             "filters": to_json(line_formats.filters_in(message)) or None,
+            **({"periodic": True} if is_periodic else {}),
         }
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from ..._collect.logs.error_text import how_of, mentioned_in
-from ..._components.tables import APIS, project_of
+from ..._components.tables import APIS, project_of, writer_of
 from ..._model.how import How
+from ..._model.record import Agent
 from ..._model.shortage import Answer, Explanation, Shortage
 from ..._model.stage import Call
 from ..._model.symptom import Code, Symptom
@@ -23,6 +24,7 @@ NO_VALID_HOST = "No valid host"
 DOWN = "down"
 COMPUTE = "nova-compute"
 UNKNOWN_TO_PLACEMENT = (Shortage.NO_PROVIDER, Shortage.NO_INVENTORY)
+NEVER = "1970-01-01"
 
 
 def answers(case: Case) -> list[Symptom]:
@@ -37,7 +39,21 @@ def answers(case: Case) -> list[Symptom]:
             symptoms.append(silent_api(case, component, call))
         elif call.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             symptoms += failing_api(case, component, call)
+        elif call.status >= HTTPStatus.BAD_REQUEST and has_logged_error(case, component):
+            symptoms.append(refusing_api(case, component, call))
     return symptoms
+
+
+def has_logged_error(case: Case, component: str) -> bool:
+    """Return whether a component logged an error for the requests of the stage."""
+    errors = [error for error in case.record.errors or () if error.own and not error.is_warning]
+    return any(writer_of(error.service) == component for error in errors)
+
+
+def refusing_api(case: Case, component: str, call: Call) -> Symptom:
+    """Return the refusal of an API that failed while it looked at the request."""
+    share, request = case.weights.refusal, request_of(call)
+    return Symptom(Code.API_ERROR, component, own=True, share=share, request=request, status=call.status)
 
 
 def request_of(call: Call) -> str:
@@ -93,9 +109,10 @@ def agents(case: Case) -> list[Symptom]:
         if agent.state == DOWN:
             share = 1.0 if host in examined else case.weights.not_reporting_unseen
             code = Code.SERVICE_NOT_REPORTING
-            since = time_of(agent.last_report)
+            last_report = last_report_of(agent)
+            since = time_of(last_report)
             symptoms.append(
-                Symptom(code, agent.component, host=host, share=share, last_report=agent.last_report, since=since)
+                Symptom(code, agent.component, host=host, share=share, last_report=last_report, since=since)
             )
         elif not agent.enabled:
             symptoms.append(Symptom(Code.SERVICE_DISABLED, agent.component, host=host))
@@ -116,6 +133,11 @@ def hosts_that_would_not_help(case: Case) -> set[str]:
     if explanation is None or explanation.answer != Answer.BROKEN:
         return set()
     return {host.host for host in explanation.hosts if host.reasons and not host.is_broken}
+
+
+def last_report_of(agent: Agent) -> str | None:
+    """Return when a service reported last; one that never did has the beginning of the epoch in some APIs."""
+    return None if (agent.last_report or "").startswith(NEVER) else agent.last_report
 
 
 def no_valid_host(case: Case) -> list[Symptom]:

@@ -14,6 +14,7 @@ from ..._collect.logs.error_text import mentioned_in
 from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
 from ..._components.tables import (
     LIBRARIES,
+    OVSDB_SERVERS,
     answering_calls_of,
     depends_on,
     meant_by_exception,
@@ -29,19 +30,38 @@ from ..weights import Weights
 
 # A call over the queue had no answer: from the service behind it, or from the queue.
 TIMED_OUT = "MessagingTimeout"
+OVSDB_LIBRARY = "ovsdbapp"
+# The cloud has no address left for what was asked, and nothing is broken.
+NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
+# These are about a value that was read, and not about the code that reads it.
+ABOUT_VALUES = ("ValidationError", "JSONDecodeError", "InvalidJSON", "MalformedResponse", "InvalidResponse")
 # These say only that something else had failed before.
 AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException", "NoValid")
 
 
 def errors(case: Case) -> list[Symptom]:
     """Return the errors in the logs: of this run, or of anybody while it ran."""
-    informative = [error for error in case.record.errors or () if is_informative(error, case.weights)]
+    logged = telling(case.record.errors or (), case.weights)
+    informative = [error for error in logged if is_informative(error, case.weights)]
     traced = [with_peer(error, informative, case.weights) for error in informative]
     first = first_time(traced)
     symptoms: list[Symptom] = []
     for error in traced:
         symptoms += symptoms_of(error, error.at == first, case)
     return symptoms
+
+
+def telling(logged: Sequence[LoggedError], weights: Weights) -> list[LoggedError]:
+    """Return the errors, and the warnings that stand right before or with an error of the run.
+
+    Without such an error all warnings of the run count: there is nothing else that reports how it failed.
+    """
+    failures = [error.at for error in logged if error.own and not error.is_warning]
+
+    def is_near(error: LoggedError) -> bool:
+        return not failures or any(0 <= at - error.at <= weights.warned_s for at in failures)
+
+    return [error for error in logged if not error.is_warning or is_near(error)]
 
 
 def is_informative(error: LoggedError, weights: Weights) -> bool:
@@ -53,7 +73,7 @@ def is_informative(error: LoggedError, weights: Weights) -> bool:
 
 def first_time(errors: Sequence[LoggedError]) -> float | None:
     """Return when the first error was logged: of this run, or of anybody if the run has none."""
-    own = [error.at for error in errors if error.own]
+    own = [error.at for error in errors if error.own and not error.is_warning]
     return min(own or [error.at for error in errors], default=None)
 
 
@@ -97,7 +117,7 @@ def symptoms_of(error: LoggedError, is_first: bool, case: Case) -> list[Symptom]
         peer_host=case.addresses.get(error.peer_address or ""),
         own=error.own,
         certain=len(peers) <= 1,
-        share=(1.0 if is_first else case.weights.later_error) * unusual(error, case.weights),
+        share=rank_of(error, is_first, case.weights) * unusual(error, case.weights),
         quote=error.quote,
         at=error.at,
         answered=library_of(error) in peers,
@@ -106,6 +126,13 @@ def symptoms_of(error: LoggedError, is_first: bool, case: Case) -> list[Symptom]
     if not peers:
         return [replace(base, logger=error.logger)]
     return [replace(base, peer=peer) for peer in peers]
+
+
+def rank_of(error: LoggedError, is_first: bool, weights: Weights) -> float:
+    """Return how much an error counts by its level and its place among the others."""
+    if error.is_warning:
+        return weights.warning
+    return 1.0 if is_first else weights.later_error
 
 
 def unusual(error: LoggedError, weights: Weights) -> float:
@@ -117,8 +144,19 @@ def unusual(error: LoggedError, weights: Weights) -> float:
 
 def library_of(error: LoggedError) -> str | None:
     """Return the component to which the library speaks that raised an error, or that has its class."""
-    modules = [(name or "").partition(".")[0] for name in (error.raised_in, error.exception)]
+    modules = [module_of(name) for name in (error.raised_in, error.exception)]
     return next((LIBRARIES[module] for module in modules if module in LIBRARIES), None)
+
+
+def module_of(name: str | None) -> str:
+    """Return the first part of a dotted name."""
+    return (name or "").partition(".")[0]
+
+
+def databases_of(error: LoggedError, component: str) -> list[str]:
+    """Return the servers of OVSDB that an error names, or else those that its service depends on."""
+    named = [name for name in error.mentions if name in OVSDB_SERVERS]
+    return named or [name for name in depends_on(component) if name in OVSDB_SERVERS]
 
 
 def peers_of(error: LoggedError, component: str) -> list[str]:
@@ -128,6 +166,8 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
         return ["rabbitmq"]
     if error.peer:
         return without(component, [error.peer])
+    if OVSDB_LIBRARY in (module_of(error.raised_in), module_of(error.exception), module_of(error.logger)):
+        return without(component, databases_of(error, component))
     if TIMED_OUT in exception:
         return answering(component)
     library = library_of(error)
@@ -149,9 +189,19 @@ def answering(caller: str) -> list[str]:
 def peers_by_words(error: LoggedError, component: str) -> list[str]:
     """Return the components that a line names, or its logger. A project speaks of itself all the time."""
     own_project = project_of(component)
-    module = (error.raised_in or "").partition(".")[0]
+    module = module_of(error.raised_in)
+    about_value = class_of(error.exception or "") in ABOUT_VALUES
     # Its own code went wrong, whatever the line speaks of.
-    if module == own_project and error.how is None:
+    if module == own_project and error.how is None and not about_value:
         return []
-    named = dict.fromkeys([*error.mentions, *mentioned_in(error.logger)])
+    # A value that cannot be used is as much the sender's as that of the module which has read it.
+    reader = mentioned_in(error.raised_in or "") if about_value else []
+    named = dict.fromkeys([*error.mentions, *mentioned_in(error.logger), *reader])
     return [peer for peer in named if project_of(peer) != own_project]
+
+
+def is_out_of_room(case: Case) -> bool:
+    """Return whether the first error of the run is the cloud's answer that it has no room for what was asked."""
+    own = [error for error in case.record.errors or () if error.own and not error.is_warning]
+    first = min(own, key=lambda error: error.at, default=None)
+    return first is not None and any(word in (first.exception or "") for word in NO_ROOM)

@@ -89,5 +89,5 @@ def ended_before_its_time(case: Case) -> bool:
 
 
 def first_own_error(case: Case) -> float | None:
-    times = [error.at for error in case.record.errors or () if error.own]
+    times = [error.at for error in case.record.errors or () if error.own and not error.is_warning]
     return min(times, default=None)

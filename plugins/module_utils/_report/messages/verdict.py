@@ -25,6 +25,7 @@ from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus, Ste
 from ..._record.errors import sentence as error_sentence
 from . import capacity, symptoms
 from .advice import advice
+from .errors import errors_sentence
 from .headline import headline
 from .words import capitalized, ended, last_seen, plural
 
@@ -173,7 +174,7 @@ def passed(_judgement: Judgement, record: Record) -> str:
     if metadata and metadata.status == StageStatus.SKIPPED:
         guest = "; the guest was not checked"
     reason = f"The cloud provisions an instance: active after {seconds:.1f} s{guest}."
-    return reason + hosts_sentence(record)
+    return reason + errors_sentence(record.errors or ()) + hosts_sentence(record)
 
 
 REASONS = {

@@ -34,6 +34,7 @@ AT_PEER: dict[How | None, AtPeer] = {
     How.SILENT: AtPeer("no answer from {0}", "does not answer {0}", "no answer"),
     How.BROKEN_OFF: AtPeer("lost its connection to {0}", "drops connections from {0}", "dropped"),
     How.MISSING: AtPeer("not found at {0}", "does not have what {0} requested", "not found"),
+    How.CONFLICT: AtPeer("requested what {0} already has", "already has what {0} requested", "conflict"),
     How.MALFORMED: AtPeer("{0} rejects its input as malformed", "rejects input from {0} as malformed", "malformed"),
     How.ERROR: AtPeer("error returned by {0}", "returns errors to {0}", "error"),
     None: AtPeer("failed while talking to {0}", "caused a failure of {0}", "failed"),

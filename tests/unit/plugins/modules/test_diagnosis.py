@@ -18,6 +18,7 @@ from tree import RECORDED, ROLES
 
 OF_BOOT = "req-03b40d4a-6468-4371-a2d5-864347bcb436 {} f209 94b6 - - default default"
 LOCAL = "req-cde46fff-5e77-4a4c-ac81-ad543be792ff"
+AGAIN = "If the server failed later, give the time of that: stackproof_since and stackproof_until."
 CONTEXT = OF_BOOT.format(LOCAL)
 INSTANCE = "[instance: 593bff83-ecde-4bff-b038-2774dcc49b76]"
 COMPUTE, CONDUCTOR = ("compute2", "nova/nova-compute.log"), ("controller1", "nova/nova-conductor.log")
@@ -32,7 +33,7 @@ def test_a_boot_that_was_built_passes(diagnose, bundle):
     assert record["verdict"]["result"] == "pass"
     assert (
         record["verdict"]["reason"]
-        == f"The logs show that Nova built the server {bundle.boot.server} on compute2 in 18.6 s."
+        == f"The logs show that Nova built the server {bundle.boot.server} on compute2 in 18.6 s. {AGAIN}"
     )
     assert (record["diagnosis"]["build_s"], record["errors"]) == (18.64, [])
     assert not any(step["status"] == "missing" for flow in record["flows"] for step in flow["steps"])
@@ -364,3 +365,57 @@ def test_a_scheduler_that_is_stopped(real, diagnose):
     assert (verdict["step"], verdict["component"], verdict["host"]) == ("8", "nova-scheduler", "controller1")
     assert "oslo_messaging.exceptions.MessagingTimeout" in {error["exception"] for error in record["errors"]}
     assert record["diagnosis"]["boot"]["outcome"] == "failed"
+
+
+def test_a_pass_lists_the_errors_that_were_read_and_accuses_no_component(diagnose, bundle):
+    later = error(50.0, "nova.exception.LateError: a", context="-", hour="20:14")
+    bundle.add(*COMPUTE, error(41.0, "nova.exception.EarlyError: a", context="-"), later)
+    verdict = diagnose()["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("pass", None)
+    assert (
+        "Errors were logged in that time: nova-compute (compute2): nova.exception.EarlyError; "
+        f"nova-compute (compute2): nova.exception.LateError. {AGAIN}"
+    ) in verdict["reason"]
+
+
+def test_a_warning_does_not_make_a_boot_fail(diagnose, bundle):
+    bundle.add(*COMPUTE, error(41.0, f"{INSTANCE} It timed out", level="WARNING"))
+    record = diagnose()
+    assert [error["severity"] for error in record["errors"]] == ["warning"]
+    assert record["verdict"]["result"] == "pass"
+
+
+def test_what_is_in_the_way_of_a_boot_is_no_fault_of_the_one_who_reports_it(diagnose, bundle):
+    bundle.stop("14:43:32.900")
+    there = "libvirt.libvirtError: operation failed: domain 'instance-7' already exists with uuid 28f81a63"
+    bundle.add(*COMPUTE, error(33.5, f"{INSTANCE} {SPAWN.format(there)}"))
+    verdict = diagnose()["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("fail", None)
+    assert "already exists" in verdict["reason"]
+
+
+UNUSABLE = "nova.exception.InternalError: Unsupported VIF type unbound convert '_nova_to_osvif_vif_unbound'"
+
+
+def test_a_value_that_cannot_be_used_names_the_one_who_sent_it(diagnose, bundle):
+    bundle.stop("14:43:32.900")
+    bundle.add(*COMPUTE, error(33.5, f"{INSTANCE} {SPAWN.format(UNUSABLE)}"))
+    assert diagnose()["verdict"]["component"] == "neutron-server"
+
+
+def test_a_subnet_without_room_accuses_no_component_and_is_quoted(diagnose, bundle):
+    bundle.stop("14:43:32.900")
+    full = "nova.exception.NoMoreFixedIps: No fixed IP addresses available for network: x"
+    bundle.add(*COMPUTE, error(33.5, f"{INSTANCE} {SPAWN.format(full)}"))
+    verdict = diagnose()["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("fail", None)
+    assert "No fixed IP addresses available" in verdict["reason"]
+
+
+def test_a_password_that_sudo_asks_for_lies_on_the_host_of_who_called_it(diagnose, bundle):
+    bundle.stop("14:43:32.900")
+    bundle.add(*COMPUTE, error(33.4, f"{INSTANCE} plug failed: sudo: a password is required", level="WARNING"))
+    bundle.add(*COMPUTE, error(33.5, f"{INSTANCE} {SPAWN.format('Exception: Unexpected error')}"))
+    verdict = diagnose()["verdict"]
+    assert (verdict["component"], verdict["host"]) == ("nova-compute", "compute2")
+    assert "sudo: a password is required" in verdict["quote"]

@@ -296,3 +296,43 @@ def test_the_terminal_and_the_page_show_the_requests_by_cause(diagnose, call, bu
     assert "requests that failed" in text
     assert re.search(r"\n +1  cinder-volume \(storage1\): .* \(confidence: \d\d %\)\n", text)
     assert f"14:44:00 cinder-api (controller1): POST /v3/{PROJECT}/volumes: 202 ({MAKE})" in text
+
+
+ACTION = f"/v3/{PROJECT}/volumes/{VOLUME}/action"
+
+
+def test_a_request_that_was_accepted_may_fail_under_another_id(diagnose, bundle):
+    bundle.add(*CINDER, answer(1, "POST", ACTION, 202, MAKE))
+    text = f"Failed at /volumes/{VOLUME}: OSError: [Errno 28] No space left on device"
+    bundle.add(*WORKER, said(9, text, LATER, "cinder.volume.manager", "ERROR"))
+    verdict = diagnose(request_id=MAKE)["verdict"]
+    assert (verdict["result"], verdict["component"], verdict["host"]) == ("fail", "cinder-volume", "storage1")
+
+
+@pytest.mark.parametrize(("seconds", "volume"), [(9, OTHER_SERVER), (35, VOLUME)])
+def test_what_fails_for_another_resource_or_much_later_is_another_request(diagnose, bundle, seconds, volume):
+    bundle.add(*CINDER, answer(1, "POST", ACTION, 202, MAKE))
+    bundle.add(*WORKER, said(seconds, f"Failed at /volumes/{volume}: ValueError: x", LATER, "cinder.volume", "ERROR"))
+    assert diagnose(request_id=MAKE)["verdict"]["result"] == "pass"
+
+
+def test_an_answer_under_another_id_is_found_within_the_time_that_a_client_waits(diagnose, bundle):
+    bundle.add(*CINDER, said(1, "Create volume", MAKE, "cinder.api.v3.volumes"))
+    bundle.add(*CINDER, said(9, "It failed: ValueError: x", LATER, "cinder.api.middleware.fault", "ERROR"))
+    bundle.add(*CINDER, answer(9.1, "POST", f"/v3/{PROJECT}/volumes", 500, LATER))
+    verdict = diagnose(request_id=MAKE)["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("fail", "cinder-api")
+
+
+def test_a_refusal_for_which_the_api_logged_an_error_names_it(diagnose, bundle):
+    bundle.add(*CINDER, said(1, "It is not there: VolumeTypeNotFound: no", MAKE, "cinder.api.v3.volumes", "ERROR"))
+    bundle.add(*CINDER, answer(1.1, "POST", f"/v3/{PROJECT}/volumes", 400, MAKE))
+    verdict = diagnose(request_id=MAKE)["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("fail", "cinder-api")
+
+
+def test_an_error_of_periodic_work_under_the_id_of_a_request_does_not_make_it_fail(diagnose, bundle):
+    bundle.add(*CINDER, answer(1, "POST", ACTION, 202, MAKE))
+    text = "Error during VolumeManager.publish_service_capabilities: ValueError: x"
+    bundle.add(*WORKER, said(2, text, MAKE, "oslo_service.periodic_task", "ERROR"))
+    assert diagnose(request_id=MAKE)["verdict"]["result"] == "pass"

@@ -112,3 +112,21 @@ def test_a_boot_goes_from_its_request_to_its_last_line_whatever_happens_to_the_s
     first, last = boot_lines.interval([late, CLAIM, ASKED], ids, 10)
     assert (first, last) == (pytest.approx(CLAIM.at - 3.5), CLAIM.at + 10)
     assert boot_lines.interval([late], BootIds(server=ids.server), 10) == (late.at, late.at + 10)
+
+
+LOCK = f'Lock "{SERVER}" {{}} by "nova.compute.manager._locked_do_build_and_run_instance" :: {{}}'
+BUILT = f"[instance: {SERVER}] Took 3.1 seconds to build instance."
+
+
+@pytest.mark.parametrize(
+    ("messages", "outcome"),
+    [
+        ([LOCK.format("acquired", "waited 0.000s")], None),
+        ([LOCK.format("released", "held 1.746s")], "failed"),
+        ([LOCK.format('"released"', "held 1.746s")], "failed"),
+        ([BUILT, LOCK.format("released", "held 9.746s")], "built"),
+    ],
+)
+def test_a_boot_that_nova_compute_has_let_go_of_is_over(messages, outcome):
+    lines = [line(9 + number, message, level="DEBUG") for number, message in enumerate(messages)]
+    assert [boot.outcome for boot in boot_lines.boots_in([CLAIM, *lines])] == [outcome]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import boot_scope
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import boot_events, boot_scope
 from ansible_collections.stackproof.provision.plugins.module_utils._match.rivals import TOOK
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle, LoggedBoot, Outcome
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
@@ -81,3 +81,45 @@ def test_a_service_counts_with_its_least_level_and_one_beside_the_instance_with_
 def test_a_caller_is_known_by_the_addresses_of_the_host_of_the_instance():
     assert scope_of(bundle_of()).caller_known is True
     assert scope_of(bundle_of(host="compute9")).caller_known is False
+
+
+def work(**more):
+    return {"service": "nova-compute", "kind": "line", "keys": {"server": ["s"]}, "phrases": [], "at": 1.0, **more}
+
+
+def plugged(port):
+    return work(keys={"server": ["s"], "port": [port]}, phrases=["Received event network-vif-plugged"])
+
+
+@pytest.mark.parametrize(
+    ("events", "silent_s", "over"),
+    [
+        # No host works on it: only calls over the queue can keep Nova waiting.
+        ([], 121.0, True),
+        ([], 119.0, False),
+        ([work()], 299.0, False),
+        ([work()], 301.0, True),
+        # The network has reported one of its two ports, and then both.
+        ([work(), plugged("p")], 121.0, False),
+        ([work(), plugged("p"), plugged("q")], 121.0, True),
+    ],
+)
+def test_how_long_a_boot_may_be_silent_depends_on_what_it_waits_for(events, silent_s, over):
+    read = {"events": events, "sources": [], "addresses": [], "unread": []}
+    assert boot_scope.is_over(bundle_of(outcome=None, silent_s=silent_s, hosts={"compute1": read})) is over
+
+
+@pytest.mark.parametrize(
+    ("event", "sign"),
+    [
+        (work(), True),
+        (work(service="nova-api", method="POST", kind="http", keys={"request": ["req-1"]}), True),
+        (work(service="nova-api", method="GET", kind="http"), False),
+        # nova-api reads the server for each poll, and a client may be refused something else.
+        (work(service="nova-api"), False),
+        (work(service="nova-api", method="POST", kind="http", status=409), False),
+        (work(keys={"port": ["p"]}), False),
+    ],
+)
+def test_what_clients_ask_meanwhile_is_no_sign_that_a_boot_goes_on(event, sign):
+    assert boot_events.is_sign(event) is sign

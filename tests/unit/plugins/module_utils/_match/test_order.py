@@ -177,3 +177,13 @@ def test_steps_of_the_stage_come_first():
     steps = [step("1", status="seen"), step("2", "1"), step("3", "1", stage=StageName.METADATA)]
     assert ids(order.paths(steps, StageName.BOOT)) == [["2"], ["3"]]
     assert ids(order.paths(steps, StageName.METADATA)) == [["3"], ["2"]]
+
+
+def test_a_missing_step_that_no_other_one_follows_comes_behind_the_others():
+    steps = [
+        step("1", status="seen"),
+        step("2", "1", status="missing"),
+        step("3", "1", status="missing"),
+        step("4", "3"),
+    ]
+    assert ids(order.paths(steps)) == [["3"], ["2"]]

@@ -119,6 +119,19 @@ MESSAGES = [
      None, []),
     ("Error scheduling 1f49c276 from last vol-service: storage1@ceph#ceph : ['Traceback']", None, "cinder-volume", None,
      ["ceph-mon"]),
+    # Something is in the way
+    ("libvirt.libvirtError: operation failed: domain 'instance-7' already exists with uuid 28f81a63", "conflict", None,
+     None, ["libvirt"]),
+    # A limit of the broker, and databases that are not MariaDB
+    ("NOT_ALLOWED - access to vhost '/' refused for user 'openstack': connection limit (10) is reached", "full", None,
+     None, ["rabbitmq"]),
+    ('{"details":"Transaction causes multiple rows in \\"Encap\\" table to have identical values. First row '
+     'existed in the database before this transaction","error":"constraint violation"}', None, None, None, []),
+    ("ovsdbapp.exceptions.TimeoutException: Commands [x] exceeded timeout 180 seconds", "silent", None, None, []),
+    ("The database refused it", None, None, None, ["database"]),
+    # A value that was sent
+    ("Unsupported VIF type unbound convert", "error", "neutron-server", None, []),
+    ("it has 'vif_type': 'binding_failed'", "error", "neutron-server", None, []),
     # Other peers
     ("{'result': -1, 'desc': \"Can't contact LDAP server\", 'errno': 107}", "unreachable", None, None, ["ldap"]),
     ("ldap.INVALID_CREDENTIALS: {'result': 49, 'desc': 'Invalid credentials'}", "denied", None, None, ["ldap"]),

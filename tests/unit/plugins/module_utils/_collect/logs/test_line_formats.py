@@ -51,6 +51,7 @@ def test_a_line_of_oslo_log_with_a_global_request_id_names_both_requests():
         "resolution_s": 0.001,
         "level": "debug",
         "failed": False,
+        "warned": False,
         "logger": "nova.compute.manager",
         "requests": [BOOT, LOCAL],
         "process": "1914",

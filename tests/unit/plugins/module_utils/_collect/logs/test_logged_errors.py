@@ -297,3 +297,99 @@ def test_errors_have_no_filters():
 @pytest.mark.parametrize("level", ["DEBUG", "WARNING"])
 def test_filters_are_read_from_the_line_that_any_scheduler_logs(level):
     assert filed(FILTERED.replace("INFO", level))[1] == []
+
+
+NEUTRON_BINDING = "neutron.plugins.ml2.managers"
+FRAME = '  File "/usr/lib/python3/dist-packages/oslo_messaging/_drivers/amqpdriver.py", line 433, in get'
+CODE = "    return self.waiter.wait(timeout=timeout, database=database)"
+
+
+@pytest.mark.parametrize("context", [None, f"instance: {SERVER}"])
+def test_files_and_source_code_of_a_traceback_are_no_evidence(context):
+    lines = [error(text, context) for text in ("Traceback (most recent call last):", FRAME, CODE, "ValueError: bad")]
+    (raised,) = filed(error("It is broken"), *lines)[1]
+    assert (raised["how"], raised["peer"], raised["mentions"], raised["quote"]) == (None, None, [], "ValueError: bad")
+    assert (raised["exception"], raised["raised_in"]) == ("ValueError", "oslo_messaging._drivers.amqpdriver")
+
+
+def test_a_traceback_that_was_sent_back_in_a_message_is_no_evidence():
+    frames = f"['Traceback (most recent call last):\\n', '{FRAME}\\n{CODE}\\n', 'ValueError: bad\\n']"
+    (raised,) = filed(error(f"It failed there: {frames}"))[1]
+    assert (raised["how"], raised["mentions"]) == (None, [])
+    assert "ValueError: bad" in raised["quote"]
+    assert "amqpdriver" not in raised["quote"]
+    assert raised["raised_in"] == "oslo_messaging._drivers.amqpdriver"
+
+
+def test_what_a_command_printed_is_a_part_of_its_failure():
+    lines = ["ProcessExecutionError: Unexpected error while running command.", "Exit code: 1", "Stdout: ''"]
+    printed = "Stderr: 'sudo: a password is required'"
+    (raised,) = filed(error("No"), *(error(line, None) for line in (*lines, printed)))[1]
+    assert (raised["exception"], raised["how"]) == ("ProcessExecutionError", "denied")
+    assert "sudo" in raised["quote"]
+    (raised,) = filed(error("No"), *(error(line, None) for line in (*lines, "Stderr: ''")))[1]
+    assert raised["quote"] == lines[0]
+
+
+DEAD = (
+    "Refusing to bind port af65584b to dead agent: {'admin_state_up': True, 'binary': 'neutron-openvswitch-agent',"
+    " 'host': 'compute1'}"
+)
+
+
+def warning(message, context=f"{BOOT} {OTHER} u p", **more):
+    return error(message, context, **more).replace("ERROR", "WARNING")
+
+
+def test_a_warning_of_the_run_that_reports_a_failure_is_read():
+    (raised,) = filed(warning(DEAD, logger=NEUTRON_BINDING), service="neutron-server")[1]
+    assert (raised["severity"], raised["how"], raised["peer"]) == ("warning", "silent", "neutron-l2-agent")
+    assert raised["own"]
+    assert "Refusing to bind" in raised["quote"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        warning(DEAD, f"{OTHER} u p"),
+        warning("The option is deprecated"),
+        # oslo.log adds the exception that is being handled.
+        warning("The option is deprecated: nova.exception.InstanceNotFound: x"),
+        warning(DEAD, stamp="2026-11-21 11:00:00.000"),
+    ],
+)
+def test_a_warning_of_others_and_one_that_reports_no_failure_is_not_read(line):
+    assert filed(line)[1] == []
+
+
+def test_an_error_has_no_severity_in_a_record():
+    assert "severity" not in filed(error("x"))[1][0]
+
+
+@pytest.mark.parametrize(
+    "lines", [PERIODIC, [error("Error updating resources for node c1.: ValueError: x", f"{BOOT} - -")]]
+)
+def test_an_error_of_periodic_work_is_not_that_of_the_request_whose_id_it_has(lines):
+    (raised,) = filed(*(line.replace("None req-a2a5b2f4-1f30-419e-9d5d-6fad755bfb6e", BOOT) for line in lines))[1]
+    assert raised["own"] is False
+
+
+def test_a_traceback_through_the_periodic_tasks_makes_an_error_one_of_theirs():
+    frame = '  File "/usr/lib/python3/dist-packages/oslo_service/periodic_task.py", line 222, in run_periodic_tasks'
+    lines = [error("It failed"), *(error(text, None) for text in (frame, CODE, FRAME, CODE, "ValueError: x"))]
+    assert [raised["own"] for raised in filed(*lines)[1]] == [False]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "sudo: a password is required",
+        "oslo_privsep.daemon.FailedToDropPrivileges: privsep helper command exited: permission denied",
+        "[Errno 13] Permission denied: '/var/lib/nova/instances/rabbit'",
+        "open: EACCES, asked by neutron",
+        "unable to find a keyring on /etc/ceph/ceph.client.x.keyring: (13) Permission denied",
+    ],
+)
+def test_what_a_service_may_not_do_on_its_own_host_lies_there(message):
+    (raised,) = filed(error(message))[1]
+    assert (raised["peer"], raised["mentions"], raised["how"]) == ("nova-compute", [], "denied")

@@ -13,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
-from cases_by_hand import agent, call, case_of, diagnosis, error
+from cases_by_hand import agent, call, case_of, diagnosis, error, logged
 from cases_by_hand import stage as a_stage
 
 
@@ -148,6 +148,27 @@ def test_an_agent_of_a_host_that_nobody_read_keeps_its_name():
 
 def test_a_service_is_said_to_be_silent_since_it_was_heard_last():
     assert told(cloud.agents, HOST, agents=[agent(state="down")])[0].last_report == agent()["last_report"]
+
+
+@pytest.mark.parametrize("never", ["1970-01-01T00:00:00Z", "1970-01-01 00:00:00", None])
+def test_a_service_that_never_reported_has_no_time_of_its_last_report(never):
+    assert told(cloud.agents, HOST, agents=[agent(state="down", last_report=never)])[0].last_report is None
+
+
+@pytest.mark.parametrize(
+    ("errors", "statuses"),
+    [
+        ([logged("nova-api")], [409]),
+        ([], []),
+        ([logged("nova-api", own=False)], []),
+        ([logged("nova-api", severity="warning")], []),
+        ([logged("neutron-server")], []),
+    ],
+)
+def test_a_refusal_is_a_failure_of_an_api_that_logged_an_error_for_it(errors, statuses):
+    found = cloud.answers(case_of(stage=failed(calls=[call(409)]), errors=errors))
+    assert [(symptom.component, symptom.status) for symptom in found] == [("nova-api", status) for status in statuses]
+    assert all(symptom.share == WEIGHTS.refusal for symptom in found)
 
 
 def test_a_silent_service_counts_less_on_a_host_that_nobody_looked_at():

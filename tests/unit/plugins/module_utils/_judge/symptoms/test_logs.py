@@ -272,3 +272,52 @@ def test_another_error_is_a_caller_s_own(other, more):
     first = error(other, **{"service": "nova-conductor", "at": AT.format("05.200000"), **more})
     own = error("IndexError", "nova-api", at=AT.format("05.300000"))
     assert [found.kind for found in told(first, own) if found.component == "nova-api"][-1] == Kind.ERROR
+
+
+def at(second):
+    return f"2026-11-21T12:00:{second:09.6f}+00:00"
+
+
+def test_a_warning_counts_half_and_only_near_an_error_of_the_run():
+    near, far = (error(severity="warning", how="silent", peer="libvirt", at=at(second)) for second in (4.0, 1.0))
+    found = told(error(at=at(5.0)), near, far)
+    assert [(symptom.peer, symptom.share) for symptom in found] == [(None, 1.0), ("libvirt", WEIGHTS.warning)]
+
+
+def test_warnings_of_a_run_without_errors_count_wherever_they_stand():
+    alone = error(severity="warning", how="silent", peer="libvirt", at=at(1.0))
+    assert [symptom.share for symptom in told(alone, error(own=False))] == [WEIGHTS.warning, WEIGHTS.later_error]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (error("ovsdbapp.exceptions.TimeoutException", "neutron-l2-agent"), ["ovsdb"]),
+        (error("ovsdbapp.exceptions.TimeoutException", "neutron-server"), ["ovn-nb-db", "ovn-sb-db"]),
+        (error("ovsdbapp.exceptions.X", "neutron-server", mentions=["ovn-sb-db", "database"]), ["ovn-sb-db"]),
+        (error("ovsdbapp.exceptions.X", "neutron-server", peer="ovn-nb-db"), ["ovn-nb-db"]),
+        (error("E", "neutron-server", raised_in="ovsdbapp.backend.ovs_idl.command"), ["ovn-nb-db", "ovn-sb-db"]),
+        (error("E", "neutron-server", logger="ovsdbapp.backend.ovs_idl.vlog"), ["ovn-nb-db", "ovn-sb-db"]),
+        # What a service may not do on its own host has itself as the peer.
+        (error("PermissionError", how="denied", peer="nova-compute"), OWN),
+        # A value that cannot be used is the sender's as well; an exception of the code that reads it is not.
+        (error("jsonschema.exceptions.ValidationError", raised_in="nova.network.neutron"), ["neutron-server"]),
+        (error("AttributeError", raised_in="nova.network.neutron"), OWN),
+    ],
+)
+def test_a_library_a_host_and_a_value_name_the_peer(entry, expected):
+    assert peers(entry) == expected
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([error("neutron_lib.exceptions.IpAddressGenerationFailure")], True),
+        ([error("nova.exception.NoMoreFixedIps", at=at(1.0)), error("NovaException", at=at(2.0))], True),
+        ([error("NovaException", at=at(1.0)), error("nova.exception.NoMoreFixedIps", at=at(2.0))], False),
+        ([error("nova.exception.NoMoreFixedIps", own=False)], False),
+        ([], False),
+    ],
+)
+def test_a_subnet_without_room_is_the_answer_of_the_cloud(errors, expected):
+    assert logs.is_out_of_room(case_of(errors=errors)) is expected

@@ -1,0 +1,28 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The errors that were read while all went well, as a sentence. It accuses no component."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..._components.tables import writer_of
+from ..._model.record import LoggedError
+from ..._record.words import listed
+from .words import at_place
+
+# A sentence lists this many kinds of errors.
+MOST = 3
+
+
+def errors_sentence(errors: Iterable[LoggedError]) -> str:
+    """Return which kinds of errors were logged, those with an id of the run first; an empty text without any."""
+    logged = sorted((error for error in errors if not error.is_warning), key=lambda error: not error.own)
+    kinds = list(dict.fromkeys(map(kind_of, logged)))
+    return f" Errors were logged in that time: {listed(kinds, MOST, '; ')}." if kinds else ""
+
+
+def kind_of(error: LoggedError) -> str:
+    return at_place(writer_of(error.service), error.host, error.exception or error.logger)
