@@ -84,7 +84,9 @@ examination:
     - With O(examine), C(reach), how each peer of its services answers from here; C(pending), connections without
       an answer; C(reports), the state that the broker, the database and Open vSwitch report; C(exhausted), problems of
       disks, memory, kernel and programs; C(files), times and modes of settings; C(digests) of their values;
-      C(packages) and their versions.
+      C(packages) and their versions; C(queues) of the broker that no service empties; C(certificates) that have expired
+      or will soon; C(names) of peers with the addresses behind them; C(back_ends) that haproxy takes for down.
+    - The last error of a service that does not stay up is added to C(logs).
   returned: success
   type: dict
 unread:
@@ -100,8 +102,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import Question, examine
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import last_words, reader
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import Facts
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 
 
@@ -114,8 +118,16 @@ def read(host: Host, params: info_module.Params) -> dict[str, Any]:
         question = from_json(Question, asked, "examine")
         results["examination"] = examine(host, components, [*facts.names, *facts.addresses], question)
         instance = from_json(DescribedInstance, params["instance"], "instance") if params["instance"] else None
+        if results.get("logs"):
+            results["logs"] = with_last_words(host, params, results["logs"], facts)
         results["stores"] = all_stores.read(host, components, instance)
     return {name: result for name, result in results.items() if result is not None}
+
+
+def with_last_words(host: Host, params: info_module.Params, logs: dict[str, Any], facts: Facts) -> dict[str, Any]:
+    """Return the logs of a host with the last errors of services that do not stay up."""
+    spoken = last_words.read(host, facts.services, params["platform"].get("logs") or [], facts.zone_s or 0)
+    return reader.with_events(logs, spoken)
 
 
 def main() -> None:

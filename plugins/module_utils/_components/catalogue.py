@@ -14,6 +14,7 @@ from itertools import chain
 from . import (
     ceph,
     cinder,
+    front,
     glance,
     infrastructure,
     instance,
@@ -39,5 +40,6 @@ PROJECTS = (
     *ovn.PROJECTS,
     *infrastructure.PROJECTS,
     *instance.PROJECTS,
+    *front.PROJECTS,
 )
 COMPONENTS = tuple(chain.from_iterable(project.components for project in PROJECTS))

@@ -28,6 +28,7 @@ PROJECTS = (
                 "cinder-scheduler",
                 depends_on=("cinder-volume", "database", "rabbitmq"),
                 stages=("volume",),
+                topics=("cinder-scheduler",),
             ),
             Component(
                 "cinder-volume",
@@ -35,6 +36,7 @@ PROJECTS = (
                 stages=("volume",),
                 answers_calls=True,
                 sends_back=("from last vol-service: ",),
+                topics=("cinder-volume",),
             ),
         ),
     ),

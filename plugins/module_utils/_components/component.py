@@ -66,12 +66,14 @@ class Commands:
     """What an operator runs to learn more.
 
     state: shows what the component reports about itself. rights: shows what it permits to whom. rights_of_user: the
-    same for {user} alone. overview: shows how it is, where no unit of systemd does.
+    same for {user} alone. limits: shows how much it grants to whom. overview: shows how it is, where no unit of systemd
+    does.
     """
 
     state: str | None = None
     rights: str | None = None
     rights_of_user: str | None = None
+    limits: str | None = None
     overview: str | None = None
 
 
@@ -92,6 +94,7 @@ class Component:
     depends_on: the components that it needs: the failure of one of them may be all that is wrong with it.
     is_beside_instance: each instance has one of its own, and those beside other instances have nothing to do with it.
     network_back_end: only clouds with this back end of Neutron have it.
+    only_where_present: a cloud need not have it, and it is no suspect where no host has a unit of it.
     run_by: the components that start it as a process of theirs; flows may name it for them.
 
     What it works for:
@@ -125,11 +128,13 @@ class Component:
     depends_on: tuple[str, ...] = ()
     is_beside_instance: bool = False
     network_back_end: str | None = None
+    only_where_present: bool = False
     run_by: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     works_on_boot: bool = False
     carries: tuple[str, ...] = ()
     answers_calls: bool = False
+    topics: tuple[str, ...] = ()
     api: Api | None = None
     log_name: str | None = None
     reports_as: tuple[str, ...] = ()

@@ -27,6 +27,7 @@ PROJECTS = (
                 commands=Commands(
                     state="rabbitmq-diagnostics alarms; df -h /var/lib/rabbitmq",
                     rights="rabbitmqctl list_permissions",
+                    limits="rabbitmqctl list_user_limits --global; rabbitmqctl list_vhost_limits --global",
                 ),
             ),
         ),

@@ -27,6 +27,7 @@ PROJECTS = (
                 libraries=("neutronclient",),
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 ports=(Port(9696),),
+                topics=("q-plugin", "q-l3-plugin", "q-reports-plugin", "q-server-resource-versions"),
             ),
             Component(
                 "neutron-metadata-agent",
@@ -57,6 +58,7 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("metadata",),
                 starts=("dnsmasq",),
+                topics=("dhcp_agent",),
             ),
             Component(
                 "neutron-l2-agent",
@@ -68,7 +70,7 @@ PROJECTS = (
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 starts=("ovs-vsctl", "ovs-ofctl"),
             ),
-            Component("neutron-l3-agent", network_back_end="agents", stages=("network",)),
+            Component("neutron-l3-agent", network_back_end="agents", stages=("network",), topics=("l3_agent",)),
         ),
     ),
 )

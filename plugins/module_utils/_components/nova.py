@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .component import Api, Component, HostOption, Port, Project
+from .component import Api, Commands, Component, HostOption, Port, Project
 
 PROJECTS = (
     Project(
@@ -44,12 +44,14 @@ PROJECTS = (
                 works_on_boot=True,
                 answers_calls=True,
                 mentioned_as=("conductor",),
+                topics=("conductor",),
             ),
             Component(
                 "nova-scheduler",
                 depends_on=("placement-api", "database", "rabbitmq"),
                 works_on_boot=True,
                 answers_calls=True,
+                topics=("scheduler",),
             ),
             Component(
                 "nova-compute",
@@ -61,6 +63,8 @@ PROJECTS = (
                 works_on_boot=True,
                 sends_back=("Error from last host: ",),
                 starts=("qemu-img",),
+                commands=Commands(state="ls -l /dev/kvm; grep --recursive virt_type /etc/nova"),
+                topics=("compute",),
             ),
         ),
     ),

@@ -46,6 +46,8 @@ OVSDB_SERVERS = names_of(
 LIBRARIES = owners(COMPONENTS, lambda component: component.libraries)
 # Where the APIs list a component by the name of another binary
 BINARIES = owners(COMPONENTS, lambda component: component.reports_as)
+# The component that consumes the queues of a topic
+TOPICS = owners(COMPONENTS, lambda component: component.topics)
 # The component that listens on a port, with what is spoken there
 PORTS: dict[int, tuple[str, Port]] = {
     port.number: (name, port) for port, name in owners(COMPONENTS, lambda component: component.ports).items()
@@ -129,6 +131,18 @@ def carriers_of(kind: str) -> list[str]:
 def answering_calls_of(project: str) -> list[str]:
     """Return the components that answer the calls of a project's services over the queue."""
     return names_of(lambda component: component.answers_calls and project_of(component.name) == project)
+
+
+def consumer_of(queue: str) -> tuple[str, str | None] | None:
+    """Return the component that consumes a queue, and the host whose queue it is; None for one of nobody known.
+
+    Queues for answers and those that each process has of its own come and go with their process.
+    """
+    topic, _dot, host = queue.partition(".")
+    if topic not in TOPICS:
+        return None
+    # A back end of cinder-volume is named host@back end.
+    return TOPICS[topic], host.partition("@")[0] or None
 
 
 def meant_by_exception(exception: str) -> list[str]:

@@ -18,12 +18,29 @@ from .._model.flow import FollowedFlow
 from .._model.how import How
 from .._model.shortage import Explanation, Shortage, Sought
 from .._model.shortage import Reason as ShortageReason
-from .._model.symptom import Kind, Symptom
+from .._model.symptom import Code, Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
-from .evidence import by_weight
+from .evidence import SETTINGS, by_weight
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
+# Commands for what no component alone shows, with the fields of the symptom in them
+COMMANDS = {
+    Code.CERTIFICATE_EXPIRED: "openssl s_client -connect {address}:{port} < /dev/null | openssl x509 -noout -dates",
+    Code.CERTIFICATE_EXPIRING: "openssl s_client -connect {address}:{port} < /dev/null | openssl x509 -noout -dates",
+    Code.CLOCK_OFFSET: "timedatectl; chronyc tracking",
+    Code.NAME_DUPLICATE: "hostname --fqdn; openstack compute service list",
+    Code.NAME_UNRESOLVED: "getent ahosts {setting}",
+    Code.NAME_ELSEWHERE: "getent ahosts {setting}",
+    Code.MTU_SMALLER: "ip -statistics link show {path}",
+    Code.MTU_TOO_SMALL: "ip -statistics link show {path}",
+}
+EXPIRY = (Code.CERTIFICATE_EXPIRED, Code.CERTIFICATE_EXPIRING)
+CERTIFICATE_IN_FILE = "openssl x509 -noout -dates -in {path}"
+KERNEL: dict[How | None, str] = {
+    How.FULL: "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+    How.DENIED: "journalctl --dmesg --grep 'DENIED|avc:'",
+}
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
 
 # What shows why a request cannot be satisfied
@@ -115,13 +132,50 @@ def command(text: str | None, host: str | None = None) -> Advice | None:
 def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.link is not None:
         return command(symptom.link.command, symptom.link.reader)
+    if symptom.code in COMMANDS:
+        return by_code(symptom)
     if symptom.kind == Kind.REACH and symptom.only_from_here and cause.shows(symptom):
         return command(f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host)
     if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED:
         return rights(symptom, case)
-    if symptom.kind == Kind.REPORT:
-        return command(commands_of(symptom.component).state, symptom.host)
-    return None if symptom.path is None else by_path(symptom, symptom.path)
+    if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
+        return by_component(symptom)
+    return by_place(symptom)
+
+
+def by_component(symptom: Symptom) -> Advice | None:
+    """Return the command by which a component shows what it has reported."""
+    commands = commands_of(symptom.component)
+    texts: dict[How | None, str | None] = {How.DENIED: commands.rights, How.FULL: commands.limits}
+    return command(texts.get(symptom.how) or commands.state, symptom.host)
+
+
+def by_place(symptom: Symptom) -> Advice | None:
+    """Return the command that shows the option, the file or the part of the kernel that a symptom is about."""
+    path = symptom.path
+    if path is None:
+        text = KERNEL.get(symptom.how) if symptom.kind == Kind.RESOURCE else None
+        return command(text, symptom.host)
+    if symptom.setting is not None and symptom.kind in SETTINGS:
+        return by_option(symptom, path, symptom.setting)
+    return by_path(symptom, path)
+
+
+def by_code(symptom: Symptom) -> Advice | None:
+    """Return the command that shows what a symptom is about, where no component reports it."""
+    is_file = symptom.code in EXPIRY and symptom.path is not None
+    text = CERTIFICATE_IN_FILE if is_file else COMMANDS[symptom.code]
+    words = {"address": symptom.address, "port": symptom.port, "setting": symptom.setting, "path": symptom.path}
+    quoted = {name: shlex.quote(str(word)) for name, word in words.items()}
+    return command(text.format(**quoted), symptom.host)
+
+
+def by_option(symptom: Symptom, path: str, option: str) -> Advice | None:
+    """Return the command that shows an option. option: its section in brackets, and its name."""
+    _section, _blank, name = option.rpartition(" ")
+    if path.startswith("/"):
+        return command(f"grep --line-number {shlex.quote(name)} {shlex.quote(path)}", symptom.host)
+    return command(f"ovs-vsctl get open . {shlex.quote(f'external-ids:{name}')}", symptom.host)
 
 
 def by_path(symptom: Symptom, path: str) -> Advice | None:

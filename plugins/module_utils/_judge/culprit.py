@@ -22,7 +22,7 @@ from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .._model.verdict import Connection, Place
 from .._record.masking import CUT
-from . import dependencies, evidence, model, symptoms, unsatisfied
+from . import dependencies, evidence, model, symptoms, unsatisfied, used
 from .advice import advice_for, advice_for_request
 from .case import Case
 from .path import path_of
@@ -50,7 +50,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     if is_own_error(stage) or logs.is_out_of_room(case):
         return None
     found = symptoms.of_case(case)
-    causes = model.causes(case, found)
+    causes = model.causes(case, used.by_run(found, case))
     cause = named(causes, weights)
     restart = restart_in(causes, weights)
     suspects = [other for other in causes if other.suspect != Suspect.RESTART]

@@ -24,12 +24,17 @@ HEADLINES = (
     Kind.ERROR,
     Kind.NOT_REPORTING,
     Kind.ANSWER,
+    Kind.DIFFERENCE,
     Kind.CHANGE,
 )
+# What may be wrong, and is no failure in itself
+SETTINGS = (Kind.DIFFERENCE, Kind.CHANGE)
 REPORTABLE = (*HEADLINES, Kind.STEP, Kind.RESTART)
 # A service that starts, or that has ended and runs again, and a failure that does not say how: anything else about the
 # same component says more.
 SAYS_LITTLE = (How.STARTING, How.STOPPING, How.RESTARTED, None)
+# A service that was not stopped by anybody
+EXITED = (How.FAILED, How.STARTING, How.RESTARTED)
 # Somebody did this to a service: a change of its configuration adds nothing.
 DELIBERATE = (How.STOPPED, How.FROZEN)
 # The name of the run itself in flows
@@ -59,11 +64,11 @@ def explained(cause: Cause) -> tuple[Symptom, ...]:
 
 
 def by_weight(cause: Cause) -> list[Symptom]:
-    """Return the symptoms for a headline: the cause's own first, and changes of its configuration last."""
+    """Return the symptoms for a headline: the cause's own first, and what is new or odd in its configuration last."""
     shown = [symptom for symptom in reportable(cause) if symptom.kind in HEADLINES]
 
     def order(symptom: Symptom) -> tuple[bool, bool, bool, int]:
-        is_change = symptom.kind == Kind.CHANGE
+        is_change = symptom.kind in SETTINGS
         is_vague = symptom.how in SAYS_LITTLE
         return is_change, not cause.shows(symptom), is_vague, HEADLINES.index(symptom.kind)
 
@@ -109,7 +114,8 @@ def unexplained(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tup
 
 
 def is_wrong(symptom: Symptom, weights: Weights) -> bool:
-    return symptom.kind in HEADLINES and bool(symptom.component) and not is_old_change(symptom, weights)
+    says_something = symptom.kind in HEADLINES and symptom.kind != Kind.DIFFERENCE
+    return says_something and bool(symptom.component) and not is_old_change(symptom, weights)
 
 
 def cut_connections(cause: Cause) -> list[Symptom]:
@@ -123,10 +129,20 @@ def is_cut_off(symptom: Symptom) -> bool:
 
 
 def quoted(cause: Cause, cut_mark: str) -> Symptom | None:
-    """Return the symptom with the line of a log that proves a cause best: a whole one that says how it failed."""
-    lines = [symptom for symptom in cause.symptoms if symptom.quote]
+    """Return the symptom with the line of a log that proves a cause best: a whole one that says how it failed.
 
-    def order(symptom: Symptom) -> tuple[bool, bool]:
-        return cut_mark in (symptom.quote or ""), symptom.how is None
+    What a service that has exited said itself says more than the timeout of one that had waited for it.
+    """
+    lines = [symptom for symptom in cause.symptoms if symptom.quote]
+    has_exited = any(is_exit(symptom) for symptom in cause.symptoms if cause.shows(symptom))
+
+    def order(symptom: Symptom) -> tuple[bool, bool, bool]:
+        is_of_another = has_exited and not cause.shows(symptom)
+        return is_of_another, cut_mark in (symptom.quote or ""), symptom.how is None
 
     return min(lines, key=order, default=None)
+
+
+def is_exit(symptom: Symptom) -> bool:
+    """Return whether a service has ended by itself."""
+    return symptom.kind == Kind.STATE and symptom.how in EXITED

@@ -66,6 +66,8 @@ FAINT = {
     # A component that waited for an answer has broken nothing.
     (Kind.ERROR, How.SILENT): 0.2,
     (Kind.STEP, How.UNSEEN): 0.4,
+    # Much is denied on a healthy host that a program asks for and does not need.
+    (Kind.RESOURCE, How.DENIED): 0.6,
 }
 
 # Of a failure at a peer: chosen by hand. Who refuses, is silent or is full is mostly the one to blame; who denies
@@ -183,6 +185,25 @@ class Weights:
     # Of a path: what a hop costs that a symptom shows, and one that is only assumed from a dependency
     shown_hop: float = 1.0
     assumed_hop: float = 3.0
+    # A service that systemd has restarted so often by itself is in a loop: the first restarts may be those of a peer
+    # that was not ready, and systemd gives up after five in ten seconds (DefaultStartLimitBurst).
+    crash_loop: int = 3
+
+    # Half of the shortest time after which a service that reports counts as down (service_down_time of Nova, 60 s): a
+    # clock that is off by more makes reports and tokens look old or not yet valid.
+    clock_offset_s: float = 30.0
+    # A queue without a consumer and without a message shows that nobody listens, but nobody may have called.
+    idle_queue: float = 0.5
+    # A name that means another address here may still lead to its service: another network has its own addresses.
+    name_that_answers: float = 0.3
+    # A link with a smaller MTU than its like may still be large enough for what it carries.
+    smaller_mtu: float = 0.6
+    # One of several servers behind a balancer is down: the others do its work.
+    one_back_end: float = 0.4
+    # Facts: what a tunnel adds to a packet of IPv4, in bytes
+    geneve: int = 58
+    vxlan: int = 50
+    gre: int = 42
 
     # Limits of what is returned
     alternatives: int = 4

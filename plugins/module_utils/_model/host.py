@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
+from .broker import Queue
 from .codec import Positive, Seconds, Text, omitted, schema
+from .reach import BackEnd, Certificate, ResolvedName
 from .stores import Stores
 from .words import CheckStatus, HostStatus
 
@@ -127,7 +129,9 @@ class Examination:
 
     reach: how the peers of its services answer. pending: connections that wait for an answer. reports: what components
     report about themselves. exhausted: resources that are used up. differences: in what it differs from hosts of the
-    same kind. changed: files of settings that changed recently.
+    same kind. changed: files of settings that changed recently. queues: those of the broker here that no service
+    empties. certificates: those that have expired or will soon. names: those of peers, as this host resolves them.
+    back_ends: those that a balancer here takes for down.
     """
 
     reach: tuple[Reach, ...] = ()
@@ -136,6 +140,10 @@ class Examination:
     exhausted: tuple[Exhausted, ...] = ()
     differences: tuple[Difference, ...] = ()
     changed: tuple[ChangedFile, ...] = ()
+    queues: tuple[Queue, ...] = omitted(())
+    certificates: tuple[Certificate, ...] = omitted(())
+    names: tuple[ResolvedName, ...] = omitted(())
+    back_ends: tuple[BackEnd, ...] = omitted(())
 
 
 @dataclass(frozen=True)
@@ -161,3 +169,8 @@ class Host:
     unread: tuple[Unread, ...] = ()
     checks: tuple[Check, ...] = ()
     stores: Optional[Stores] = omitted()
+
+    @property
+    def examined(self) -> Examination:
+        """Return its examination; an empty one if nothing was looked at."""
+        return self.examination or Examination()

@@ -38,9 +38,14 @@ class Code(Word):
 
     UNIT_NOT_RUNNING = "unit_not_running"
     LINK_BROKEN = "link_broken"
+    UNIT_CRASH_LOOP = "unit_crash_loop"
     UNIT_RESTARTED_DURING_RUN = "unit_restarted_during_run"
     UNIT_RESTARTED_BEFORE_RUN = "unit_restarted_before_run"
     OWN_REPORT = "own_report"
+    DOMAIN_HALTED = "domain_halted"
+    INTERFACE_ERROR = "interface_error"
+    IMAGE_MISSING = "image_missing"
+    SNAPSHOT_MISSING = "snapshot_missing"
     OSD_DOWN = "osd_down"
     CEPH_HEALTH = "ceph_health"
     COMMAND_HANGS = "command_hangs"
@@ -49,6 +54,19 @@ class Code(Word):
     PEER_UNREACHABLE = "peer_unreachable"
     WRONG_ADDRESS = "wrong_address"
     CONNECTION_PENDING = "connection_pending"
+    QUEUE_UNCONSUMED = "queue_unconsumed"
+    QUEUE_BACKLOG = "queue_backlog"
+    CERTIFICATE_EXPIRED = "certificate_expired"
+    CERTIFICATE_EXPIRING = "certificate_expiring"
+    CLOCK_OFFSET = "clock_offset"
+    NAME_DUPLICATE = "name_duplicate"
+    NAME_UNRESOLVED = "name_unresolved"
+    NAME_ELSEWHERE = "name_elsewhere"
+    MTU_SMALLER = "mtu_smaller"
+    MTU_TOO_SMALL = "mtu_too_small"
+    BACK_END_DOWN = "back_end_down"
+    ADDRESS_MISSING = "address_missing"
+    ADDRESS_DUPLICATE = "address_duplicate"
     LOGGED_FAILURE = "logged_failure"
     LOGGED_ERROR = "logged_error"
     API_NAMES_PEER = "api_names_peer"
@@ -74,9 +92,14 @@ class Code(Word):
 KINDS = {
     Code.UNIT_NOT_RUNNING: Kind.STATE,
     Code.LINK_BROKEN: Kind.LINK,
+    Code.UNIT_CRASH_LOOP: Kind.STATE,
     Code.UNIT_RESTARTED_DURING_RUN: Kind.STATE,
     Code.UNIT_RESTARTED_BEFORE_RUN: Kind.RESTART,
     Code.OWN_REPORT: Kind.REPORT,
+    Code.DOMAIN_HALTED: Kind.ERROR,
+    Code.INTERFACE_ERROR: Kind.REPORT,
+    Code.IMAGE_MISSING: Kind.REPORT,
+    Code.SNAPSHOT_MISSING: Kind.REPORT,
     Code.OSD_DOWN: Kind.REPORT,
     Code.CEPH_HEALTH: Kind.REPORT,
     Code.COMMAND_HANGS: Kind.REPORT,
@@ -85,6 +108,19 @@ KINDS = {
     Code.PEER_UNREACHABLE: Kind.REACH,
     Code.WRONG_ADDRESS: Kind.LINK,
     Code.CONNECTION_PENDING: Kind.REACH,
+    Code.QUEUE_UNCONSUMED: Kind.NOT_REPORTING,
+    Code.QUEUE_BACKLOG: Kind.NOT_REPORTING,
+    Code.CERTIFICATE_EXPIRED: Kind.REPORT,
+    Code.CERTIFICATE_EXPIRING: Kind.REPORT,
+    Code.CLOCK_OFFSET: Kind.RESOURCE,
+    Code.NAME_DUPLICATE: Kind.REPORT,
+    Code.NAME_UNRESOLVED: Kind.REPORT,
+    Code.NAME_ELSEWHERE: Kind.REPORT,
+    Code.MTU_SMALLER: Kind.REPORT,
+    Code.MTU_TOO_SMALL: Kind.REPORT,
+    Code.BACK_END_DOWN: Kind.FAILED_AT,
+    Code.ADDRESS_MISSING: Kind.REPORT,
+    Code.ADDRESS_DUPLICATE: Kind.REPORT,
     Code.LOGGED_FAILURE: Kind.FAILED_AT,
     Code.LOGGED_ERROR: Kind.ERROR,
     Code.API_NAMES_PEER: Kind.FAILED_AT,
@@ -111,7 +147,9 @@ class Symptom:
     peer: the component at which it failed. own: whether it names an id of the run; another may be of anybody.
     certain: whether it points at this component or peer alone. share: how much of a symptom of its kind it counts.
     answered: whether the peer itself answered. only_from_here: whether the peer answers other hosts.
-    carriers: the components that carry the message of a missing step.
+    carriers: the components that carry the message of a missing step. times: how many messages
+    wait, or packets were dropped.
+    offset_s: by how much a clock is ahead. sizes: the MTU of a link, and the one that it should have.
     The fields after these are what its sentence needs.
     """
 
@@ -131,6 +169,7 @@ class Symptom:
     carriers: tuple[str, ...] = ()
     step: Optional[str] = None
     unit: Optional[str] = None
+    times: Optional[int] = None
     for_s: Optional[float] = None
     restarts: int = 0
     ago_s: Optional[float] = None
@@ -147,6 +186,8 @@ class Symptom:
     setting: Optional[str] = None
     command: Optional[str] = None
     reported: tuple[str, ...] = ()
+    offset_s: Optional[float] = None
+    sizes: tuple[int, ...] = ()
     link: Optional[Link] = None
 
     @property

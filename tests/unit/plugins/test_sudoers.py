@@ -20,9 +20,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect impo
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, router
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import last_words, reader
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import ServiceUnit
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 from tree import FLOWS
 
@@ -126,9 +127,12 @@ def look_again(monkeypatch):
     """Return a function that examines a host with a name. Its peers are not here, so they are not asked."""
     monkeypatch.setattr(peer_probes, "probes", lambda _peers: ())
     question = examine.Question(salt="x", since=SINCE)
+    ending = {"examined-controller1": [ServiceUnit("nova-conductor", "nova-conductor.service", "failed", 1.0, None, 9)]}
 
     def look(name, host):
         examine.examine(host, set(EXAMINED[name]), [], question)
+        # Their files are asked for as all logs are.
+        last_words.read(host, ending.get(name, []), [], 0.0)
 
     return look
 

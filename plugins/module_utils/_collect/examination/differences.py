@@ -55,6 +55,10 @@ def examined(
             exhausted=found.exhausted,
             differences=tuple(differences_of(found, like)[:MOST]),
             changed=tuple(changed(found.files, offsets[name], reference)[:MOST]),
+            queues=found.queues,
+            certificates=found.certificates,
+            names=found.names,
+            back_ends=found.back_ends,
         )
     return kept
 

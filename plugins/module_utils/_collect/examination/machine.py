@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..._components.tables import entry_of
-from ..._model.host import Exhausted
+from ..._model.host import Exhausted, OwnReport
 from ..commands import Host
 
 # A disk is full for a service before its last byte is used: in bytes, and as a share of its size.
@@ -31,6 +31,17 @@ KILLED = re.compile(r"Killed process \d+ \((?P<name>[\w .:/-]{1,40})\)")
 DISK_ERROR = re.compile(
     r"I/O error(?!.*\b(?:fd|sr)\d)|critical medium error|EXT4-fs error|XFS.*(?:error|shutdown)|Remounting filesystem"
 )
+TABLE_FULL = re.compile(r"nf_conntrack: (?:nf_conntrack: )?table full")
+CONNTRACK = ("/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max")
+# As a share of the table: new connections are dropped at its end, and the count falls again before it is read.
+MOST_CONNECTIONS = 0.98
+# The audit lines of AppArmor and of SELinux, with the program that was denied something
+DENIED = re.compile(
+    r'apparmor="DENIED" operation="(?P<operation>[a-z_]{1,30})"(?:.*? name="(?P<name>[^"]{1,200})")?'
+    r'.*? comm="(?P<by_apparmor>[^"]{1,15})"'
+    r'|avc: +denied +\{ (?P<rights>[a-z_ ]{1,60}) \} for .*?comm="(?P<by_selinux>[^"]{1,15})"'
+)
+KVM = "/dev/kvm"
 # Folders whose file systems services write to
 WRITTEN = ("/", "/var", "/var/lib", "/var/log")
 DISK_COLUMNS = 5
@@ -105,7 +116,7 @@ def memory(host: Host) -> list[Exhausted]:
 
 
 def kernel(host: Host, since: float) -> list[Exhausted]:
-    """Return the kernel's errors since a time: processes that it has killed, and disks that fail."""
+    """Return the kernel's errors since a time: killed processes, disks that fail, dropped packets, and denials."""
     words = ("journalctl", "--no-pager", "--quiet", "--dmesg", "--output=short-unix", f"--since=@{int(since)}")
     findings = []
     for line in host.ask(None, *words).splitlines():
@@ -115,7 +126,48 @@ def kernel(host: Host, since: float) -> list[Exhausted]:
             findings.append(Exhausted("killed", name, f"the kernel has killed {name}: no memory was left"))
         elif DISK_ERROR.search(line):
             findings.append(Exhausted("disk error", "disk", "the kernel reports errors of a disk"))
+        elif TABLE_FULL.search(line):
+            findings.append(full_table("the kernel drops packets: its table of connections is full"))
+        denial = DENIED.search(line)
+        if denial:
+            findings.append(denied(denial))
     return unique(findings)
+
+
+def denied(match: re.Match[str]) -> Exhausted:
+    """Return that a security module of the kernel keeps a program from something."""
+    program = match["by_apparmor"] or match["by_selinux"]
+    if match["by_selinux"]:
+        return Exhausted("denied", program, f"SELinux denies {program} to {match['rights']}")
+    what = f" of {match['name']}" if match["name"] else ""
+    return Exhausted("denied", program, f"AppArmor denies {program} the operation {match['operation']}{what}")
+
+
+def full_table(text: str) -> Exhausted:
+    return Exhausted("full", "connection tracking", text)
+
+
+def connection_tracking(host: Host) -> list[Exhausted]:
+    """Return that the kernel's table of connections is full; then it drops the packets of new ones."""
+    # A kernel without the table has no such files.
+    output = host.ask(None, "cat", *CONNTRACK, root=False, despite="No such file or directory").split()
+    if not output:
+        return []
+    used, most = map(int, output)
+    if used < MOST_CONNECTIONS * most:
+        return []
+    return [full_table(f"the kernel's table of connections is full: {used} of {most}")]
+
+
+def accelerator(host: Host, kinds: Iterable[str]) -> list[OwnReport]:
+    """Return that nova-compute asks for KVM, which this host does not have. kinds: the values of its virt_type."""
+    asked = set(kinds) or {"kvm"}
+    if asked != {"kvm"}:
+        return []
+    words = ("find", KVM, "-maxdepth", "0", "-printf", "%y")
+    if host.ask(None, *words, root=False, despite="No such file or directory").strip() == "c":
+        return []
+    return [OwnReport("nova-compute", "missing", f"[libvirt] virt_type is kvm, and this host has no {KVM}")]
 
 
 def unique(findings: Iterable[Exhausted]) -> list[Exhausted]:
@@ -153,5 +205,6 @@ def read(host: Host, components: Iterable[str], since: float) -> list[Exhausted]
         *host.attempt("the mounts", mounts, default=[]),
         *host.attempt("the memory", memory, default=[]),
         *host.attempt("the kernel's errors", kernel, since, default=[]),
+        *host.attempt("the table of connections", connection_tracking, default=[]),
         *host.attempt("the programs", programs, components, default=[]),
     ]

@@ -106,7 +106,7 @@ def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
     if number not in PORTS:
         return []
     component, port = PORTS[number]
-    return [Peer(component, match.group("place").strip("[]"), number, "tcp" if encrypted else port.speaks)]
+    return [Peer(component, match.group("place").strip("[]"), number, "tls" if encrypted else port.speaks)]
 
 
 def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
@@ -128,7 +128,7 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
         place, port = address
         named = component or component_behind(option, path, port)
         if named:
-            peers.append(Peer(named, place, port, "tcp" if is_encrypted(port) else spoken))
+            peers.append(Peer(named, place, port, "tls" if is_encrypted(port) else spoken))
     return peers
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, Optional, TypeVar
 
 from ..._components.catalogue import COMPONENTS
 from ..._components.tables import BINARIES
@@ -154,3 +154,19 @@ def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
 def mentioned_in(text: str) -> list[str]:
     """Return the components that a line calls by their names."""
     return [component for component, pattern in MENTIONS if pattern.search(text)]
+
+
+class Named(NamedTuple):
+    """Whom a line names: the component at which it failed, the address of that, and others."""
+
+    peer: Optional[str]
+    address: Optional[str]
+    mentions: list[str]
+
+
+def named_in(text: str, writer: str) -> Named:
+    """Return whom a line names; its writer alone for what that was denied on its own host."""
+    if is_on_own_host(text):
+        return Named(writer, None, [])
+    peer, address = peer_in(text)
+    return Named(peer, address, mentioned_in(text))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..._model.codec import from_json, to_json
 from ..commands import Host, addresses_of
+from ..read_event import ReadEvent
 from . import grep, journald, log_files
 from .log_files import FoundFile
 from .matching_lines import zone_of
@@ -91,6 +92,12 @@ def read_packed(
     addresses = host.attempt("the host's addresses", addresses_of, default=[])
     events = json.dumps([event.to_json() for event in result.events])
     return {"events": events, "sources": to_json(result.sources), "addresses": addresses}
+
+
+def with_events(logs: Mapping[str, Any], events: Sequence[ReadEvent]) -> dict[str, Any]:
+    """Return a result of read_packed with more events."""
+    packed = [*json.loads(logs["events"]), *(event.to_json() for event in events)]
+    return {**logs, "events": json.dumps(packed)}
 
 
 def events_in(read: Mapping[str, Any] | None) -> list[dict[str, Any]]:

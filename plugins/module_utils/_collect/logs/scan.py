@@ -282,20 +282,17 @@ class Scan:
         """Return the exception of an error, the module that raised it, how and at whom it failed, and its quote."""
         whole = parsed.text if parsed.message is None else parsed.message
         message = error_text.without_frames(whole)[:LONGEST_FAILURE]
-        peer, address = error_text.peer_in(message)
         how = error_text.how_of(message)
-        mentions = error_text.mentioned_in(message)
-        if error_text.is_on_own_host(message):
-            peer, address, mentions = writer_of(service), None, []
+        named = error_text.named_in(message, writer_of(service))
         raised_in = line_formats.module_in(line)
         is_periodic = error_text.is_periodic(parsed.logger, message) or error_text.is_periodic(raised_in, "")
         return {
             "exception": line_formats.exception_in(parsed.text),
             "raised_in": raised_in,
             "how": None if how is None else how.value,
-            "peer": peer,
-            "peer_address": address,
-            "mentions": mentions,
+            "peer": named.peer,
+            "peer_address": named.address,
+            "mentions": named.mentions,
             "quote": quote_of(message, self.keys) if message else None,
             "filters": to_json(line_formats.filters_in(message)) or None,
             **({"periodic": True} if is_periodic else {}),

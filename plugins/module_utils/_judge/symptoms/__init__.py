@@ -16,7 +16,20 @@ from collections.abc import Callable
 
 from ..._model.symptom import Symptom
 from ..case import Case
-from . import chains, cloud, configuration, guest, hosts, logs, reach, steps
+from . import (
+    chains,
+    cloud,
+    configuration,
+    fronts,
+    guest,
+    hosts,
+    instance,
+    logs,
+    queues,
+    reach,
+    steps,
+    surroundings,
+)
 
 READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     cloud.answers,
@@ -27,8 +40,19 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     hosts.reports,
     hosts.ceph,
     hosts.resources,
+    instance.domains,
+    instance.interfaces,
+    instance.images,
     reach.probes,
     reach.pending,
+    queues.stuck,
+    surroundings.clocks,
+    surroundings.duplicate_names,
+    surroundings.certificates,
+    surroundings.links,
+    fronts.names,
+    fronts.back_ends,
+    fronts.addresses,
     configuration.changes,
     configuration.differences,
     logs.errors,

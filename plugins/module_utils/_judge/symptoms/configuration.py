@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..._model.host import ChangedFile, Host
+from ..._model.host import ChangedFile, Difference, Host
+from ..._model.service import services_of
 from ..._model.symptom import Code, Symptom
 from ..case import Case
 from .owners import owner_in, owners_of
+
+# What the examination names in the place of a file for the database of Open vSwitch, and whose configuration is there
+SWITCH = "Open vSwitch"
+CONFIGURED_IN_SWITCH = "ovn-controller"
 
 
 class Change(NamedTuple):
@@ -41,6 +46,7 @@ def changes(case: Case) -> list[Symptom]:
                 share=share,
                 path=path,
                 ago_s=ago_s,
+                setting=option_that_differs(path, change.host),
             )
             for component in change.owners
         ]
@@ -65,10 +71,29 @@ def differences(case: Case) -> list[Symptom]:
     """Return what a host has otherwise than the others of its kind."""
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
-        for difference in host.examination.differences if host.examination else ():
-            path = difference.what.partition(" ")[0]
+        for difference in host.examined.differences:
+            path, option = place_and_option(difference)
             symptoms += [
-                Symptom(Code.CONFIGURATION_DIFFERS, component, host=host.host, setting=difference.what)
-                for component in owners_of(path, host)
+                Symptom(Code.CONFIGURATION_DIFFERS, component, host=host.host, path=path, setting=option)
+                for component in owners_of_difference(path, host)
             ]
     return symptoms
+
+
+def place_and_option(difference: Difference) -> tuple[str, str | None]:
+    """Return the file of a difference, and the option in it as `[section] name`, if it is about one."""
+    path, bracket, option = difference.what.partition(" [")
+    return path, f"[{option}" if bracket else None
+
+
+def owners_of_difference(path: str, host: Host) -> list[str]:
+    if path == SWITCH:
+        return [service.component for service in services_of(host) if service.component == CONFIGURED_IN_SWITCH]
+    return owners_of(path, host)
+
+
+def option_that_differs(path: str, host: Host) -> str | None:
+    """Return the one option in a file that a host has otherwise than its like; None if there are more."""
+    found = [place_and_option(difference) for difference in host.examined.differences]
+    options = [option for place, option in found if place == path and option]
+    return options[0] if len(options) == 1 else None

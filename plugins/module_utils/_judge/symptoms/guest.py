@@ -15,6 +15,7 @@ from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import StageName
 from ..case import Case
+from .instance import halted_state
 
 # A cloud has the one or the other, and what it does not have is no suspect.
 METADATA_AGENTS = entry_of("neutron-metadata-proxy").run_by
@@ -52,6 +53,9 @@ def console(case: Case) -> list[Symptom]:
         return []
     here = case.instance_host
     if not guest.get("lines"):
+        # What does not run writes nothing, whatever is in its image.
+        if any(map(halted_state, case.record.hosts)):
+            return []
         return [Symptom(Code.CONSOLE_EMPTY, INSTANCE, host=here, how=How.SILENT)]
     if not asked_for_lease(case):
         return []

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..._components.catalogue import COMPONENTS
 from ..._components.component import Component
+from ..._components.tables import BY_NAME
 from ..._model.host import Exhausted, Host, OwnReport
 from ..._model.how import STATES, How
 from ..._model.service import RUNNING, Service, services_of
@@ -41,7 +42,7 @@ def states(case: Case) -> list[Symptom]:
                     unit=service.unit,
                     # A process that is stopped by a signal leaves the unit as it was.
                     for_s=None if how == How.FROZEN else service.for_s,
-                    restarts=service.restarts if how == How.STARTING else 0,
+                    restarts=service.restarts if how == How.STARTING else loops(case, service),
                 )
             )
     return symptoms
@@ -60,8 +61,17 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
         return [Symptom(code, service.component, host=host.host, unit=service.unit, ago_s=ago_s)]
     if not service.restarts:
         return []
+    restarts = loops(case, service)
+    if restarts:
+        code = Code.UNIT_CRASH_LOOP
+        return [Symptom(code, service.component, host=host.host, how=How.FAILED, unit=service.unit, restarts=restarts)]
     code = Code.UNIT_RESTARTED_DURING_RUN
     return [Symptom(code, service.component, host=host.host, how=How.RESTARTED, unit=service.unit, since=at)]
+
+
+def loops(case: Case, service: Service) -> int:
+    """Return how often systemd has restarted a service that exits again and again; 0 for one that does not."""
+    return service.restarts if service.restarts >= case.weights.crash_loop else 0
 
 
 def reports(case: Case) -> list[Symptom]:
@@ -161,7 +171,7 @@ def resources(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         for found in host.examination.exhausted if host.examination else ():
             how = How.of(found.kind)
-            is_program = how in (How.NOT_EXECUTABLE, How.KILLED)
+            is_program = how in (How.NOT_EXECUTABLE, How.KILLED, How.DENIED, How.FULL)
             symptoms += [
                 Symptom(
                     Code.RESOURCE_EXHAUSTED,
@@ -180,6 +190,13 @@ def users_of(found: Exhausted, how: How | None, host: Host, case: Case) -> list[
     """Return the components that need a resource of their host."""
     if how == How.KILLED:
         return components_that_run(found.where, host, case.weights.process_name)
+    if how == How.DENIED:
+        # Much else runs on a host, and what it may not do is nothing of the cloud.
+        running = components_that_run(found.where, host, case.weights.process_name)
+        return [component for component in running if component in BY_NAME]
+    if how == How.FULL:
+        # What is full of connections drops those of all.
+        return ["data network"]
     if how == How.NOT_EXECUTABLE:
         return components_that_run(found.where, host)
     return components_of(found.where, host)

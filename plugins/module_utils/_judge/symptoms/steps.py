@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..._components.tables import carriers_of, workers_of
+from ..._components.tables import carriers_of, entry_of, workers_of
 from ..._model.bundle import Outcome
 from ..._model.flow import Step
 from ..._model.how import How
@@ -43,7 +43,8 @@ def missing(case: Case) -> list[Symptom]:
 
 def workers(case: Case) -> list[Symptom]:
     """Return the components that work for the stage, whether a flow follows it or not."""
-    names = workers_of(case.stage.stage)
+    present = {service.component for _host, service in case.services}
+    names = [name for name in workers_of(case.stage.stage) if name in present or not entry_of(name).only_where_present]
     return [Symptom(Code.STAGE_PART, name, share=case.weights.stage_part) for name in names]
 
 

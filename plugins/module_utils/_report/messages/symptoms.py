@@ -63,6 +63,11 @@ def unit_not_running(symptom: Symptom) -> Forms:
     return f"{text} ({symptom.unit})", text
 
 
+def unit_crash_loop(symptom: Symptom) -> Forms:
+    text = f"exits again and again: restarted {plural(symptom.restarts, 'time')}"
+    return f"{text} ({symptom.unit})", text
+
+
 def restarted_during_run(symptom: Symptom) -> Forms:
     at = (iso_of(symptom.since) or "")[11:19]
     text = f"exited, restarted at {at} UTC"
@@ -79,7 +84,27 @@ def link_broken(symptom: Symptom) -> Forms:
 
 
 def reported(symptom: Symptom) -> Forms:
-    return ("; ".join(symptom.reported),)
+    text = "; ".join(symptom.reported)
+    # What stands behind the first semicolon is a detail.
+    short = text.partition("; ")[0]
+    return (text, short) if short != text else (text,)
+
+
+def domain_halted(symptom: Symptom) -> Forms:
+    state, reason = symptom.reported
+    return f"the domain of the instance is {state} ({reason})", f"the domain of the instance is {state}"
+
+
+def interface_error(symptom: Symptom) -> Forms:
+    return f"cannot create the interface {symptom.path} of the instance", "cannot create the instance's interface"
+
+
+def image_missing(symptom: Symptom) -> Forms:
+    return (f"the image {symptom.path} is not in Ceph",)
+
+
+def snapshot_missing(symptom: Symptom) -> Forms:
+    return f"the image {symptom.path} has no snapshot in Ceph to clone a disk from", "its image has no snapshot in Ceph"
 
 
 def osd_down(symptom: Symptom) -> Forms:
@@ -115,6 +140,83 @@ def wrong_address(symptom: Symptom) -> Forms:
 def connection_pending(symptom: Symptom) -> Forms:
     text = f"waiting for a connection to {symptom.peer}"
     return f"{text} at {symptom.address}:{symptom.port}", text
+
+
+def queue_unconsumed(symptom: Symptom) -> Forms:
+    text = f"its queue {symptom.setting} has no consumer"
+    return (f"{text}; {waiting(symptom.times)} there", text) if symptom.times else (text,)
+
+
+def waiting(messages: int) -> str:
+    return "1 message waits" if messages == 1 else f"{messages} messages wait"
+
+
+def queue_backlog(symptom: Symptom) -> Forms:
+    return (f"{plural(symptom.times or 0, 'message')} not finished in its queue {symptom.setting}",)
+
+
+def certificate(symptom: Symptom) -> Forms:
+    verb = "expired" if symptom.code == Code.CERTIFICATE_EXPIRED else "expires"
+    text = f"its TLS certificate {verb} on {(iso_of(symptom.since) or '')[:10]}"
+    if symptom.path:
+        return f"{text} ({symptom.path})", text
+    return f"{text} ({symptom.address}:{symptom.port})", text
+
+
+def clock_offset(symptom: Symptom) -> Forms:
+    offset = symptom.offset_s or 0.0
+    text = f"the clock of its host is {duration(abs(offset))} {'ahead' if offset > 0 else 'behind'}"
+    return f"{text}, compared with the other hosts", text
+
+
+def name_duplicate(symptom: Symptom) -> Forms:
+    return (f"its host has the name {symptom.setting}, which another host has, too",)
+
+
+def name_unresolved(symptom: Symptom) -> Forms:
+    _here, usual = symptom.reported
+    text = f"the name {symptom.setting} does not resolve on its host"
+    return f"{text}; on others it is {usual}", text
+
+
+def name_elsewhere(symptom: Symptom) -> Forms:
+    here, usual = symptom.reported
+    text = f"the name {symptom.setting} resolves to {here} on its host"
+    return f"{text}, and to {usual} on others", text
+
+
+def link_smaller(symptom: Symptom) -> Forms:
+    size, usual = symptom.sizes
+    text = f"the link {symptom.path} has an MTU of {size}, on similar hosts {usual}"
+    return (f"{text}; {plural(symptom.times, 'packet')} dropped", text) if symptom.times else (text,)
+
+
+def link_too_small(symptom: Symptom) -> Forms:
+    size, needed = symptom.sizes
+    text = f"the link {symptom.path} has an MTU of {size}, and the network needs {needed}"
+    return (f"{text}; {plural(symptom.times, 'packet')} dropped", text) if symptom.times else (text,)
+
+
+def back_end_down(symptom: Symptom) -> Forms:
+    if symptom.unit is None:
+        return (
+            f"no server is up behind {symptom.setting} ({symptom.probe})",
+            f"no server is up behind {symptom.setting}",
+        )
+    text = f"the server {symptom.unit} behind {symptom.setting} is down"
+    return f"{text} ({symptom.probe})", text
+
+
+def address_missing(symptom: Symptom) -> Forms:
+    return (
+        f"no host has the virtual address {symptom.address}, and nothing answers there",
+        "its virtual address is lost",
+    )
+
+
+def address_duplicate(symptom: Symptom) -> Forms:
+    hosts = " and ".join(symptom.reported)
+    return f"{hosts} both have the virtual address {symptom.address}", f"two hosts have {symptom.address}"
 
 
 def logged_failure(symptom: Symptom) -> Forms:
@@ -192,11 +294,20 @@ def metadata_answer(symptom: Symptom) -> Forms:
 def configuration_changed(symptom: Symptom) -> Forms:
     path = symptom.path or ""
     ago = f"changed {duration(symptom.ago_s or 0)} ago"
-    return f"configuration {ago}: {path}", f"{path.rpartition('/')[2]} {ago}", f"configuration {ago}"
+    forms = (f"configuration {ago}: {path}", f"{path.rpartition('/')[2]} {ago}", f"configuration {ago}")
+    if symptom.setting is None:
+        return forms
+    whole, short, shortest = forms
+    option = symptom.setting
+    return f"{whole} ({option} differs from similar hosts)", f"{short}, {option} differs", short, shortest
 
 
 def configuration_differs(symptom: Symptom) -> Forms:
-    return f"differs from similar hosts: {symptom.setting}", "its configuration differs from similar hosts"
+    path = symptom.path or ""
+    about = f"{symptom.setting} in" if symptom.setting else "the mode of"
+    what = f"{about} {path}"
+    short = f"{about} {path.rpartition('/')[2]}"
+    return f"{what} differs from similar hosts", f"{short} differs from similar hosts", f"{short} differs"
 
 
 def step_missing(symptom: Symptom) -> Forms:
@@ -210,9 +321,14 @@ def stage_part(_symptom: Symptom) -> Forms:
 MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.UNIT_NOT_RUNNING: unit_not_running,
     Code.LINK_BROKEN: link_broken,
+    Code.UNIT_CRASH_LOOP: unit_crash_loop,
     Code.UNIT_RESTARTED_DURING_RUN: restarted_during_run,
     Code.UNIT_RESTARTED_BEFORE_RUN: restarted_before_run,
     Code.OWN_REPORT: reported,
+    Code.DOMAIN_HALTED: domain_halted,
+    Code.INTERFACE_ERROR: interface_error,
+    Code.IMAGE_MISSING: image_missing,
+    Code.SNAPSHOT_MISSING: snapshot_missing,
     Code.OSD_DOWN: osd_down,
     Code.CEPH_HEALTH: ceph_health,
     Code.COMMAND_HANGS: command_hangs,
@@ -221,6 +337,19 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PEER_UNREACHABLE: peer_unreachable,
     Code.WRONG_ADDRESS: wrong_address,
     Code.CONNECTION_PENDING: connection_pending,
+    Code.QUEUE_UNCONSUMED: queue_unconsumed,
+    Code.QUEUE_BACKLOG: queue_backlog,
+    Code.CERTIFICATE_EXPIRED: certificate,
+    Code.CERTIFICATE_EXPIRING: certificate,
+    Code.CLOCK_OFFSET: clock_offset,
+    Code.NAME_DUPLICATE: name_duplicate,
+    Code.NAME_UNRESOLVED: name_unresolved,
+    Code.NAME_ELSEWHERE: name_elsewhere,
+    Code.MTU_SMALLER: link_smaller,
+    Code.MTU_TOO_SMALL: link_too_small,
+    Code.BACK_END_DOWN: back_end_down,
+    Code.ADDRESS_MISSING: address_missing,
+    Code.ADDRESS_DUPLICATE: address_duplicate,
     Code.LOGGED_FAILURE: logged_failure,
     Code.LOGGED_ERROR: logged_error,
     Code.API_NAMES_PEER: api_names_peer,

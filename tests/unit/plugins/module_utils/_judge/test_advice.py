@@ -12,7 +12,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Advice, Reason, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Evidence
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
-from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
 from cases_by_hand import case_of, cause, cut, error, flow, seen
@@ -115,6 +115,9 @@ def on_a(component, symptom):
     ("component", "symptom", "command"),
     [
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.ALARM), "on a: rabbitmq-diagnostics alarms"),
+        ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.DENIED), "on a: rabbitmqctl list_permissions"),
+        ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.FULL), "on a: rabbitmqctl list_user_limits --global"),
+        ("nova-compute", seen(Kind.REPORT, "nova-compute", "a", how=How.MISSING), "on a: ls -l /dev/kvm"),
         ("ceph-osd", seen(Kind.REPORT, "ceph-osd", None, how=How.ALARM), "ceph health detail"),
         (
             "x",
@@ -128,6 +131,30 @@ def on_a(component, symptom):
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/run/systemd/system/x.service.d/zz.conf"),
             "on a: systemctl cat x.service",
         ),
+        (
+            "x",
+            seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf", setting="[libvirt] virt_type"),
+            "on a: grep --line-number virt_type /etc/x/x.conf",
+        ),
+        (
+            "x",
+            seen(Kind.DIFFERENCE, "x", "a", path="Open vSwitch", setting="[external-ids] ovn-remote"),
+            "on a: ovs-vsctl get open . external-ids:ovn-remote",
+        ),
+        (
+            "x",
+            Symptom(Code.CERTIFICATE_EXPIRED, "x", "a", address="10.0.0.1", port=5671),
+            "on a: openssl s_client -connect 10.0.0.1:5671",
+        ),
+        (
+            "x",
+            Symptom(Code.CERTIFICATE_EXPIRING, "x", "a", path="/x.pem"),
+            "on a: openssl x509 -noout -dates -in /x.pem",
+        ),
+        ("x", Symptom(Code.NAME_UNRESOLVED, "x", "a", setting="ctl", reported=("", "b")), "on a: getent ahosts ctl"),
+        ("x", Symptom(Code.MTU_SMALLER, "x", "a", path="eth1", sizes=(1, 2)), "on a: ip -statistics link show eth1"),
+        ("haproxy", Symptom(Code.BACK_END_DOWN, "haproxy", "a", setting="n"), "on a: echo 'show stat' | socat"),
+        ("x", seen(Kind.RESOURCE, "x", "a", how=How.DENIED), "on a: journalctl --dmesg --grep"),
         ("x", seen(Kind.STATE, "x", "a", how=How.STOPPED), "on a: systemctl status x.service"),
     ],
 )

@@ -132,3 +132,13 @@ def test_whole_line_that_says_how_it_failed_is_a_better_quote():
     good = seen(Kind.ERROR, quote="permission denied", how=How.DENIED)
     assert quoted(cut_off, vague, good) is good
     assert quoted(cut_off, vague) is vague
+
+
+@pytest.mark.parametrize(
+    ("how", "is_own"),
+    [(How.FAILED, True), (How.STARTING, True), (How.RESTARTED, True), (How.STOPPED, False), (How.FROZEN, False)],
+)
+def test_last_words_of_a_service_that_has_exited_are_a_better_quote_than_the_timeout_of_another(how, is_own):
+    own = seen(Kind.ERROR, quote="No type driver for tenant network_type: vlan. Service terminated!")
+    other = seen(Kind.FAILED_AT, "y", "h2", peer="x", how=How.SILENT, quote="timed out")
+    assert quoted(seen(Kind.STATE, how=how), other, own) is (own if is_own else other)

@@ -88,7 +88,10 @@ def test_the_peers_of_a_recorded_controller_are_those_that_its_settings_name(loo
 
 def test_the_services_of_the_catalogue_are_peers_of_every_host(look):
     urls = ["http://10.71.16.12:9696", "http://10.71.16.12:5000/v3", "https://cloud.example.org/image", "not a URL"]
-    reached = look(COMPUTE, urls=urls).found["reach"]
+    resolved = {"getent": "192.0.2.7       STREAM cloud.example.org\n192.0.2.7       DGRAM  \n"}
+    found = look(COMPUTE, resolved, urls=urls).found
+    assert found["names"] == [{"name": "cloud.example.org", "addresses": ["192.0.2.7"]}]
+    reached = found["reach"]
     named = {entry["component"]: (entry["address"], entry["named_by"]) for entry in reached}
     assert named["neutron-server"] == ("10.71.16.12", ["catalogue"])
     assert named["glance-api"] == ("cloud.example.org", ["catalogue"])
@@ -177,7 +180,8 @@ def test_a_host_that_refuses_everything_says_so_of_everything(look):
     assert {entry.kind for entry in looked.unread} == {"refused"}
     assert {entry.what for entry in looked.unread} == {
         "the state of ovsdb", "the disks", "the mounts", "the memory", "the kernel's errors", "the programs",
-        "the files of settings", "the packages", "the connections", "the databases of OVN",
+        "the files of settings", "the packages", "the connections", "the databases of OVN", "libvirt's certificates",
+        "the table of connections",
     }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def read(replay):
 def test_a_recorded_host_stands_on_firm_ground(replay, name):
     host = replay(name)
     assert (machine.read(host, COMPONENTS if "compute" in name else {"nova-api"}, SINCE), host.unread) == ([], [])
-    assert len(host.execute.asked) == (6 if "compute" in name else 5)
+    assert len(host.execute.asked) == (7 if "compute" in name else 6)
 
 
 def disk(target, size, left, inodes=1000, inodes_left=900):
@@ -161,6 +161,72 @@ KILLED = [
 def test_a_process_that_the_kernel_has_killed_is_told(read, message, name):
     text = f"the kernel has killed {name}: no memory was left"
     assert read(said(message, message)) == ([("killed", name, text)], [])
+
+
+DENIALS = [
+    (
+        'audit: type=1400 audit(1795447300.1:45): apparmor="DENIED" operation="open" class="file" '
+        'profile="libvirt-8585247f-547f-46d6-8c03-334064b2be45" name="/etc/ceph/ceph.client.cinder.keyring" pid=3310 '
+        'comm="qemu-system-x86" requested_mask="r" denied_mask="r" fsuid=64055 ouid=0',
+        "qemu-system-x86",
+        "AppArmor denies qemu-system-x86 the operation open of /etc/ceph/ceph.client.cinder.keyring",
+    ),
+    (
+        'audit: type=1400 audit(1795447300.1:46): apparmor="DENIED" operation="ptrace" profile="libvirtd" pid=7 '
+        'comm="libvirtd" requested_mask="read" denied_mask="read" peer="unconfined"',
+        "libvirtd",
+        "AppArmor denies libvirtd the operation ptrace",
+    ),
+    (
+        'audit: type=1400 audit(1795447300.1:47): avc:  denied  { name_connect } for  pid=9 comm="haproxy" dest=8774 '
+        "scontext=system_u:system_r:haproxy_t:s0 tcontext=system_u:object_r:unreserved_port_t:s0 tclass=tcp_socket",
+        "haproxy",
+        "SELinux denies haproxy to name_connect",
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "program", "text"), DENIALS)
+def test_what_the_kernel_denies_a_program_is_reported_once(read, message, program, text):
+    assert read(said(message, message)) == ([("denied", program, text)], [])
+
+
+def test_what_apparmor_permits_is_nothing(read):
+    allowed = DENIALS[0][0].replace("DENIED", "ALLOWED")
+    assert read(said(allowed, 'apparmor="STATUS" operation="profile_load" name="x" comm="apparmor_parser"')) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "message", ["nf_conntrack: table full, dropping packet", "nf_conntrack: nf_conntrack: table full"]
+)
+def test_packets_that_the_kernel_drops_for_its_full_table_are_reported(read, message):
+    text = "the kernel drops packets: its table of connections is full"
+    assert read(said(message)) == ([("full", "connection tracking", text)], [])
+
+
+@pytest.mark.parametrize(
+    ("printed_numbers", "text"),
+    [
+        ("262144\n262144\n", "the kernel's table of connections is full: 262144 of 262144"),
+        ("257000\n262144\n", "the kernel's table of connections is full: 257000 of 262144"),
+        ("256000\n262144\n", None),
+        ("0\n262144\n", None),
+    ],
+)
+def test_table_of_connections_is_full_before_its_last_entry(read, printed_numbers, text):
+    found = [("full", "connection tracking", text)] if text else []
+    assert read({"nf_conntrack": printed_numbers}) == (found, [])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kind_of_device", "is_missing"),
+    [([], "", True), (["kvm"], "", True), (["kvm"], "c", False), (["qemu"], "", False), (["kvm", "qemu"], "", False)],
+)
+def test_host_without_kvm_is_reported_if_its_settings_ask_for_it(replay, kinds, kind_of_device, is_missing):
+    answer = kind_of_device or (1, "", "find: '/dev/kvm': No such file or directory\n")
+    host = replay("examined-compute1", {"find": answer})
+    found = [(report.component, report.kind) for report in machine.accelerator(host, kinds)]
+    assert found == ([("nova-compute", "missing")] if is_missing else [])
 
 
 DISK_ERRORS = [

@@ -42,7 +42,7 @@ def peers_in(options):
         ),
         ("rabbit://a:{}@[fd00::1]:5672,a:{}@[fd00::2]/", [("rabbitmq", f"fd00::{n}", 5672, "amqp") for n in (1, 2)]),
         # At this port a client begins with TLS.
-        ("rabbit://a:{}@c1:5671/", [("rabbitmq", "c1", 5671, "tcp")]),
+        ("rabbit://a:{}@c1:5671/", [("rabbitmq", "c1", 5671, "tls")]),
         ("mysql+pymysql://nova:{}@10.71.16.12/nova?charset=utf8", [("database", "10.71.16.12", 3306, "mysql")]),
         ("mysql://nova:{}@[::1]:3307/nova", [("database", "::1", 3307, "mysql")]),
         ("postgresql+psycopg2://nova:{}@db.example.org/nova", [("database", "db.example.org", 5432, "tcp")]),
@@ -64,7 +64,7 @@ def peers_in(options):
         ("tcp:10.0.0.1:6642", [("ovn-sb-db", "10.0.0.1", 6642, "ovsdb")]),
         ('"tcp:[fd00::1]:6641,tcp:[fd00::2]:6641"', [("ovn-nb-db", f"fd00::{n}", 6641, "ovsdb") for n in (1, 2)]),
         # No word is expected of a port that speaks TLS.
-        ("ssl:10.0.0.1:6642", [("ovn-sb-db", "10.0.0.1", 6642, "tcp")]),
+        ("ssl:10.0.0.1:6642", [("ovn-sb-db", "10.0.0.1", 6642, "tls")]),
         (
             "[v2:10.71.16.11:3300,v1:10.71.16.11:6789]",
             [("ceph-mon", "10.71.16.11", port, "tcp") for port in (3300, 6789)],

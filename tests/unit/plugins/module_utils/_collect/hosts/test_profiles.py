@@ -32,19 +32,24 @@ def test_ours_are_known_by_their_names(name):
 
 
 LDAP = {"component": "ldap", "units": ["slapd.service", "dirsrv@*.service"]}
+FRONT = [
+    {"component": "haproxy", "units": ["haproxy.service", "kolla-haproxy-container.service"]},
+    {"component": "keepalived", "units": ["keepalived.service", "kolla-keepalived-container.service"]},
+    {"component": "proxysql", "units": ["proxysql.service"]},
+]
 SLAPD = {"service": "slapd", "files": [], "journals": ["slapd"]}
 
 
 @pytest.mark.parametrize("lists", [{}, {"units": [], "logs": []}, {"units": None, "logs": None}])
 def test_components_that_a_profile_does_not_name_are_looked_for_where_the_catalogue_says(own, lists):
     profile = profiles.profile_of(own(**{"units": [], "logs": [], **lists}))
-    assert (profile["units"], profile["logs"]) == ([LDAP], [SLAPD])
+    assert (profile["units"], profile["logs"]) == ([LDAP, *FRONT], [SLAPD])
 
 
 def test_a_profile_says_better_than_the_catalogue_where_a_component_is(own):
     units, logs = [{"component": "ldap", "units": ["x.service"]}], [{"service": "slapd", "files": ["/x.log"]}]
     profile = profiles.profile_of(own(units=units, logs=logs))
-    assert (profile["units"], profile["logs"]) == (units, logs)
+    assert (profile["units"], profile["logs"]) == ([*units, *FRONT], logs)
 
 
 @pytest.mark.parametrize("lists", [{"units": "x"}, {"logs": {"service": "x"}}, {"units": ["x", 5], "logs": [[]]}])

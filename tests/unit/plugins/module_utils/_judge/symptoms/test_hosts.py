@@ -68,6 +68,24 @@ def test_a_host_of_which_nothing_is_known_shows_nothing(reader, unread):
 # Services
 
 
+@pytest.mark.parametrize(("restarts", "shown"), [(0, 0), (2, 0), (3, 3), (17, 17)])
+def test_a_service_that_does_not_run_reports_how_often_it_was_restarted_if_it_is_in_a_loop(restarts, shown):
+    (symptom,) = told(hosts.states, host("h1", service("x", state="failed", restarts=restarts)))
+    assert (symptom.code, symptom.restarts) == (Code.UNIT_NOT_RUNNING, shown)
+
+
+def test_a_service_that_exits_again_and_again_is_as_bad_as_one_that_has_failed():
+    looping = service("x", "y.service", since=ENDED - 1, restarts=12)
+    (symptom,) = told(hosts.states, host("h1", looping))
+    assert (symptom.code, symptom.how, symptom.unit) == (Code.UNIT_CRASH_LOOP, How.FAILED, "y.service")
+    assert symptom.restarts == 12
+    (failed,) = told(hosts.states, host("h1", service("x", state="failed")))
+    assert shares.strength(symptom, WEIGHTS) == shares.strength(failed, WEIGHTS)
+    # Whatever happened before the run
+    (before,) = told(hosts.states, host("h1", service("x", since=BEGAN - 60, restarts=12)))
+    assert before.code == Code.UNIT_RESTARTED_BEFORE_RUN
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_a_service_that_does_not_run_is_reported_with_its_state_and_unit(state):
     (symptom,) = told(hosts.states, host("h1", service("x", "y.service", state.value)))
@@ -77,9 +95,9 @@ def test_a_service_that_does_not_run_is_reported_with_its_state_and_unit(state):
     assert symptom.for_s == (None if state == How.FROZEN else 12.3)
 
 
-@pytest.mark.parametrize(("state", "restarts"), [(How.STARTING, 7), (How.FAILED, 0)])
-def test_restarts_are_counted_for_a_service_that_is_starting(state, restarts):
-    (symptom,) = told(hosts.states, host("h1", service("x", state=state.value, restarts=7)))
+@pytest.mark.parametrize(("state", "restarts"), [(How.STARTING, 2), (How.FAILED, 0)])
+def test_a_few_restarts_are_counted_for_a_service_that_is_starting(state, restarts):
+    (symptom,) = told(hosts.states, host("h1", service("x", state=state.value, restarts=2)))
     assert symptom.restarts == restarts
 
 
@@ -223,6 +241,22 @@ def test_a_wire_of_another_compute_host_carries_nothing_of_the_instance(at_home,
     home = host("c1", "nova-compute", facts={"domain": at_home and {"name": "x"}}, reports=[LINK])
     found = told(hosts.reports, home, host("c2", "nova-compute", reports=[LINK]), host("n1", reports=[LINK]))
     assert [symptom.host for symptom in found] == accused
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "accused"),
+    [
+        ("denied", "qemu-system-x86", ["libvirt"]),
+        ("denied", "libvirtd", ["libvirt"]),
+        ("denied", "cupsd", []),
+        ("full", "connection tracking", ["data network"]),
+    ],
+)
+def test_what_the_kernel_denies_or_drops_is_of_those_that_need_it(kind, where, accused):
+    exhausted = [{"kind": kind, "where": where, "text": "x"}]
+    found = told(hosts.resources, host("h1", "libvirt", "nova-compute", exhausted=exhausted))
+    assert components(found) == accused
+    assert {(symptom.how, symptom.path) for symptom in found} <= {(How(kind), None)}
 
 
 # Ceph
@@ -621,7 +655,31 @@ def test_a_difference_is_of_those_whose_settings_they_are(kind, path, owners):
     found = differs(kind, text)
     assert components(found) == owners
     for symptom in found:
-        assert (symptom.kind, symptom.host, symptom.setting) == (Kind.DIFFERENCE, "h1", text)
+        option = "[DEFAULT] debug" if kind == "option" else None
+        assert (symptom.kind, symptom.host) == (Kind.DIFFERENCE, "h1")
+        assert (symptom.path, symptom.setting) == (path, option)
+
+
+def test_an_external_id_of_open_vswitch_is_of_ovn_controller():
+    what = "Open vSwitch [external-ids] ovn-remote"
+    about = [{"kind": "option", "what": what}]
+    (symptom,) = told(configuration.differences, host("h1", "ovn-controller", "ovsdb", differences=about))
+    assert (symptom.component, symptom.path) == ("ovn-controller", "Open vSwitch")
+    assert symptom.setting == "[external-ids] ovn-remote"
+    assert told(configuration.differences, host("h1", "ovsdb", differences=about)) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [(["[a] x"], "[a] x"), (["[a] x", "[b] y"], None), ([], None)],
+)
+def test_a_change_names_the_one_option_of_its_file_that_differs(options, setting):
+    path = "/etc/nova/nova.conf"
+    others = [{"kind": "option", "what": "/etc/neutron/neutron.conf [a] z"}, {"kind": "mode", "what": path}]
+    differing = [*others, *({"kind": "option", "what": f"{path} {option}"} for option in options)]
+    changes = [{"path": path, "ago_s": 60.0}]
+    found = told(configuration.changes, host("h1", *CONTROLLER, changed=changes, differences=differing))
+    assert {symptom.setting for symptom in found} == {setting}
 
 
 def test_a_package_of_another_version_is_nobodys():

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import carriers_of, workers_of
+from ansible_collections.stackproof.provision.plugins.module_utils._components.tables import (
+    carriers_of,
+    entry_of,
+    workers_of,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import shares
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import steps
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
@@ -66,8 +70,15 @@ def test_a_message_may_be_lost_by_its_carriers(kind):
 @pytest.mark.parametrize("stage", ["auth", "image", "network", "volume", "boot", "metadata"])
 def test_the_workers_of_a_stage_have_a_part_in_it(stage):
     found = workers(stage)
-    assert [symptom.component for symptom in found] == workers_of(stage) != []
+    usual = [name for name in workers_of(stage) if not entry_of(name).only_where_present]
+    assert [symptom.component for symptom in found] == usual != []
     assert {symptom.code for symptom in found} == {Code.STAGE_PART}
+
+
+def test_a_balancer_has_a_part_only_in_a_cloud_that_has_one():
+    services = [{"component": "haproxy", "unit": "haproxy.service", "state": "running"}]
+    with_it = steps.workers(case_of([as_json.host("h1", facts={"services": services})], a_stage("boot")))
+    assert {"haproxy"} == {one.component for one in with_it} - {one.component for one in workers("boot")}
 
 
 @pytest.mark.parametrize("component", ["neutron-l2-agent", "ovsdb", "ovn-controller"])

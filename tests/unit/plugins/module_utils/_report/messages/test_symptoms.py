@@ -25,6 +25,7 @@ def test_first_form_of_each_message_is_the_longest(code):
     fields.update(
         FIELDS.get(KINDS[code], {}), setting="/etc/x/x.conf debug", probe="silent", last_report="noon", since=0.0
     )
+    fields.update(reported=("0", "1"), sizes=(900, 1500), times=3, offset_s=300.0)
     forms = symptoms.forms(Symptom(code, "x", "h", **fields))
     assert len(forms[0]) == max(map(len, forms))
     assert all(forms)
@@ -67,7 +68,64 @@ def test_first_form_of_each_message_is_the_longest(code):
             "x: connection refused at 10.0.0.1:9696 (GET /v2.0)",
         ),
         (seen(Kind.NOT_REPORTING, last_report="noon"), "x (h): not reporting to the cloud since noon"),
+        (seen(Kind.STATE, for_s=4.0, restarts=12), "x (h): stopped 4 s ago, after 12 restarts by systemd (x.service)"),
+        (
+            Symptom(Code.UNIT_CRASH_LOOP, "x", "h", unit="x.service", restarts=12),
+            "x (h): exits again and again: restarted 12 times (x.service)",
+        ),
+        (
+            Symptom(Code.DOMAIN_HALTED, "libvirt", "h", reported=("paused", "I/O error")),
+            "libvirt (h): the domain of the instance is paused (I/O error)",
+        ),
+        (
+            seen(Kind.DIFFERENCE, path="/etc/nova/nova.conf", setting="[libvirt] virt_type"),
+            "x (h): [libvirt] virt_type in /etc/nova/nova.conf differs from similar hosts",
+        ),
+        (
+            seen(Kind.DIFFERENCE, path="/etc/nova/nova.conf", setting=None),
+            "x (h): the mode of /etc/nova/nova.conf differs from similar hosts",
+        ),
+        (
+            seen(Kind.CHANGE, setting="[a] b"),
+            "x (h): configuration changed 40 s ago: /etc/x/x.conf ([a] b differs from similar hosts)",
+        ),
         (seen(Kind.CHANGE), "x (h): configuration changed 40 s ago: /etc/x/x.conf"),
+        (
+            Symptom(Code.QUEUE_UNCONSUMED, "x", "h", setting="compute.h", times=1),
+            "x (h): its queue compute.h has no consumer; 1 message waits there",
+        ),
+        (
+            Symptom(Code.CERTIFICATE_EXPIRED, "x", "h", since=0.0, address="a", port=1),
+            "x (h): its TLS certificate expired on 1970-01-01 (a:1)",
+        ),
+        (
+            Symptom(Code.CERTIFICATE_EXPIRING, "x", "h", since=0.0, path="/a.pem"),
+            "x (h): its TLS certificate expires on 1970-01-01 (/a.pem)",
+        ),
+        (
+            Symptom(Code.CLOCK_OFFSET, "x", "h", offset_s=-300.0),
+            "x (h): the clock of its host is 5 min behind, compared with the other hosts",
+        ),
+        (
+            Symptom(Code.NAME_UNRESOLVED, "x", "h", setting="ctl", reported=("", "10.0.0.1")),
+            "x (h): the name ctl does not resolve on its host; on others it is 10.0.0.1",
+        ),
+        (
+            Symptom(Code.MTU_SMALLER, "data network", "h", path="eth1", sizes=(900, 1500), times=213),
+            "data network (h): the link eth1 has an MTU of 900, on similar hosts 1500; 213 packets dropped",
+        ),
+        (
+            Symptom(Code.MTU_TOO_SMALL, "data network", "h", path="eth1", sizes=(900, 1500)),
+            "data network (h): the link eth1 has an MTU of 900, and the network needs 1500",
+        ),
+        (
+            Symptom(Code.BACK_END_DOWN, "haproxy", "h", setting="nova", unit="c1", probe="Connection refused"),
+            "haproxy (h): the server c1 behind nova is down (Connection refused)",
+        ),
+        (
+            Symptom(Code.BACK_END_DOWN, "haproxy", "h", setting="nova", probe="no server is up"),
+            "haproxy (h): no server is up behind nova (no server is up)",
+        ),
         (seen(Kind.STEP, host=None, step="13"), "x: responsible for the missing step 13"),
         (seen(Kind.RESOURCE, None), "h: the disk at / has 0 MiB left"),
     ],

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms in the facts of the instance: its domain, its interfaces in the switch, and its image in Ceph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..._model.host import Host
+from ..._model.how import How
+from ..._model.symptom import Code, Symptom
+from ..case import Case
+
+# Reasons why a domain is paused that nobody has asked for. A domain that waits for its network is paused by its user.
+HALTING = ("I/O error", "crashed", "unknown", "watchdog", "post-copy failed")
+ENDING = ("crashed", "failed")
+# How a compute service reports that the host lacks what its configuration asks for
+LACKING = How.MISSING
+
+
+def domains(case: Case) -> list[Symptom]:
+    """Return that the domain of the instance does not run, though nobody has stopped it."""
+    symptoms: list[Symptom] = []
+    for host in case.record.hosts:
+        state = halted_state(host)
+        if state is not None:
+            owner = "nova-compute" if lacks_what_is_configured(host) else "libvirt"
+            symptoms.append(Symptom(Code.DOMAIN_HALTED, owner, host=host.host, own=True, reported=state))
+    return symptoms
+
+
+def halted_state(host: Host) -> tuple[str, str] | None:
+    """Return the state of a host's domain, and the reason for it, if it was not meant to be in it."""
+    domain: Mapping[str, Any] = host.facts.get("domain") or {}
+    state: Mapping[str, Any] = domain.get("state") or {}
+    name, reason = state.get("name") or "", state.get("reason") or ""
+    is_paused = name == "paused" and reason in HALTING
+    is_off = name == "shut off" and reason in ENDING
+    return (name, reason) if is_paused or is_off or name == "crashed" else None
+
+
+def lacks_what_is_configured(host: Host) -> bool:
+    """Return whether nova-compute asks for something that its host does not have, with which no domain runs."""
+    return any((one.component, How.of(one.kind)) == ("nova-compute", LACKING) for one in host.examined.reports)
+
+
+def interfaces(case: Case) -> list[Symptom]:
+    """Return the interfaces of the instance's ports that Open vSwitch could not create."""
+    symptoms: list[Symptom] = []
+    for host in case.record.hosts:
+        ports: Mapping[str, Any] = host.facts.get("interfaces") or {}
+        for interface in ports.values():
+            if interface and interface.get("error"):
+                name = interface.get("name")
+                symptoms.append(
+                    Symptom(Code.INTERFACE_ERROR, "ovsdb", host=host.host, how=How.ERROR, own=True, path=name)
+                )
+    return symptoms
+
+
+def images(case: Case) -> list[Symptom]:
+    """Return that the image of the instance is not in Ceph, or cannot be cloned there."""
+    symptoms: list[Symptom] = []
+    for host in case.record.hosts:
+        origin: Mapping[str, Any] = (host.facts.get("ceph") or {}).get("origin") or {}
+        code = missing_of(origin)
+        if code is not None:
+            path = f"{origin['pool']}/{origin['name']}"
+            symptoms.append(Symptom(code, "glance-api", how=How.MISSING, own=True, path=path))
+    # Each host that can ask reports the same of the one cluster.
+    return list(dict.fromkeys(symptoms))
+
+
+def missing_of(origin: Mapping[str, Any]) -> Code | None:
+    if origin.get("exists") is False:
+        return Code.IMAGE_MISSING
+    has_none = origin.get("exists") is True and origin.get("snapshots") == []
+    return Code.SNAPSHOT_MISSING if has_none else None
