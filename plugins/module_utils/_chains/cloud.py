@@ -12,15 +12,17 @@ from functools import cached_property
 
 from .._match import places
 from .._model import codec
-from .._model.facts import Facts, OvnPort, OvnRouter, SwitchInterface
-from .._model.host import Host
-from .._model.instance import DescribedInstance, Network, Port
+from .._model.facts import Facts, LogicalPort, OvnPort, OvnRouter, PortBinding, SwitchInterface
+from .._model.host import Host, Unread
+from .._model.instance import DescribedInstance, Network, Port, ServingPort
 from .._model.record import Record
 from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
 
 # The kind of a command that did not end in time
 HUNG = "hung"
+# A network is carried by a physical network of one of these kinds, or in tunnels.
+PHYSICAL = ("flat", "vlan")
 
 
 class Names(dict[str, str]):
@@ -45,9 +47,23 @@ class Cloud:
         """Return the first port of the instance: the one by which it gets its address."""
         return self.instance.ports[0] if self.instance and self.instance.ports else None
 
+    @property
+    def port_id(self) -> str | None:
+        return self.port.id if self.port else None
+
     @cached_property
     def network(self) -> Network | None:
         return self.instance.network_of(self.port) if self.instance and self.port else None
+
+    def serving(self, owner: str) -> list[ServingPort]:
+        """Return the ports by which a service, such as DHCP, is on the instance's network."""
+        ports = self.network.serving if self.network else ()
+        return [port for port in ports if port.owner == owner]
+
+    @property
+    def wants_dhcp(self) -> bool:
+        subnets = self.network.subnets if self.network else ()
+        return any(subnet.dhcp and subnet.version == 4 for subnet in subnets)
 
     @cached_property
     def back_end(self) -> str | None:
@@ -70,7 +86,7 @@ class Cloud:
     def names(self) -> Names:
         """Return the names that commands have in braces."""
         known = {
-            "port": self.port.id if self.port else None,
+            "port": self.port_id,
             "mac": self.port.mac if self.port else None,
             "network": self.network.id if self.network else None,
             "server": self.instance.server.id if self.instance else None,
@@ -129,9 +145,12 @@ class Cloud:
     def guest_has_lease(self) -> bool:
         return "lease" in self.guest_steps
 
+    def stores_of(self, host: str | None) -> Stores:
+        """Return the stores of a host; of one that was not read, empty ones."""
+        return self.stores.get(host or "", Stores())
+
     def switch(self, host: str | None) -> Switch | None:
-        stores = self.stores.get(host or "")
-        return stores.switch if stores else None
+        return self.stores_of(host).switch
 
     @cached_property
     def switches(self) -> dict[str, Switch]:
@@ -147,30 +166,38 @@ class Cloud:
     def is_in_domain(self) -> bool:
         """Return whether libvirt has the port in the instance's domain, so that the switch must have it, too."""
         facts = self.facts.get(self.host or "")
-        interfaces = facts.domain.interfaces if facts and facts.domain else ()
-        return self.port is not None and any(interface.mac == self.port.mac for interface in interfaces)
+        if self.port is None or facts is None or facts.domain is None:
+            return False
+        return self.port.mac in [interface.mac for interface in facts.domain.interfaces]
 
     def trace(self, packet: str) -> Trace | None:
         """Return the trace of a packet of the instance's port on its host."""
-        stores = self.stores.get(self.host or "")
-        traces = (stores.traces if stores else None) or ()
-        port = self.port.id if self.port else None
-        return next((trace for trace in traces if trace.port == port and trace.packet == packet), None)
+        traces = self.stores_of(self.host).traces or ()
+        wanted = (self.port_id, packet)
+        return next((trace for trace in traces if (trace.port, trace.packet) == wanted), None)
 
     @cached_property
-    def databases(self) -> tuple[str, OvnDatabases] | None:
-        """Return the databases of OVN, with their host. Of several the active one counts."""
-        found = [(name, stores.ovn) for name, stores in self.stores.items() if stores.ovn]
-        active = [entry for entry in found if entry[1].northbound == "active"]
-        return next(iter(active or found), None)
+    def database_host(self) -> str | None:
+        """Return the host of OVN's databases. Of several the active one counts."""
+        found = {name: stores.ovn for name, stores in self.stores.items() if stores.ovn}
+        active = [name for name, databases in found.items() if databases.northbound == "active"]
+        return next(iter([*active, *found]), None)
 
     @property
-    def database_host(self) -> str | None:
-        return self.databases[0] if self.databases else None
+    def databases(self) -> OvnDatabases | None:
+        return self.stores_of(self.database_host).ovn
 
     @cached_property
     def chassis(self) -> tuple[Chassis, ...]:
-        return (self.databases[1].chassis if self.databases else None) or ()
+        return (self.databases.chassis if self.databases else None) or ()
+
+    def others(self, chassis: Chassis) -> list[Chassis]:
+        return [other for other in self.chassis if other is not chassis]
+
+    @property
+    def is_on_physical_network(self) -> bool:
+        """Return whether a physical network carries the port's network, and not tunnels."""
+        return self.network is not None and self.network.kind in PHYSICAL
 
     def chassis_of(self, host: str | None) -> list[Chassis]:
         """Return the chassis that have registered with the name of a host."""
@@ -188,6 +215,16 @@ class Cloud:
         return None
 
     @property
+    def logical_port(self) -> LogicalPort | None:
+        """Return the port's row in the northbound database."""
+        return self.ovn_port.logical if self.ovn_port else None
+
+    @property
+    def binding(self) -> PortBinding | None:
+        """Return the port's row in the southbound database."""
+        return self.ovn_port.binding if self.ovn_port else None
+
+    @property
     def routers(self) -> Iterator[tuple[str, OvnRouter]]:
         """Yield the routers of the instance's network in OVN's databases."""
         if self.ovn_port is not None:
@@ -195,10 +232,12 @@ class Cloud:
 
     def hangs(self, host: str | None, what: str) -> bool:
         """Return whether a host was asked for something, and nothing answered in time."""
-        found = self.hosts.get(host or "")
-        return found is not None and any(entry.what == what and entry.kind == HUNG for entry in found.unread)
+        return any(entry.kind == HUNG for entry in self.unread(host, what))
 
     def is_unread(self, host: str | None, what: str) -> bool:
         """Return whether something could not be read on a host."""
+        return bool(self.unread(host, what))
+
+    def unread(self, host: str | None, what: str) -> list[Unread]:
         found = self.hosts.get(host or "")
-        return found is not None and any(entry.what == what for entry in found.unread)
+        return [entry for entry in found.unread if entry.what == what] if found else []

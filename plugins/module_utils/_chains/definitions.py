@@ -15,6 +15,7 @@ from .._model.chain import Chain, Link, LinkState
 from .._model.words import StageName
 from .cloud import Cloud
 
+T = TypeVar("T")
 V = TypeVar("V", bound=Hashable)
 
 
@@ -34,6 +35,38 @@ class Found:
 HOLDS = Found(LinkState.HOLDS)
 NOT_APPLICABLE = Found(LinkState.NOT_APPLICABLE)
 UNREADABLE = Found(LinkState.UNREADABLE)
+
+
+class Undecided(Exception):
+    """A check cannot say whether its link holds, for want of what it compares."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.state)
+        self.found = found
+
+
+def given(value: T | None) -> T:
+    """Return what a link is about; without it the link does not apply."""
+    if value is None:
+        raise Undecided(NOT_APPLICABLE)
+    return value
+
+
+def read(value: T | None) -> T:
+    """Return what was read from a store; without it nobody knows whether the link holds."""
+    if value is None:
+        raise Undecided(UNREADABLE)
+    return value
+
+
+def applies_if(condition: object) -> None:
+    if not condition:
+        raise Undecided(NOT_APPLICABLE)
+
+
+def unreadable_if(condition: object) -> None:
+    if condition:
+        raise Undecided(UNREADABLE)
 
 
 def broken(
@@ -69,14 +102,14 @@ class LinkDefinition:
 class ChainDefinition:
     """A chain. stages: those whose failure it may explain. applies: whether the cloud and the run have it.
 
-    subject: the id of what it is about.
+    subject: the id of what it is about, by default the instance's port.
     """
 
     name: str
     stages: tuple[StageName, ...]
     applies: Callable[[Cloud], bool]
-    subject: Callable[[Cloud], str | None]
     links: tuple[LinkDefinition, ...]
+    subject: Callable[[Cloud], str | None] = lambda cloud: cloud.port_id
 
 
 def walk(definition: ChainDefinition, cloud: Cloud) -> Chain:
@@ -86,7 +119,7 @@ def walk(definition: ChainDefinition, cloud: Cloud) -> Chain:
 
 
 def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
-    found = definition.check(cloud)
+    found = checked(definition, cloud)
     host = found.host or definition.host(cloud)
     is_broken = found.state is LinkState.BROKEN
     command = definition.command.format_map(cloud.names) if definition.command and is_broken else None
@@ -104,11 +137,16 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
     )
 
 
+def checked(definition: LinkDefinition, cloud: Cloud) -> Found:
+    try:
+        return definition.check(cloud)
+    except Undecided as undecided:
+        return undecided.found
+
+
 def passes(cloud: Cloud, packet: str) -> Found:
     """Check whether the flows of the instance's host let a packet of its port pass."""
-    trace = cloud.trace(packet)
-    if trace is None:
-        return NOT_APPLICABLE
+    trace = given(cloud.trace(packet))
     if trace.outcome != "dropped":
         return HOLDS
     return broken(trace.rule or "no flow", subject=None if trace.table is None else f"table {trace.table}")

@@ -9,15 +9,16 @@ from .._model.facts import Dhcp
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
-    HOLDS,
-    NOT_APPLICABLE,
-    UNREADABLE,
     ChainDefinition,
     Found,
     LinkDefinition,
+    applies_if,
     broken,
+    given,
     holds_if,
     passes,
+    read,
+    unreadable_if,
 )
 from .ovn_port import DHCP_TRACE
 from .ovs_port import DEAD_VLAN, agent_links, is_alive
@@ -28,27 +29,27 @@ OWNER = "network:dhcp"
 
 def dhcp_host(cloud: Cloud) -> str | None:
     """Return the host whose DHCP agent serves the port's network."""
-    for host, facts in cloud.facts.items():
-        served = (facts.dhcp or {}).get(cloud.port.id) if cloud.port else None
-        if served is not None and served.directory is not None:
-            return host
-    bound = [
-        port.host for port in (cloud.network.serving if cloud.network else ()) if port.owner == OWNER and port.host
-    ]
-    if bound:
-        return cloud.name_of(bound[0])
-    agents = [agent for agent in cloud.record.agents or () if agent.component == AGENT]
-    return cloud.name_of(agents[0].host) if len(agents) == 1 else None
+    serving = [host for host in cloud.facts if is_served_on(cloud, host)]
+    bound = [port.host for port in cloud.serving(OWNER) if port.host]
+    agents = [agent.host for agent in cloud.record.agents or () if agent.component == AGENT]
+    only = agents if len(agents) == 1 else []
+    return cloud.name_of(next(iter([*serving, *bound, *only]), None))
+
+
+def is_served_on(cloud: Cloud, host: str) -> bool:
+    found = served_on(cloud, host)
+    return found is not None and found.directory is not None
+
+
+def served_on(cloud: Cloud, host: str | None) -> Dhcp | None:
+    """Return what a host knows of DHCP for the instance's port."""
+    facts = cloud.facts.get(host or "")
+    ports = (facts.dhcp if facts else None) or {}
+    return ports.get(cloud.port_id or "")
 
 
 def served(cloud: Cloud) -> Dhcp | None:
-    facts = cloud.facts.get(dhcp_host(cloud) or "")
-    return (facts.dhcp or {}).get(cloud.port.id) if facts and cloud.port else None
-
-
-def wants_dhcp(cloud: Cloud) -> bool:
-    network = cloud.network
-    return network is not None and any(subnet.dhcp and subnet.version == 4 for subnet in network.subnets)
+    return served_on(cloud, dhcp_host(cloud))
 
 
 def agent_alive(cloud: Cloud) -> Found:
@@ -57,83 +58,72 @@ def agent_alive(cloud: Cloud) -> Found:
 
 def assigned(cloud: Cloud) -> Found:
     """Check whether Neutron has given the network to an agent, which has a port on it."""
-    if cloud.network is None:
-        return NOT_APPLICABLE
-    return holds_if(bool(cloud.network.dhcp_ports), "none")
+    return holds_if(bool(given(cloud.network).dhcp_ports), "none")
 
 
 def directory(cloud: Cloud) -> Found:
-    found = served(cloud)
-    if found is None or cloud.is_unread(dhcp_host(cloud), "the state of the DHCP agent"):
-        return UNREADABLE
+    found = read(served(cloud))
+    unreadable_if(cloud.is_unread(dhcp_host(cloud), "the state of the DHCP agent"))
     return holds_if(found.directory is not None)
 
 
 def process(cloud: Cloud) -> Found:
-    found = served(cloud)
-    if found is None or found.directory is None:
-        return NOT_APPLICABLE
-    if cloud.is_unread(dhcp_host(cloud), "the processes of dnsmasq"):
-        return UNREADABLE
+    found = given(served(cloud))
+    given(found.directory)
+    unreadable_if(cloud.is_unread(dhcp_host(cloud), "the processes of dnsmasq"))
     return holds_if(bool(found.processes))
 
 
 def reservation(cloud: Cloud) -> Found:
     """Check whether the agent has written the port's MAC with an address of the port."""
-    found = served(cloud)
-    if found is None or found.directory is None or cloud.port is None:
-        return NOT_APPLICABLE
-    if found.hosts is None:
-        return UNREADABLE
-    addresses = ", ".join(entry.address or "no address" for entry in found.hosts)
-    is_there = any(entry.address in cloud.port.addresses for entry in found.hosts)
-    return holds_if(is_there, addresses or "none", ", ".join(cloud.port.addresses))
+    found, port = given(served(cloud)), given(cloud.port)
+    given(found.directory)
+    entries = read(found.hosts)
+    is_there = any(entry.address in port.addresses for entry in entries)
+    addresses = ", ".join(entry.address or "no address" for entry in entries)
+    return holds_if(is_there, addresses or "none", ", ".join(port.addresses))
 
 
 def wired(cloud: Cloud) -> Found:
     """Check whether the agent's own port is on the switch of its host, with a VLAN."""
-    switch = cloud.switch(dhcp_host(cloud))
-    ports = [port for port in (cloud.network.serving if cloud.network else ()) if port.owner == OWNER]
-    if switch is None or not ports:
-        return NOT_APPLICABLE
-    ids = {port.id for port in ports}
-    interfaces = [interface for interface in switch.interfaces if interface.port in ids]
-    if not interfaces:
+    switch = given(cloud.switch(dhcp_host(cloud)))
+    ids = {port.id for port in cloud.serving(OWNER)}
+    applies_if(ids)
+    interface = next((interface for interface in switch.interfaces if interface.port in ids), None)
+    if interface is None:
         return broken("none")
-    if interfaces[0].error:
-        return broken(interfaces[0].error, owner="ovsdb")
-    if interfaces[0].tag in (None, DEAD_VLAN):
-        return broken(f"VLAN {interfaces[0].tag}" if interfaces[0].tag else "no VLAN")
-    return HOLDS
+    if interface.error:
+        return broken(interface.error, owner="ovsdb")
+    if interface.tag is None:
+        return broken("no VLAN")
+    return holds_if(interface.tag != DEAD_VLAN, f"VLAN {interface.tag}")
 
 
-def kinds(cloud: Cloud) -> list[str] | None:
-    found = served(cloud)
-    return [message.kind for message in found.log] if found and found.log is not None else None
+def kinds(cloud: Cloud) -> list[str]:
+    """Return the kinds of the messages about the port that dnsmasq has logged, in their order."""
+    return [message.kind for message in given(given(served(cloud)).log)]
 
 
 def received(cloud: Cloud) -> Found:
     """Check whether what the guest sends reaches dnsmasq."""
     heard = kinds(cloud)
-    if heard is None or cloud.guest_has_lease or not cloud.guest_asked_for_lease:
-        return NOT_APPLICABLE
+    applies_if(cloud.guest_asked_for_lease and not cloud.guest_has_lease)
     return holds_if(bool(heard))
 
 
 def offered(cloud: Cloud) -> Found:
     """Dnsmasq answers what it has received."""
     heard = kinds(cloud)
-    if not heard or "DISCOVER" not in heard:
-        return NOT_APPLICABLE
+    applies_if("DISCOVER" in heard)
     return holds_if("OFFER" in heard or "ACK" in heard)
 
 
 def taken(cloud: Cloud) -> Found:
     """Check whether the guest receives what dnsmasq offers: it asks for the address then."""
     heard = kinds(cloud)
-    if not heard or "OFFER" not in heard:
-        return NOT_APPLICABLE
-    return holds_if("REQUEST" in heard or heard.count("OFFER") == 1, str(heard.count("OFFER")))
+    offers = heard.count("OFFER")
+    applies_if(offers)
+    return holds_if("REQUEST" in heard or offers == 1, str(offers))
 
 
 def instance_host(cloud: Cloud) -> str | None:
@@ -143,8 +133,7 @@ def instance_host(cloud: Cloud) -> str | None:
 CHAIN = ChainDefinition(
     name="dhcp",
     stages=(StageName.METADATA,),
-    applies=lambda cloud: cloud.back_end == "agents" and wants_dhcp(cloud),
-    subject=lambda cloud: cloud.port.id if cloud.port else None,
+    applies=lambda cloud: cloud.back_end == "agents" and cloud.wants_dhcp,
     links=(
         LinkDefinition(
             "dhcp_agent_alive", AGENT, agent_alive, dhcp_host, "openstack network agent list --agent-type dhcp"

@@ -9,8 +9,20 @@ from .._model.facts import MetadataProxy
 from .._model.host import Reach
 from .._model.words import StageName
 from .cloud import Cloud
-from .definitions import HOLDS, NOT_APPLICABLE, UNREADABLE, ChainDefinition, Found, LinkDefinition, broken, passes
+from .definitions import (
+    HOLDS,
+    ChainDefinition,
+    Found,
+    LinkDefinition,
+    applies_if,
+    broken,
+    given,
+    passes,
+    read,
+    unreadable_if,
+)
 from .dhcp import dhcp_host
+from .ovn_port import is_on_switch
 
 API = "nova-api-metadata"
 LOCALPORT = "network:distributed"
@@ -21,17 +33,14 @@ def proxy_host(cloud: Cloud) -> str | None:
     """Return the host that has the proxy: with OVN that of the instance, else that of a router or of DHCP."""
     if cloud.back_end == "ovn":
         return cloud.host
-    for host, facts in cloud.facts.items():
-        if any(proxy.processes for proxy in proxies_on(cloud, host)) and facts.metadata:
-            return host
-    return dhcp_host(cloud)
+    with_process = [host for host in cloud.facts if any(proxy.processes for proxy in proxies_on(cloud, host))]
+    return with_process[0] if with_process else dhcp_host(cloud)
 
 
 def proxies_on(cloud: Cloud, host: str | None) -> tuple[MetadataProxy, ...]:
     facts = cloud.facts.get(host or "")
-    if facts is None or cloud.port is None:
-        return ()
-    return (facts.metadata or {}).get(cloud.port.id, ())
+    ports = (facts.metadata if facts else None) or {}
+    return ports.get(cloud.port_id or "", ())
 
 
 def agent_of(cloud: Cloud) -> str:
@@ -44,53 +53,55 @@ def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None 
 
 def process(cloud: Cloud) -> Found:
     proxies = proxies_on(cloud, proxy_host(cloud))
-    if not proxies or any(proxy.processes is None for proxy in proxies):
-        return UNREADABLE
-    return HOLDS if any(proxy.processes for proxy in proxies) else found_at_agent(cloud)
+    unreadable_if(not proxies)
+    processes = [read(proxy.processes) for proxy in proxies]
+    return HOLDS if any(processes) else found_at_agent(cloud)
 
 
 def wired(cloud: Cloud) -> Found:
     """Check whether the proxy is on the switch of the host: with OVN it has an interface of its own there."""
-    switch = cloud.switch(cloud.host)
-    ports = {port.id for port in (cloud.network.serving if cloud.network else ()) if port.owner == LOCALPORT}
-    if cloud.back_end != "ovn" or switch is None or not ports:
-        return NOT_APPLICABLE
-    interfaces = [interface for interface in switch.interfaces if interface.port in ports]
-    if not interfaces:
+    applies_if(cloud.back_end == "ovn")
+    switch = given(cloud.switch(cloud.host))
+    ports = {port.id for port in cloud.serving(LOCALPORT)}
+    applies_if(ports)
+    interface = next((interface for interface in switch.interfaces if interface.port in ports), None)
+    if interface is None:
         return found_at_agent(cloud, "none")
-    is_there = interfaces[0].ofport is not None and interfaces[0].ofport > 0
-    return HOLDS if is_there else found_at_agent(cloud, interfaces[0].error or "no number of a port")
+    on_switch = is_on_switch(interface)
+    return on_switch if on_switch is HOLDS else found_at_agent(cloud, on_switch.found)
 
 
 def asked(cloud: Cloud) -> Found:
     """Check whether the guest's request reaches the proxy: it has its lease, and asks again and again."""
+    applies_if(cloud.guest_has_lease)
     proxies = proxies_on(cloud, proxy_host(cloud))
-    requests = [proxy.requests for proxy in proxies]
-    if not cloud.guest_has_lease or not proxies or None in requests:
-        return NOT_APPLICABLE
+    applies_if(proxies)
+    requests = [given(proxy.requests) for proxy in proxies]
     return HOLDS if any(requests) else found_at_agent(cloud)
 
 
 def api_address(cloud: Cloud) -> Found:
     """Check whether the agent's settings name a host that has nova-api-metadata."""
-    host = proxy_host(cloud)
-    entries = [entry for entry in reached_from(cloud, host) if entry.component == API and "neutron" in entry.named_by]
-    if not entries:
-        return NOT_APPLICABLE
-    right: list[str] = []
-    for name in hosts_with_api(cloud):
-        right += cloud.facts[name].addresses
-    for entry in entries:
-        # Behind an address that no host has, such as that of a balancer, anything may be.
-        if right and cloud.host_at(entry.address) and not is_listener(cloud, entry, right):
-            return found_at_agent(cloud, f"{entry.address}:{entry.port}", right[0])
-    return HOLDS
+    entries = [entry for entry in reached_from(cloud, proxy_host(cloud)) if is_of_agent(entry)]
+    right = [address for host in hosts_with_api(cloud) for address in cloud.facts[host].addresses]
+    applies_if(entries and right)
+    wrong = [entry for entry in entries if not may_be_at(cloud, entry, right)]
+    if not wrong:
+        return HOLDS
+    return found_at_agent(cloud, f"{wrong[0].address}:{wrong[0].port}", right[0])
 
 
-def is_listener(cloud: Cloud, entry: Reach, right: list[str]) -> bool:
+def is_of_agent(entry: Reach) -> bool:
+    return entry.component == API and "neutron" in entry.named_by
+
+
+def may_be_at(cloud: Cloud, entry: Reach, right: list[str]) -> bool:
     """Return whether the API can be at an address: its host has the service, and something listens on the port."""
-    stores = cloud.stores.get(cloud.host_at(entry.address) or "")
-    listening = stores.listening if stores else None
+    host = cloud.host_at(entry.address)
+    # Behind an address that no host has, such as that of a balancer, anything may be.
+    if host is None:
+        return True
+    listening = cloud.stores_of(host).listening
     return entry.address in right and (listening is None or entry.port in listening)
 
 
@@ -107,7 +118,6 @@ CHAIN = ChainDefinition(
     name="metadata",
     stages=(StageName.METADATA,),
     applies=lambda cloud: cloud.guest_has_lease,
-    subject=lambda cloud: cloud.port.id if cloud.port else None,
     links=(
         LinkDefinition("metadata_process", "neutron-metadata-agent", process, proxy_host, "pgrep --list-full haproxy"),
         LinkDefinition("metadata_wired", "neutron-metadata-agent", wired, proxy_host, "ovs-vsctl show; ip netns"),

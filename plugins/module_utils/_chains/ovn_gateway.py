@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from .._model.instance import Port
 from .._model.stores import Chassis, Switch
 from .._model.words import StageName
 from .cloud import Cloud
-from .definitions import HOLDS, NOT_APPLICABLE, ChainDefinition, Found, LinkDefinition, broken, holds_if
-from .ovn_port import NBCTL, SBCTL, SETTINGS, controller, is_current
+from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, holds_if
+from .ovn_port import NBCTL, SBCTL, SETTINGS, controller, is_current, not_mapped
 from .ovs_port import names_on
 
 
@@ -30,67 +29,63 @@ def gateway_host(cloud: Cloud) -> str | None:
 
 def mapped(cloud: Cloud) -> Found:
     """Check whether a gateway reaches each physical network that Neutron's networks are on."""
-    databases = cloud.databases[1] if cloud.databases else None
-    if databases is None or not databases.networks or not cloud.chassis:
-        return NOT_APPLICABLE
+    applies_if(cloud.chassis)
+    mappings = {name for chassis in gateways(cloud) for name in chassis.mappings}
+    missing = sorted(outer_networks(cloud) - mappings)
+    if not missing:
+        return HOLDS
+    return not_mapped(cloud, missing[0], ", ".join(sorted(mappings)) or "none")
+
+
+def outer_networks(cloud: Cloud) -> set[str]:
+    """Return the physical networks of the networks that the instance is not on itself."""
+    networks = given(given(cloud.databases).networks)
+    applies_if(networks)
     own = {network.id for network in cloud.instance.networks} if cloud.instance else set()
-    outer = [network.physical for network in databases.networks if network.id not in own]
-    for physical in sorted(set(outer)):
-        if any(physical in chassis.mappings for chassis in gateways(cloud)):
-            continue
-        known = sorted({name for chassis in gateways(cloud) for name in chassis.mappings})
-        if any(physical in chassis.mappings for chassis in cloud.chassis):
-            return broken(", ".join(known) or "none", physical)
-        return broken(physical, ", ".join(known) or "none", owner="ovn-nb-db", host=cloud.database_host)
-    return HOLDS
+    return {network.physical for network in networks if network.id not in own}
 
 
 def current(cloud: Cloud) -> Found:
-    rows = cloud.chassis_of(gateway_host(cloud))
-    return is_current(cloud, rows[0] if rows else None)
+    return is_current(cloud, given(next(iter(cloud.chassis_of(gateway_host(cloud))), None)))
 
 
 def placed(cloud: Cloud) -> Found:
     """Check whether the router's gateway is on a host."""
-    routers = list(cloud.routers)
-    if not routers or cloud.is_unread(cloud.database_host, "OVN's routers"):
-        return NOT_APPLICABLE
-    needs_gateway = any(found.mac for _router, found in routers) or any(port.floating_ips for port in ports_of(cloud))
-    if not needs_gateway:
-        return NOT_APPLICABLE
-    return holds_if(any(found.gateway for _router, found in routers), "none")
-
-
-def ports_of(cloud: Cloud) -> tuple[Port, ...]:
-    return cloud.instance.ports if cloud.instance else ()
+    routers = [found for _router, found in cloud.routers]
+    applies_if(not cloud.is_unread(cloud.database_host, "OVN's routers"))
+    has_floating_ip = any(port.floating_ips for port in cloud.instance.ports) if cloud.instance else False
+    applies_if(routers and (has_floating_ip or any(found.mac for found in routers)))
+    return holds_if(any(found.gateway for found in routers), "none")
 
 
 def translated(cloud: Cloud) -> Found:
     """Check whether OVN has a rule for each floating IP of the port."""
-    if cloud.port is None or not cloud.port.floating_ips:
-        return NOT_APPLICABLE
+    addresses = given(cloud.port).floating_ips
+    applies_if(addresses)
     known = {floating.address for _router, found in cloud.routers for floating in found.floating_ips}
-    missing = [address for address in cloud.port.floating_ips if address not in known]
+    missing = [address for address in addresses if address not in known]
     return holds_if(not missing, ", ".join(missing))
 
 
 def patched(cloud: Cloud) -> Found:
     """Check whether the bridge of the external network is connected with that of the ports."""
-    switch = cloud.switch(gateway_host(cloud))
-    databases = cloud.databases[1] if cloud.databases else None
-    if switch is None or databases is None or not databases.networks or not list(cloud.routers):
-        return NOT_APPLICABLE
-    pairs = [pair.partition(":") for pair in switch.settings.get("ovn-bridge-mappings", "").split(",") if pair]
-    bridges = {name: bridge for name, _colon, bridge in pairs}
-    for network in databases.networks:
-        bridge = bridges.get(network.physical)
-        if bridge is None:
-            continue
+    switch = given(cloud.switch(gateway_host(cloud)))
+    networks = given(given(cloud.databases).networks)
+    applies_if(networks and list(cloud.routers))
+    bridges = bridge_mappings(switch)
+    for bridge in [bridges[network.physical] for network in networks if network.physical in bridges]:
         if switch.bridge(bridge) is None:
             return broken("none", bridge)
         if not any(is_patch(switch, name) for name in names_on(switch, bridge)):
             return broken("no patch", bridge)
     return HOLDS
+
+
+def bridge_mappings(switch: Switch) -> dict[str, str]:
+    """Return the bridge of each physical network, from a text such as physnet1:br-ex,physnet2:br-data."""
+    text = switch.settings.get("ovn-bridge-mappings", "")
+    pairs = [pair.partition(":") for pair in text.split(",") if pair]
+    return {name: bridge for name, _colon, bridge in pairs}
 
 
 def is_patch(switch: Switch, name: str) -> bool:
@@ -101,7 +96,6 @@ CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA),
     applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.network and cloud.network.routers),
-    subject=lambda cloud: next((router for router, _found in cloud.routers), None),
     links=(
         LinkDefinition("ovn_gateway_mapped", "ovn-controller", mapped, gateway_host, f"{SETTINGS}:ovn-bridge-mappings"),
         LinkDefinition(
@@ -123,4 +117,5 @@ CHAIN = ChainDefinition(
         LinkDefinition("ovn_gateway_patched", "ovn-controller", patched, gateway_host, "ovs-vsctl show"),
         LinkDefinition("ovn_gateway_translated", "neutron-server", translated, controller, f"{NBCTL} list NAT"),
     ),
+    subject=lambda cloud: next((router for router, _found in cloud.routers), None),
 )

@@ -6,20 +6,23 @@
 
 from __future__ import annotations
 
-from .._model.stores import Chassis
+from .._model.facts import SwitchInterface
+from .._model.stores import Bridge, Chassis, Interface, Switch
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
     HOLDS,
-    NOT_APPLICABLE,
-    UNREADABLE,
     ChainDefinition,
     Found,
     LinkDefinition,
+    applies_if,
     broken,
     common,
+    given,
     holds_if,
     passes,
+    read,
+    unreadable_if,
 )
 
 ACTIVE = "active"
@@ -41,16 +44,12 @@ def here(cloud: Cloud) -> str | None:
 
 
 def northbound_active(cloud: Cloud) -> Found:
-    if cloud.databases is None or cloud.databases[1].northbound is None:
-        return UNREADABLE
-    state = cloud.databases[1].northbound
+    state = read(read(cloud.databases).northbound)
     return holds_if(state == ACTIVE, state, ACTIVE)
 
 
 def southbound_active(cloud: Cloud) -> Found:
-    if cloud.databases is None or cloud.databases[1].southbound is None:
-        return UNREADABLE
-    state = cloud.databases[1].southbound
+    state = read(read(cloud.databases).southbound)
     return holds_if(state == ACTIVE, state, ACTIVE)
 
 
@@ -59,17 +58,14 @@ def northd_active(cloud: Cloud) -> Found:
     states = [stores.ovn.northd for stores in cloud.stores.values() if stores.ovn and stores.ovn.northd]
     if not states and cloud.hangs(cloud.database_host, "the state of northd"):
         return broken("no answer", ACTIVE)
-    if not states:
-        return UNREADABLE
+    unreadable_if(not states)
     return holds_if(ACTIVE in states, states[0], ACTIVE)
 
 
 def northd_translates(cloud: Cloud) -> Found:
-    databases = cloud.databases[1] if cloud.databases else None
-    if databases is None or databases.version is None or databases.translated is None:
-        return UNREADABLE
-    behind = databases.version - databases.translated
-    return holds_if(behind <= ON_ITS_WAY, str(databases.translated), str(databases.version))
+    databases = read(cloud.databases)
+    version, translated = read(databases.version), read(databases.translated)
+    return holds_if(version - translated <= ON_ITS_WAY, str(translated), str(version))
 
 
 def remote_of(cloud: Cloud, host: str) -> frozenset[str] | None:
@@ -80,15 +76,12 @@ def remote_of(cloud: Cloud, host: str) -> frozenset[str] | None:
 
 def host_remote(cloud: Cloud) -> Found:
     """Compare the southbound database that the host asks with that of the others."""
-    if cloud.host not in cloud.switches:
-        return UNREADABLE
-    own = remote_of(cloud, cloud.host)
+    unreadable_if(cloud.host not in cloud.switches)
+    own = remote_of(cloud, given(cloud.host))
     expected = common(remote_of(cloud, host) for host in cloud.switches if host != cloud.host)
     if own is None:
         return broken("not set", in_words(expected))
-    if expected is None:
-        return NOT_APPLICABLE
-    return holds_if(own == expected, in_words(own), in_words(expected))
+    return holds_if(own == given(expected), in_words(own), in_words(expected))
 
 
 def in_words(addresses: frozenset[str] | None) -> str | None:
@@ -96,66 +89,49 @@ def in_words(addresses: frozenset[str] | None) -> str | None:
 
 
 def host_connected(cloud: Cloud) -> Found:
-    stores = cloud.stores.get(cloud.host or "")
     if cloud.hangs(cloud.host, "the connection of ovn-controller"):
         return broken("no answer", "connected")
-    if stores is None or stores.controller is None:
-        return UNREADABLE
-    return holds_if(stores.controller == "connected", stores.controller, "connected")
+    state = read(cloud.stores_of(cloud.host).controller)
+    return holds_if(state == "connected", state, "connected")
 
 
 def chassis_registered(cloud: Cloud) -> Found:
     """Check whether the host has registered once, by the id that Open vSwitch has."""
-    if cloud.host is None or not cloud.chassis:
-        return UNREADABLE
+    unreadable_if(cloud.host is None or not cloud.chassis)
     rows = cloud.chassis_of(cloud.host)
     switch = cloud.switch(cloud.host)
     identity = switch.settings.get("system-id") if switch else None
-    if not rows:
-        return broken("none", identity)
-    if len(rows) > 1:
-        return broken(", ".join(sorted(row.name for row in rows)), identity)
-    if identity is None:
-        return HOLDS
-    return holds_if(rows[0].name == identity, rows[0].name, identity)
+    if len(rows) != 1:
+        return broken(", ".join(sorted(row.name for row in rows)) or "none", identity)
+    return holds_if(identity in (None, rows[0].name), rows[0].name, identity)
 
 
-def own_chassis(cloud: Cloud) -> Chassis | None:
-    return next(iter(cloud.chassis_of(cloud.host)), None)
+def own_chassis(cloud: Cloud) -> Chassis:
+    return given(next(iter(cloud.chassis_of(cloud.host)), None))
 
 
 def chassis_address(cloud: Cloud) -> Found:
     """Check whether the address at which the host takes tunnels is one that it has."""
     chassis = own_chassis(cloud)
-    facts = cloud.facts.get(cloud.host or "")
-    if chassis is None or facts is None:
-        return NOT_APPLICABLE
+    facts = given(cloud.facts.get(cloud.host or ""))
     own = {*facts.addresses, *addresses_of_links(cloud)}
-    if not own:
-        return UNREADABLE
-    wrong = [one.address for one in chassis.encapsulations if one.address not in own]
+    unreadable_if(not own)
     if not chassis.encapsulations:
         return broken("none", ", ".join(sorted(own)))
+    wrong = [one.address for one in chassis.encapsulations if one.address not in own]
     return holds_if(not wrong, ", ".join(wrong), ", ".join(sorted(facts.addresses)))
 
 
 def addresses_of_links(cloud: Cloud) -> set[str]:
-    stores = cloud.stores.get(cloud.host or "")
-    found: set[str] = set()
-    for link in (stores.links if stores else None) or ():
-        found.update(link.addresses)
-    return found
+    links = cloud.stores_of(cloud.host).links or ()
+    return {address for link in links for address in link.addresses}
 
 
 def chassis_protocol(cloud: Cloud) -> Found:
     """Check whether the host and the others have a protocol for tunnels in common."""
     chassis = own_chassis(cloud)
-    if chassis is None:
-        return NOT_APPLICABLE
     own = kinds_of(chassis)
-    expected = common(kinds_of(other) for other in cloud.chassis if other is not chassis)
-    if expected is None:
-        return NOT_APPLICABLE
+    expected = given(common(kinds_of(other) for other in cloud.others(chassis)))
     return holds_if(bool(own & expected), in_words(own), in_words(expected))
 
 
@@ -165,24 +141,16 @@ def kinds_of(chassis: Chassis) -> frozenset[str]:
 
 def integration_bridge(cloud: Cloud) -> Found:
     """Check whether the bridge is there, with the datapath that other hosts have."""
-    switch = cloud.switch(cloud.host)
-    if switch is None:
-        return UNREADABLE
-    own = switch.bridge(name_of_integration_bridge(cloud, cloud.host))
+    own = bridge_of_integration(read(cloud.switch(cloud.host)))
     if own is None:
         return broken("none")
-    others = [
-        other.bridge(name_of_integration_bridge(cloud, host))
-        for host, other in cloud.switches.items()
-        if host != cloud.host
-    ]
+    others = [bridge_of_integration(switch) for host, switch in cloud.switches.items() if host != cloud.host]
     expected = common(bridge.datapath for bridge in others if bridge)
     return holds_if(expected in (None, own.datapath), own.datapath, expected)
 
 
-def name_of_integration_bridge(cloud: Cloud, host: str | None) -> str:
-    switch = cloud.switch(host)
-    return switch.settings.get("ovn-bridge", INTEGRATION) if switch else INTEGRATION
+def bridge_of_integration(switch: Switch) -> Bridge | None:
+    return switch.bridge(switch.settings.get("ovn-bridge", INTEGRATION))
 
 
 def chassis_current(cloud: Cloud) -> Found:
@@ -190,140 +158,128 @@ def chassis_current(cloud: Cloud) -> Found:
     return is_current(cloud, own_chassis(cloud))
 
 
-def is_current(cloud: Cloud, chassis: Chassis | None) -> Found:
-    if chassis is None:
-        return NOT_APPLICABLE
-    others = [other.version for other in cloud.chassis if other is not chassis and other.version is not None]
-    if chassis.version is None or not others:
-        return UNREADABLE
-    newest = max(others)
-    return holds_if(newest - chassis.version <= ON_ITS_WAY, str(chassis.version), str(newest))
+def is_current(cloud: Cloud, chassis: Chassis) -> Found:
+    version = read(chassis.version)
+    newest = read(max((other.version for other in cloud.others(chassis) if other.version is not None), default=None))
+    return holds_if(newest - version <= ON_ITS_WAY, str(version), str(newest))
 
 
 def port_bound(cloud: Cloud) -> Found:
-    if cloud.port is None or cloud.port.kind is None or not cloud.port.host:
-        return NOT_APPLICABLE
-    return holds_if(cloud.port.kind not in UNBOUND, cloud.port.kind)
+    port = given(cloud.port)
+    applies_if(port.host)
+    kind = given(port.kind)
+    return holds_if(kind not in UNBOUND, kind)
 
 
 def physical_network(cloud: Cloud) -> Found:
     """Check whether the host reaches the physical network that the port's network is on."""
-    databases = cloud.databases[1] if cloud.databases else None
-    chassis = own_chassis(cloud)
-    if cloud.network is None or databases is None or databases.networks is None or chassis is None:
-        return NOT_APPLICABLE
-    needed = [network.physical for network in databases.networks if network.id == cloud.network.id]
-    if not needed:
-        return NOT_APPLICABLE
-    missing = [name for name in needed if name not in chassis.mappings]
+    network = given(cloud.network)
+    networks = given(given(cloud.databases).networks)
+    mappings = own_chassis(cloud).mappings
+    needed = {one.physical for one in networks if one.id == network.id}
+    applies_if(needed)
+    missing = sorted(needed.difference(mappings))
     if not missing:
         return HOLDS
-    known_elsewhere = any(missing[0] in other.mappings for other in cloud.chassis)
-    found = ", ".join(chassis.mappings) or "none"
+    return not_mapped(cloud, missing[0], ", ".join(mappings) or "none")
+
+
+def not_mapped(cloud: Cloud, physical: str, mapped: str) -> Found:
+    """Return whose mistake it is that a host does not reach a physical network."""
     # A name that no host knows was written wrongly where all of them read it.
-    if not known_elsewhere:
-        return broken(missing[0], found, owner="ovn-nb-db", host=cloud.database_host)
-    return broken(found, missing[0])
+    is_known = any(physical in chassis.mappings for chassis in cloud.chassis)
+    if not is_known:
+        return broken(physical, mapped, owner="ovn-nb-db", host=cloud.database_host)
+    return broken(mapped, physical)
 
 
 def northbound_port(cloud: Cloud) -> Found:
-    if cloud.port is None or cloud.databases is None:
-        return NOT_APPLICABLE
-    if cloud.ovn_port is None or cloud.is_unread(cloud.database_host, "OVN's port"):
-        return UNREADABLE
-    return holds_if(cloud.ovn_port.logical is not None, "none")
+    given(cloud.port)
+    given(cloud.databases)
+    found = read(cloud.ovn_port)
+    unreadable_if(cloud.is_unread(cloud.database_host, "OVN's port"))
+    return holds_if(found.logical is not None, "none")
 
 
 def northbound_addresses(cloud: Cloud) -> Found:
-    if cloud.port is None or cloud.ovn_port is None or cloud.ovn_port.logical is None:
-        return NOT_APPLICABLE
-    logical = cloud.ovn_port.logical
+    port, logical = given(cloud.port), given(cloud.logical_port)
     if not logical.enabled:
         return broken("disabled", "enabled")
-    expected = " ".join([cloud.port.mac, *cloud.port.addresses])
     words = set(" ".join(logical.addresses).split())
-    is_there = cloud.port.mac in words and words.issuperset(cloud.port.addresses)
-    return holds_if(is_there or "unknown" in words, " ".join(logical.addresses) or "none", expected)
+    needed = [port.mac, *port.addresses]
+    is_there = words.issuperset(needed) or "unknown" in words
+    return holds_if(is_there, " ".join(logical.addresses) or "none", " ".join(needed))
 
 
 def northbound_dhcp(cloud: Cloud) -> Found:
     """Check whether the port has the DHCP options that its subnet asks for."""
-    if cloud.network is None or cloud.ovn_port is None or cloud.ovn_port.logical is None:
-        return NOT_APPLICABLE
-    if not any(subnet.dhcp and subnet.version == 4 for subnet in cloud.network.subnets):
-        return NOT_APPLICABLE
-    if cloud.is_unread(cloud.database_host, "OVN's DHCP options"):
-        return UNREADABLE
-    options = cloud.ovn_port.dhcp
-    if options is None:
+    given(cloud.logical_port)
+    applies_if(cloud.wants_dhcp)
+    unreadable_if(cloud.is_unread(cloud.database_host, "OVN's DHCP options"))
+    found = given(cloud.ovn_port).dhcp
+    if found is None:
         return broken("none")
-    missing = [name for name in DHCP_OPTIONS if not options.options.get(name)]
+    missing = [name for name in DHCP_OPTIONS if not found.options.get(name)]
     return holds_if(not missing, f"without {', '.join(missing)}")
 
 
 def foreign_acls(cloud: Cloud) -> Found:
     """Look for a rule that drops packets of the port, and that Neutron did not make."""
-    databases = cloud.databases[1] if cloud.databases else None
-    if cloud.port is None or cloud.ovn_port is None or databases is None or databases.acls is None:
-        return NOT_APPLICABLE
-    holders = {*(cloud.ovn_port.groups or {}), f"neutron-{cloud.port.network}"}
-    for acl in databases.acls:
-        if acl.holder in holders:
-            return broken(f"{acl.action} {acl.direction} {acl.priority} {acl.match}", subject=acl.holder)
-    return HOLDS
+    acls = given(given(cloud.databases).acls)
+    groups = given(cloud.ovn_port).groups or {}
+    holders = {*groups, f"neutron-{given(cloud.port).network}"}
+    acl = next((acl for acl in acls if acl.holder in holders), None)
+    if acl is None:
+        return HOLDS
+    return broken(f"{acl.action} {acl.direction} {acl.priority} {acl.match}", subject=acl.holder)
 
 
 def southbound_port(cloud: Cloud) -> Found:
-    if cloud.ovn_port is None or cloud.ovn_port.logical is None:
-        return NOT_APPLICABLE
-    if cloud.is_unread(cloud.database_host, "OVN's binding of the port"):
-        return UNREADABLE
-    return holds_if(cloud.ovn_port.binding is not None, "none")
+    given(cloud.logical_port)
+    unreadable_if(cloud.is_unread(cloud.database_host, "OVN's binding of the port"))
+    return holds_if(cloud.binding is not None, "none")
 
 
 def plugged(cloud: Cloud) -> Found:
     """Check whether Open vSwitch has made the interface. Without one the server has not come so far."""
     interface = cloud.interface(cloud.host)
     if interface is None:
-        return broken("none has the port's id") if cloud.is_in_domain else NOT_APPLICABLE
+        applies_if(cloud.is_in_domain)
+        return broken("none has the port's id")
+    return is_on_switch(interface)
+
+
+def is_on_switch(interface: SwitchInterface | Interface) -> Found:
     is_there = interface.ofport is not None and interface.ofport > 0
     return holds_if(is_there, interface.error or "no number of a port")
 
 
 def claimed(cloud: Cloud) -> Found:
-    if cloud.interface(cloud.host) is None or cloud.ovn_port is None or cloud.ovn_port.binding is None:
-        return NOT_APPLICABLE
-    host = cloud.name_of(cloud.ovn_port.binding.host)
+    given(cloud.interface(cloud.host))
+    host = cloud.name_of(given(cloud.binding).host)
     return holds_if(host == cloud.host, host or "none", cloud.host)
 
 
 def installed(cloud: Cloud) -> Found:
-    interface = cloud.interface(cloud.host)
-    if interface is None or cloud.ovn_port is None or cloud.ovn_port.binding is None:
-        return NOT_APPLICABLE
-    return holds_if(interface.by_ovn)
+    given(cloud.binding)
+    return holds_if(given(cloud.interface(cloud.host)).by_ovn)
 
 
 def up(cloud: Cloud) -> Found:
-    interface = cloud.interface(cloud.host)
-    if interface is None or not interface.by_ovn or cloud.ovn_port is None or cloud.ovn_port.logical is None:
-        return NOT_APPLICABLE
-    return holds_if(cloud.ovn_port.logical.up)
+    applies_if(given(cloud.interface(cloud.host)).by_ovn)
+    return holds_if(given(cloud.logical_port).up)
 
 
 def tunnels(cloud: Cloud) -> Found:
     """Check whether Open vSwitch has a tunnel to each other host."""
-    switch = cloud.switch(cloud.host)
+    switch = given(cloud.switch(cloud.host))
     own = own_chassis(cloud)
-    if switch is None or own is None:
-        return NOT_APPLICABLE
     remotes = {interface.remote for interface in switch.interfaces if interface.remote and not interface.error}
-    if not remotes:
-        return NOT_APPLICABLE  # no network of this cloud needs tunnels
+    applies_if(remotes)  # else no network of this cloud needs tunnels
     missing = []
-    for chassis in cloud.chassis:
+    for chassis in cloud.others(own):
         addresses = {one.address for one in chassis.encapsulations}
-        if chassis is not own and addresses and not addresses & remotes:
+        if addresses and addresses.isdisjoint(remotes):
             missing.append(chassis.host)
     return holds_if(not missing, ", ".join(sorted(missing)))
 
@@ -341,7 +297,6 @@ CHAIN = ChainDefinition(
     name="ovn_port",
     stages=(StageName.BOOT, StageName.METADATA),
     applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.stores),
-    subject=lambda cloud: cloud.port.id if cloud.port else None,
     links=(
         LinkDefinition(
             "ovn_northbound_active",
