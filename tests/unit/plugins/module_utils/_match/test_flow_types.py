@@ -52,6 +52,7 @@ SECOND = {
     "observe": [{"source": "log", "service": "nova-api", "says": "Going to run", "level": "debug"}],
     "cached": [{"source": "log", "service": "keystone", "window": "v3/auth/tokens", "pick": "last"}],
     "absent": [{"source": "log", "service": "nova-api", "kind": "http", "where": "method == 'PUT'"}],
+    "state": ["ovn_claimed"],
 }
 # Without the fact the step is absent, and its rules are not looked at.
 THIRD = {**FIRST, "id": "3", "when": "volumes && attached && port", "instead": "the cloud has another way"}
