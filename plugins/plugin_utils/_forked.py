@@ -28,6 +28,8 @@ from typing import Any, NoReturn
 from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
 
@@ -45,6 +47,8 @@ def load_what_is_shared() -> None:
     """Load what the modules of a run need: the SDK, their code, our flows, and the template of the report."""
     for name in MODULES:
         importlib.import_module(f"{COLLECTION}.modules.{name}")
+    # Each fork would make it for itself, and it takes longer than reading a record.
+    codec.decoder_of(Record)
     if flow.HAS_LIBRARIES:
         load_flows()
     if frame.HAS_JINJA2:
