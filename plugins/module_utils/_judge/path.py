@@ -7,40 +7,100 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from .._components.tables import APIS, carriers_of, depends_on, stands_for
+from .._model.chain import Chain, LinkState
 from .._model.finding import Arrow, Cause
 from .._model.flow import Step
-from .._model.symptom import Kind, Symptom
+from .._model.symptom import Code, Kind, Symptom
 from .case import Case
 from .evidence import main_symptom
 from .weights import Weights
 
-# A hop from a component to one that it failed at, with the symptom that shows it; None where it only depends on it
-Hop = tuple[str, "Symptom | None"]
+Place = tuple["str | None", "str | None"]
+STAGE: Place = (None, None)
 # What a symptom of these kinds shows is that one component failed at another.
 BETWEEN = (Kind.FAILED_AT, Kind.REACH)
+
+
+class Hop(NamedTuple):
+    """A hop to a component. symptom: what shows that it failed there; None if it only depends on the one before."""
+
+    component: str
+    host: str | None
+    symptom: Symptom | None
+
+
+class Trail(NamedTuple):
+    """A path as far as it has been followed. number: to keep those of equal cost in their order."""
+
+    cost: float
+    number: int
+    component: str
+    host: str | None
+    hops: tuple[Hop, ...]
 
 
 def path_of(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symptom]) -> tuple[Arrow, ...]:
     """Return the hops from a cause to the stage that failed, each with what shows it, if anything does.
 
-    The first arrow is what is wrong with the cause itself, the last one what is missing in the stage.
+    The first arrow is what is wrong with the cause itself, the last one what is missing in the stage. Where no path
+    leads to the stage, there is only the first.
     """
-    goals = goals_of(case, step)
-    hops = shortest(goals, cause.component, edges_of(symptoms), case.weights)
-    own = Arrow(cause.place, cause.place, main_symptom(cause))
-    missing = next((symptom for symptom in symptoms if step and symptom.step == step.id), None)
-    arrows = [own]
+    hops = hops_to_stage(cause, case, step, symptoms)
+    arrows = own_arrow(cause, hops or ())
+    if hops is None:
+        return arrows
     place = cause.place
-    for component, symptom in hops:
-        host = symptom.host if symptom else None
-        arrows.append(Arrow(place, (component, host), symptom))
-        place = (component, host)
-    if missing is not None:
-        arrows.append(Arrow(place, (None, None), missing))
-    return tuple(arrows)
+    for hop in hops:
+        arrows += (Arrow(place, (hop.component, hop.host), hop.symptom),)
+        place = (hop.component, hop.host)
+    missing = next((symptom for symptom in symptoms if step and symptom.step == step.id), None)
+    return (*arrows, Arrow(place, STAGE, missing))
+
+
+def own_arrow(cause: Cause, hops: Sequence[Hop]) -> tuple[Arrow, ...]:
+    """Return what is wrong with a cause; nothing if only its missing step or the first hop shows it."""
+    main = main_symptom(cause)
+    is_of_hop = any(hop.symptom == main for hop in hops[:1])
+    if main.kind == Kind.STEP or is_of_hop:
+        return ()
+    return (Arrow(cause.place, cause.place, main),)
+
+
+def hops_to_stage(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symptom]) -> tuple[Hop, ...] | None:
+    """Return the hops from a cause to what the stage failed at; None if no path leads there."""
+    chain = chain_broken_by(cause, case.chains)
+    if chain is not None:
+        return behind_break(chain)
+    return shortest(goals_of(case, step), cause, edges_of(symptoms), case.weights)
+
+
+# By a chain
+
+
+def chain_broken_by(cause: Cause, chains: Iterable[Chain]) -> Chain | None:
+    """Return the first chain that breaks at a cause: it leads to the stage."""
+    for chain in chains:
+        link = chain.broken
+        if link is not None and link.owner == cause.component and link.host in (None, cause.host):
+            return chain
+    return None
+
+
+def behind_break(chain: Chain) -> tuple[Hop, ...]:
+    """Return the last link behind the break that does not hold either, if another component has to make it hold."""
+    wrong = [link for link in chain.links if link.state is LinkState.BROKEN]
+    first, last = wrong[0], wrong[-1]
+    if (first.owner, first.host) == (last.owner, last.host):
+        return ()
+    symptom = Symptom(Code.LINK_BROKEN, last.owner, host=last.host, own=True, link=last)
+    return (Hop(last.owner, last.host, symptom),)
+
+
+# By what failed at what
 
 
 def goals_of(case: Case, step: Step | None) -> list[str]:
@@ -60,36 +120,48 @@ def edges_of(symptoms: Sequence[Symptom]) -> dict[str, list[Hop]]:
             continue
         for peer in stands_for(symptom.peer):
             for component in stands_for(symptom.component):
-                edges.setdefault(peer, []).append((component, symptom))
+                edges.setdefault(peer, []).append(Hop(component, symptom.host, symptom))
     return edges
 
 
-def shortest(goals: Sequence[str], start: str, edges: dict[str, list[Hop]], weights: Weights) -> list[Hop]:
-    """Return the hops from a component to the nearest goal; none if it is one itself, or if no path leads there."""
-    waiting: list[tuple[float, int, str, list[Hop]]] = [(0.0, 0, start, [])]
+def shortest(
+    goals: Sequence[str], cause: Cause, edges: dict[str, list[Hop]], weights: Weights
+) -> tuple[Hop, ...] | None:
+    """Return the hops from a cause to the nearest goal, empty if it is one itself; None if no path leads there."""
+    waiting = [Trail(0.0, 0, cause.component, cause.host, ())]
     known: set[str] = set()
     number = 0
     while waiting:
-        cost, _number, component, hops = heapq.heappop(waiting)
-        if component in goals:
-            return hops
-        if component in known:
+        trail = heapq.heappop(waiting)
+        if trail.component in goals:
+            return trail.hops
+        if trail.component in known:
             continue
-        known.add(component)
-        for name, symptom in next_hops(component, goals, edges):
+        known.add(trail.component)
+        for hop in next_hops(trail, goals, edges):
             number += 1
-            step_cost = weights.shown_hop if symptom else weights.assumed_hop
-            heapq.heappush(waiting, (cost + step_cost, number, name, [*hops, (name, symptom)]))
-    return []
+            cost = trail.cost + (weights.shown_hop if hop.symptom else weights.assumed_hop)
+            heapq.heappush(waiting, Trail(cost, number, hop.component, hop.host, (*trail.hops, hop)))
+    return None
 
 
-def next_hops(component: str, goals: Sequence[str], edges: dict[str, list[Hop]]) -> Iterator[Hop]:
+def next_hops(trail: Trail, goals: Sequence[str], edges: dict[str, list[Hop]]) -> Iterator[Hop]:
     """Yield those that failed at a component, and the goals that depend on it."""
-    yield from edges.get(component, ())
+    for hop in edges.get(trail.component, ()):
+        if is_at(hop.symptom, trail.host):
+            yield hop
     for goal in goals:
-        if component in depends_on(goal):
-            yield goal, None
-        else:
-            for between in depends_on(goal):
-                if component in depends_on(between):
-                    yield between, None
+        for name in depending(goal, trail.component):
+            yield Hop(name, None, None)
+
+
+def is_at(symptom: Symptom | None, host: str | None) -> bool:
+    """Return whether a symptom is about a peer on a host, as far as both are known."""
+    return symptom is None or host is None or symptom.peer_host in (None, host)
+
+
+def depending(goal: str, component: str) -> list[str]:
+    """Return a goal if it depends on a component; otherwise what does so, of what the goal depends on."""
+    if component in depends_on(goal):
+        return [goal]
+    return [between for between in depends_on(goal) if component in depends_on(between)]

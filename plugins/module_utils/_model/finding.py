@@ -61,6 +61,14 @@ class Arrow:
     target: tuple[Optional[str], Optional[str]]
     symptom: Optional[Symptom] = None
 
+    @property
+    def is_of_cause(self) -> bool:
+        return self.source == self.target
+
+    @property
+    def ends_at_stage(self) -> bool:
+        return self.target == (None, None)
+
 
 class Reason(Word):
     """Why an advice is given."""
