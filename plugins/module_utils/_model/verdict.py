@@ -73,6 +73,19 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class Hop:
+    """A hop of the path from the cause to the failed stage.
+
+    source: who fails. target: who fails for want of the source; the source itself for what is wrong with the cause, and
+    null for the stage. evidence: what shows it at the target; null if it is only assumed from a dependency.
+    """
+
+    source: Place
+    target: Optional[Place]
+    evidence: Optional[Text]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result of a run, and the component that broke it.
 
@@ -93,6 +106,7 @@ class Verdict:
     explains: what is wrong because of the cause.
     unexplained: what else is wrong.
     dependencies: each dependency on the cause that its symptoms show: source, target, and how it failed.
+    path: the hops from the cause to the failed stage: source, target, and the evidence of each.
     next: the command to run next, and where.
     alternatives: other possible causes, the likeliest first.
     """
@@ -114,5 +128,6 @@ class Verdict:
     explains: tuple[Text, ...] = ()
     unexplained: tuple[Text, ...] = ()
     dependencies: tuple[Connection, ...] = ()
+    path: tuple[Hop, ...] = ()
     next: Optional[str] = None
     alternatives: tuple[Alternative, ...] = ()

@@ -2,17 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A verdict on a failure, in the order in which it is read at night: proof, step, and what to do."""
+"""A verdict on a failure, in the order in which it is read at night: proof, step, path, and what to do."""
 
 from __future__ import annotations
 
 from .._model.diagnosis import AffectedRequest, RequestFailure
 from .._model.record import Record, first_failed
-from .._model.verdict import Alternative, LastSeen, Verdict
+from .._model.verdict import Alternative, Hop, LastSeen, Verdict
 from .messages.words import at_place, last_seen, percent, place_of
 
 Part = tuple[str, str]
 
+PATH = "path"
+# Before each line of a path but the first
+ARROW = "-> "
+# A path of one hop says no more than the evidence and the missing step.
+SHORTEST_PATH = 2
 # As many other suspects, and as many lines of evidence, are shown.
 OTHERS = 3
 # A suspect of less probability than this is not shown.
@@ -51,9 +56,34 @@ def parts(record: Record) -> list[Part]:
         ("stage error", stage_error(record)),
         ("confidence", confidence_in_words(verdict)),
         *(("evidence", line) for line in evidence),
+        *((PATH, line) for line in with_arrows(path_in_words(verdict))),
         ("next", verdict.next),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def with_arrows(lines: list[str]) -> list[str]:
+    return [*lines[:1], *(f"{ARROW}{line}" for line in lines[1:])]
+
+
+def path_in_words(verdict: Verdict) -> list[str]:
+    """Return a line for the cause and one for each hop to the failed stage; none for a path that is too short."""
+    between = [hop for hop in verdict.path if hop.target != hop.source]
+    if len(between) < SHORTEST_PATH:
+        return []
+    first = verdict.path[0]
+    own = first.evidence if first.target == first.source else None
+    begins = place_of(first.source.component, first.source.host)
+    cause = f"{begins}: {own}" if own else begins
+    return [cause, *(hop_in_words(hop, verdict) for hop in between)]
+
+
+def hop_in_words(hop: Hop, verdict: Verdict) -> str:
+    """Return who failed at the source of a hop, and by what that is known. What is only assumed depends on it."""
+    evidence = hop.evidence or f"depends on {hop.source.component}"
+    if hop.target is None:
+        return f"stage {verdict.stage}: {evidence}"
+    return at_place(hop.target.component, hop.target.host, evidence)
 
 
 def stage_error(record: Record) -> str | None:

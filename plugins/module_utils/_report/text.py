@@ -125,11 +125,22 @@ def ending(record: Record, directory: str) -> list[str]:
     return [
         "",
         f"  {verdict.result.value.upper()}: {verdict.headline or verdict.reason}",
-        *(f"    {name + ':':<14}{text}" for name, text in finding.parts(record)),
+        *part_lines(finding.parts(record)),
         f"  files: {directory}",
         *([f"  page: {page}"] if os.path.exists(page) else []),
         "",
     ]
+
+
+def part_lines(parts: Iterable[finding.Part]) -> list[str]:
+    """Return a line for each part of a verdict; those of a path stand below its name."""
+    lines: list[str] = []
+    before = None
+    for name, text in parts:
+        label = "" if name == before == finding.PATH else f"{name}:"
+        lines.append(f"    {label:<14}{text}")
+        before = name
+    return lines
 
 
 def slowest_calls(record: Record, most: int = SLOWEST) -> list[tuple[str, Call]]:

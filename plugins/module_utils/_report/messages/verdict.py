@@ -21,12 +21,13 @@ from ..._model.record import Record
 from ..._model.stage import Failure
 from ..._model.symptom import Symptom
 from ..._model.verdict import Alternative, LastSeen, QuoteSource, Verdict
-from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus, StepStatus
+from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus
 from ..._record.errors import sentence as error_sentence
 from . import capacity, symptoms
 from .advice import advice
 from .errors import errors_sentence
 from .headline import headline
+from .path import hops, not_seen
 from .words import capitalized, ended, last_seen, plural
 
 REFUSED = "refused"
@@ -59,6 +60,7 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
         explains=sentences(found.explains),
         unexplained=sentences(found.unexplained),
         dependencies=found.dependencies,
+        path=hops(found),
         next=advice(found.advice),
         alternatives=tuple(alternative(suspect) for suspect in found.suspects),
     )
@@ -76,11 +78,10 @@ def missing_step(finding: Finding) -> str | None:
     step = finding.step
     if step is None:
         return None
-    lacks = "did not happen" if step.status == StepStatus.MISSING else "was not observed"
     late = ""
     if finding.pause_s is not None:
         late = f"; the step before it was {finding.pause_s:.1f} s before the end: it may just be slow"
-    return f"step {step.id} ({step.message}) {lacks}{late}"
+    return f"step {step.id} ({step.message}) {not_seen(step)}{late}"
 
 
 def last_seen_of(step: Step | None) -> LastSeen | None:

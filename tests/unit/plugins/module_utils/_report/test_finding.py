@@ -63,3 +63,50 @@ def test_the_words_of_the_stage_are_one_line():
 def test_error_of_the_stage_is_not_repeated_where_it_is_the_reason():
     listed = parts(headline=None, alternatives=[suspect("y", 0.4)], component=None, host=None, confidence=None)
     assert not [name for name, _text in listed if name == "stage error"]
+
+
+# The path
+
+
+def hop(source, target, evidence):
+    return {"source": source, "target": target, "evidence": evidence}
+
+
+def at(component, host=None):
+    return {"component": component, "host": host}
+
+
+def path_of(*hops):
+    return [text for name, text in parts(path=list(hops)) if name == "path"]
+
+
+OWN = hop(at("x", "ctl"), at("x", "ctl"), "stopped")
+SHOWN, ASSUMED = hop(at("x", "ctl"), at("y", "c1"), "no answer from x"), hop(at("x", "ctl"), at("y"), None)
+LAST = hop(at("y", "c1"), None, "step 5 did not happen")
+
+
+def test_a_path_has_a_line_for_the_cause_and_one_for_each_hop():
+    assert path_of(OWN, SHOWN, LAST) == [
+        "x (ctl): stopped",
+        "-> y (c1): no answer from x",
+        "-> stage boot: step 5 did not happen",
+    ]
+
+
+def test_a_path_begins_at_a_cause_that_only_others_show():
+    assert path_of(SHOWN, LAST)[0] == "x (ctl)"
+
+
+def test_a_hop_without_evidence_reads_as_assumed():
+    last = hop(at("y"), None, None)
+    assert path_of(OWN, ASSUMED, last)[1:] == ["-> y: depends on x", "-> stage boot: depends on y"]
+
+
+@pytest.mark.parametrize("hops", [(), (OWN,), (OWN, hop(at("x", "ctl"), None, "step 5 did not happen"))])
+def test_a_path_of_one_hop_is_not_shown(hops):
+    assert path_of(*hops) == []
+
+
+def test_a_path_stands_between_the_evidence_and_what_to_do():
+    names = [name for name, _text in parts(path=[OWN, SHOWN, LAST], evidence=["y"], next="look")]
+    assert names[-5:] == ["evidence", "path", "path", "path", "next"]

@@ -119,6 +119,16 @@ def test_a_hostile_summary_does_nothing_to_a_terminal(hostile):
     assert any("[2J" in line for line in lines)
 
 
+def test_the_lines_of_a_path_stand_below_its_name():
+    lines = text_module.part_lines([("evidence", "a"), ("evidence", "b"), ("path", "c"), ("path", "-> d")])
+    assert lines == [
+        "    evidence:     a",
+        "    evidence:     b",
+        "    path:         c",
+        "                  -> d",
+    ]
+
+
 def cases(text):
     suite = ElementTree.fromstring(text.encode())[0]
     return suite, {case.get("name"): case for case in suite}
