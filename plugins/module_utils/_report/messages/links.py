@@ -2,13 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each link of a chain must hold, and what is wrong where it does not."""
+"""What each chain carries, what each of its links must hold, and what is wrong where it does not."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..._model.chain import Link
+from ..._model.chain import Chain, Link
+
+# What each chain carries, and where to
+CHAINS = {
+    "ovn_port": "The port, from Neutron to the switch of its host",
+    "ovs_port": "The port, from Neutron to the switch of its host",
+    "dhcp": "The guest's address, by DHCP",
+    "ovn_gateway": "The router, from the switch of the host to the external network",
+    "metadata": "The guest's metadata, from Nova to the guest",
+}
 
 
 class LinkText(NamedTuple):
@@ -203,14 +212,28 @@ LINKS = {
 }
 
 
+def title(chain: Chain) -> str:
+    """Return what a chain carries; its name if only a newer version knows it."""
+    return CHAINS.get(chain.name) or plain(chain.name)
+
+
 def holds(link: Link) -> str:
     """Return what a link must hold."""
-    return LINKS[link.code].holds
+    return text_of(link).holds
+
+
+def text_of(link: Link) -> LinkText:
+    """Return the texts of a link; of one that only a newer version knows, those that fit any."""
+    return LINKS.get(link.code) or LinkText(plain(link.code), "found: {found}; expected: {expected}")
+
+
+def plain(code: str) -> str:
+    return code.replace("_", " ")
 
 
 def broken(link: Link) -> tuple[str, ...]:
     """Return what is wrong at a link: with all values, and in short."""
-    text = LINKS[link.code]
+    text = text_of(link)
     values = {"found": link.found, "expected": link.expected, "subject": link.subject}
     forms = (text.broken, text.short) if text.short else (text.broken,)
     return tuple(form.format_map(values) for form in forms)

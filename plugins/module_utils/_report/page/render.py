@@ -15,7 +15,7 @@ from ..._model.record import EarlierRun, Record
 from ..._model.words import View
 from .. import frame
 from ..sequence.drawing import Picture, legend_of_page
-from . import boot, coverage, earlier, hosts, stages, steps, verdict
+from . import boot, chains, coverage, earlier, hosts, stages, steps, verdict
 from .requests import SlowCall, StageRequests, of_stage, slowest
 
 
@@ -26,6 +26,7 @@ class Page:
     run_id: str
     cloud: str | None
     verdict: verdict.Card
+    chains: list[chains.ChainCard]
     waterfall: stages.Waterfall
     flow: steps.Guide | None
     story: steps.Story | None
@@ -61,6 +62,7 @@ def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
         run_id=record.run_id,
         cloud=record.cloud,
         verdict=verdict.card(record),
+        chains=[chains.card(chain) for chain in record.chains or ()],
         waterfall=stages.waterfall(record),
         flow=None if guide is None else steps.guide(guide),
         story=None if story is None else steps.story(story),

@@ -24,7 +24,7 @@ from ..units import duration, moment, utc, words
 # Pairs of a name and a text
 Pairs = list[tuple[str, str]]
 # The parts of a finding that the card has as a list of its own
-LISTED = frozenset({"evidence"})
+LISTED = frozenset({"evidence", finding.PATH})
 # The number of other suspects that the finding names with their confidence. Only a longer list is repeated in full.
 SUSPECTS_IN_FINDING = 3
 
@@ -53,6 +53,7 @@ class Card:
     duration: str
     error: Pairs
     dependencies: str | None
+    path: list[str]
     evidence: tuple[str, ...]
     unexplained: tuple[str, ...]
     alternatives: list[str]
@@ -79,6 +80,7 @@ def card(record: Record) -> Card:
         duration=duration(record.duration_s) or "not finished",
         error=error_of(record),
         dependencies=leaning.drawing(verdict),
+        path=finding.path_in_words(verdict),
         evidence=verdict.evidence,
         unexplained=verdict.unexplained,
         alternatives=alternatives(verdict),

@@ -9,6 +9,7 @@ recorded/pages has a run that was followed, as recorded, but without what the ho
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -20,14 +21,17 @@ from xml.etree import ElementTree
 
 import as_json
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import CHAINS, walked
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Part
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import EarlierRun, Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._report import units
-from ansible_collections.stackproof.provision.plugins.module_utils._report.page import boot, stages
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from ansible_collections.stackproof.provision.plugins.module_utils._report.page import boot, chains, stages
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import earlier as earlier_runs
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence.drawing import Picture
@@ -526,3 +530,136 @@ def test_the_removal_has_its_place_beside_the_stages():
     page = rendered(as_json.read_record(RECORDED / "removed"))
     assert "Remove what the run has made: 11 of 17 steps seen" in page
     assert "cinder-volume on controller1 has been stopped" in page
+
+
+# Chains
+
+
+def stores_behind():
+    """The stores of a recorded run, where northd has stopped to translate and the host has not claimed the port."""
+    record = json.loads((RECORDED / "chains" / "ovn.json").read_text())
+    found = next(host for host in record["hosts"] if host["host"] == "controller1")
+    found["stores"]["ovn"].update(version=9, translated=4)
+    found["facts"]["ovn"][record["instance"]["ports"][0]["id"]]["binding"].update(host=None)
+    return from_json(Record, record)
+
+
+@pytest.fixture
+def broken(refused):
+    """A run that failed, with the chains of such stores."""
+    return {**refused, "chains": to_json(walked(stores_behind(), "metadata"))}
+
+
+def link(state, code="ovn_up", owner="ovn-northd", host="ctl", **more):
+    return Link(code, LinkState(state), owner, host, **more)
+
+
+def card_of(*links_of_it, name="ovn_port"):
+    return chains.card(Chain(name, "port-1", links_of_it))
+
+
+def test_a_break_has_what_was_expected_and_found_and_the_command_to_look_at_it(broken):
+    port, metadata = view_of(broken).chains
+    assert not port.is_folded
+    assert [text for _state, text in port.counts] == ["22 hold", "2 broken"]
+    (row,) = [row for row in port.rows if row.is_break]
+    assert (row.text, row.word, row.place) == ("northd translates changes", "broken", "ovn-northd (controller1)")
+    assert row.wrong == "not processing changes: it has translated version 4 of 9"
+    assert row.values == (("expected", "9"), ("found", "4"))
+    assert row.command.startswith("on controller1: ovn-nbctl ")
+    assert metadata.is_folded
+
+
+def test_the_links_behind_a_break_are_pale_and_those_before_it_are_not(broken):
+    rows = view_of(broken).chains[0].rows
+    place = next(number for number, row in enumerate(rows) if row.is_break)
+    assert [row.is_behind for row in rows] == [number > place for number in range(len(rows))]
+    claimed = next(row for row in rows if row.text == "the host has claimed the port")
+    assert (claimed.state, claimed.is_break) == (LinkState.BROKEN, False)
+
+
+def test_the_page_shows_the_chains_of_a_failed_run_first(broken, refused):
+    page = check_sound(rendered(broken))
+    assert "Skip to the chains" in page.text
+    headings = [item["id"] for item in page.all("h2") if "id" in item]
+    assert headings[:2] == ["chains", "stages"]
+    assert [item["class"] for item in page.all("li") if "break" in item.get("class", "").split()] == ["s-broken break"]
+    assert "Chains" not in check_sound(rendered(refused)).text
+
+
+def test_links_in_a_row_that_do_not_apply_are_one():
+    absent = link("not_applicable")
+    card = card_of(link("holds"), absent, absent, link("holds"), absent)
+    assert [(row.text, row.word) for row in card.rows[1:3]] == [
+        ("2 links", "do not apply"),
+        (links.holds(absent), "holds"),
+    ]
+    assert (card.rows[3].word, card.is_folded) == ("does not apply", True)
+
+
+def test_links_that_do_not_apply_are_not_counted_across_a_break():
+    absent = link("not_applicable")
+    rows = card_of(absent, link("broken"), absent, absent).rows
+    assert [(row.text, row.is_behind) for row in rows[2:]] == [("2 links", True)]
+
+
+def test_an_unreadable_link_has_its_reason_and_keeps_its_chain_open():
+    card = card_of(link("unreadable", reason="sudo refuses"), link("unreadable"), link("holds"))
+    assert [row.wrong for row in card.rows] == ["sudo refuses", "the store was not read", None]
+    assert not any(row.is_break or row.is_behind for row in card.rows)
+    assert not card.is_folded
+
+
+def test_a_link_without_a_host_has_its_owner_and_its_command_alone():
+    (row,) = card_of(link("broken", owner="neutron-server", host=None, command="openstack port show 1")).rows
+    assert (row.place, row.command) == ("neutron-server", "openstack port show 1")
+
+
+def test_each_chain_has_its_name_in_words():
+    assert {chain.name for chain in CHAINS} == set(links.CHAINS)
+
+
+def test_a_chain_and_a_link_of_a_newer_version_have_their_codes():
+    card = card_of(link("broken", code="new_link", found="1", expected="2"), name="new_chain")
+    assert (card.title, card.rows[0].text, card.rows[0].wrong) == (
+        "new chain",
+        "new link",
+        "found: 1; expected: 2",
+    )
+
+
+def test_hostile_words_in_a_chain_and_a_path_do_nothing(refused):
+    fields = dict.fromkeys(("owner", "host", "subject", "expected", "found", "command", "reader", "reason"), HOSTILE)
+    hostile = [Link("ovn_foreign_acls", state, **fields) for state in LinkState]
+    place = {"component": HOSTILE, "host": HOSTILE}
+    other = {"component": "y", "host": None}
+    hops = [
+        {"source": place, "target": place, "evidence": HOSTILE},
+        {"source": place, "target": other, "evidence": HOSTILE},
+        {"source": other, "target": None, "evidence": None},
+    ]
+    record = {
+        **refused,
+        "chains": [to_json(Chain(HOSTILE, HOSTILE, tuple(hostile)))],
+        "verdict": {**refused["verdict"], "headline": "x", "path": hops},
+    }
+    text = rendered(record)
+    assert is_harmless(text)
+    assert "<script>alert(1)</script>" in check_sound(text).text
+
+
+def test_the_path_stands_in_the_card_and_not_among_its_facts(refused):
+    hops = [
+        {
+            "source": {"component": "x", "host": "c"},
+            "target": {"component": "y", "host": None},
+            "evidence": "no answer",
+        },
+        {"source": {"component": "y", "host": None}, "target": None, "evidence": "step 5 did not happen"},
+    ]
+    record = {**refused, "verdict": {**refused["verdict"], "headline": "x (c): stopped", "path": hops}}
+    card = view_of(record).verdict
+    assert card.path == ["x (c)", "y: no answer", "stage boot: step 5 did not happen"]
+    assert "path" not in dict(card.finding)
+    page = check_sound(rendered(record))
+    assert re.search(r"Path x \(c\) → y: no answer → stage boot: step 5 did not happen", page.text)
