@@ -93,6 +93,10 @@ verdict:
     explains: []
     unexplained: []
     dependencies: []
+    path:
+      - source: {component: nova-compute, host: compute1}
+        target: null
+        evidence: step 13 did not happen
     next: null
     alternatives:
       - component: nova-api

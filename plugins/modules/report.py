@@ -99,6 +99,7 @@ verdict:
     explains: []
     unexplained: []
     dependencies: []
+    path: []
     next: null
     alternatives: []
 summary:

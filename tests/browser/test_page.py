@@ -27,7 +27,7 @@ RUNS = {
     "refused": RECORDED / "runs" / "20261121-073057-d8aefd",
     "removed": RECORDED / "removed",
 }
-PAGES = (*RUNS, "sweep", "history", "load")
+PAGES = (*RUNS, "chains", "sweep", "history", "load")
 # In pixels: a phone, a tablet, and a window on a desk
 WIDTHS = (390, 768, 1300)
 PATIENCE = 30
@@ -61,6 +61,7 @@ SHOWN = """[...document.querySelectorAll(".steps tbody tr")]
 
 from ansible_collections.stackproof.provision.plugins.module_utils._history import files as history
 from ansible_collections.stackproof.provision.plugins.module_utils._load import files as load
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import EarlierRun
 from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import (
     ExcludedHost,
@@ -68,6 +69,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep 
     PreflightKind,
     PreflightStatus,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Hop, Place
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page
 from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import drawing, rows
@@ -157,6 +159,7 @@ def pages(tmp_path_factory):
     earlier = [run.read_as(EarlierRun, directory) for directory in sorted((RECORDED / "runs").iterdir())]
     for name, directory in RUNS.items():
         (folder / f"{name}.html").write_text(page_of_a_run(directory, earlier))
+    (folder / "chains.html").write_text(page_of_chains())
     (folder / "sweep.html").write_text(page_of_a_sweep())
     (folder / "history.html").write_text(page_of_a_history(tmp_path_factory.mktemp("history")))
     (folder / "load.html").write_text(page_of_a_load(tmp_path_factory.mktemp("load")))
@@ -167,6 +170,21 @@ def page_of_a_run(directory, earlier):
     record = run.read_record(directory)
     pictures = [drawing.picture(rows.diagram(flow), record) for _name, flow in rows.drawn(record)]
     return page.render(record, TEMPLATES / "report.html.j2", pictures, earlier)
+
+
+def page_of_chains():
+    """A run that failed, with a chain that has a link of each state before its break and behind it, in long words."""
+    states = ("holds", "unreadable", "broken", "not_applicable", "not_applicable", "broken", "holds")
+    about = {"found": "udp,dl_vlan=1,tp_dst=67," * 9, "expected": "x" * 200, "subject": "table 0"}
+    about |= {"command": "ovs-appctl ofproto/trace br-int " + "dl_src=fa:16:3e:00:00:01," * 9, "reader": "controller1"}
+    walked = tuple(Link("dhcp_flow", LinkState(state), "neutron-l2-agent", "compute1", **about) for state in states)
+    folded = tuple(link for link in walked if link.state is LinkState.HOLDS)
+    chains = (Chain("dhcp", "d38b745a-8976-45b6-9aea-d61ee7f9b1e3", walked), Chain("metadata", None, folded))
+    northd, controller = Place("ovn-northd", "controller1"), Place("ovn-controller", "compute1")
+    hops = (Hop(northd, northd, "paused"), Hop(northd, controller, about["found"]), Hop(controller, None, None))
+    record = run.read_record(RUNS["refused"])
+    verdict = replace(record.verdict, headline="ovn-northd (controller1): paused", path=hops)
+    return page.render(replace(record, chains=chains, verdict=verdict), TEMPLATES / "report.html.j2")
 
 
 def page_of_a_history(folder):
