@@ -21,6 +21,7 @@ from .weights import Weights
 
 Place = tuple["str | None", "str | None"]
 STAGE: Place = (None, None)
+Edges = dict[str, list[Symptom]]
 # What a symptom of these kinds shows is that one component failed at another.
 BETWEEN = (Kind.FAILED_AT, Kind.REACH)
 
@@ -31,6 +32,10 @@ class Hop(NamedTuple):
     component: str
     host: str | None
     symptom: Symptom | None
+
+    @property
+    def place(self) -> Place:
+        return self.component, self.host
 
 
 class Trail(NamedTuple):
@@ -53,19 +58,25 @@ def path_of(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symp
     arrows = own_arrow(cause, hops or ())
     if hops is None:
         return arrows
-    place = cause.place
+    place: Place = cause.place
     for hop in hops:
-        arrows += (Arrow(place, (hop.component, hop.host), hop.symptom),)
-        place = (hop.component, hop.host)
-    missing = next((symptom for symptom in symptoms if step and symptom.step == step.id), None)
-    return (*arrows, Arrow(place, STAGE, missing))
+        arrows += (Arrow(place, hop.place, hop.symptom),)
+        place = hop.place
+    return (*arrows, Arrow(place, STAGE, missing(step, symptoms)))
+
+
+def missing(step: Step | None, symptoms: Iterable[Symptom]) -> Symptom | None:
+    """Return the symptom that a step is missing."""
+    if step is None:
+        return None
+    return next((symptom for symptom in symptoms if symptom.step == step.id), None)
 
 
 def own_arrow(cause: Cause, hops: Sequence[Hop]) -> tuple[Arrow, ...]:
     """Return what is wrong with a cause; nothing if only its missing step or the first hop shows it."""
     main = main_symptom(cause)
-    is_of_hop = any(hop.symptom == main for hop in hops[:1])
-    if main.kind == Kind.STEP or is_of_hop:
+    shown_by_hop = [hop.symptom for hop in hops[:1]]
+    if main.kind == Kind.STEP or main in shown_by_hop:
         return ()
     return (Arrow(cause.place, cause.place, main),)
 
@@ -112,21 +123,18 @@ def goals_of(case: Case, step: Step | None) -> list[str]:
     return [APIS[service] for service in services if service in APIS]
 
 
-def edges_of(symptoms: Sequence[Symptom]) -> dict[str, list[Hop]]:
-    """Return for each component those that failed at it, with the symptoms that show it."""
-    edges: dict[str, list[Hop]] = {}
+def edges_of(symptoms: Sequence[Symptom]) -> Edges:
+    """Return for each component the symptoms that another failed at it."""
+    edges: Edges = {}
     for symptom in symptoms:
-        if symptom.kind not in BETWEEN or symptom.component is None or symptom.peer is None:
+        if symptom.kind not in BETWEEN or symptom.peer is None:
             continue
         for peer in stands_for(symptom.peer):
-            for component in stands_for(symptom.component):
-                edges.setdefault(peer, []).append(Hop(component, symptom.host, symptom))
+            edges.setdefault(peer, []).append(symptom)
     return edges
 
 
-def shortest(
-    goals: Sequence[str], cause: Cause, edges: dict[str, list[Hop]], weights: Weights
-) -> tuple[Hop, ...] | None:
+def shortest(goals: Sequence[str], cause: Cause, edges: Edges, weights: Weights) -> tuple[Hop, ...] | None:
     """Return the hops from a cause to the nearest goal, empty if it is one itself; None if no path leads there."""
     waiting = [Trail(0.0, 0, cause.component, cause.host, ())]
     known: set[str] = set()
@@ -145,19 +153,21 @@ def shortest(
     return None
 
 
-def next_hops(trail: Trail, goals: Sequence[str], edges: dict[str, list[Hop]]) -> Iterator[Hop]:
+def next_hops(trail: Trail, goals: Sequence[str], edges: Edges) -> Iterator[Hop]:
     """Yield those that failed at a component, and the goals that depend on it."""
-    for hop in edges.get(trail.component, ()):
-        if is_at(hop.symptom, trail.host):
-            yield hop
+    for symptom in edges.get(trail.component, ()):
+        # Only where both hosts are known, the failure may have been at another one.
+        if None in (trail.host, symptom.peer_host) or symptom.peer_host == trail.host:
+            yield from hops_by(symptom)
     for goal in goals:
         for name in depending(goal, trail.component):
             yield Hop(name, None, None)
 
 
-def is_at(symptom: Symptom | None, host: str | None) -> bool:
-    """Return whether a symptom is about a peer on a host, as far as both are known."""
-    return symptom is None or host is None or symptom.peer_host in (None, host)
+def hops_by(symptom: Symptom) -> list[Hop]:
+    """Return the hops that a symptom shows: to the component that failed, or to those that run it."""
+    names = stands_for(symptom.component) if symptom.component else []
+    return [Hop(name, symptom.host, symptom) for name in names]
 
 
 def depending(goal: str, component: str) -> list[str]:

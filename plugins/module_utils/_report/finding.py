@@ -71,11 +71,12 @@ def path_in_words(verdict: Verdict) -> list[str]:
     between = [hop for hop in verdict.path if hop.target != hop.source]
     if len(between) < SHORTEST_PATH:
         return []
+    lines = [hop_in_words(hop, verdict) for hop in verdict.path]
     first = verdict.path[0]
-    own = first.evidence if first.target == first.source else None
-    begins = place_of(first.source.component, first.source.host)
-    cause = f"{begins}: {own}" if own else begins
-    return [cause, *(hop_in_words(hop, verdict) for hop in between)]
+    if first == between[0]:
+        # Only others show what is wrong with the cause.
+        lines.insert(0, place_of(first.source.component, first.source.host))
+    return lines
 
 
 def hop_in_words(hop: Hop, verdict: Verdict) -> str:
