@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .._components.tables import APIS, carriers_of, depends_on, stands_for
-from .._model.chain import Chain, LinkState
+from .._model.chain import Chain, Link, LinkState
 from .._model.finding import Arrow, Cause
 from .._model.flow import Step
 from .._model.symptom import Code, Kind, Symptom
@@ -85,7 +85,7 @@ def hops_to_stage(cause: Cause, case: Case, step: Step | None, symptoms: Sequenc
     """Return the hops from a cause to what the stage failed at; None if no path leads there."""
     chain = chain_broken_by(cause, case.chains)
     if chain is not None:
-        return behind_break(chain)
+        return behind_break(chain, cause)
     return shortest(goals_of(case, step), cause, edges_of(symptoms), case.weights)
 
 
@@ -96,16 +96,20 @@ def chain_broken_by(cause: Cause, chains: Iterable[Chain]) -> Chain | None:
     """Return the first chain that breaks at a cause: it leads to the stage."""
     for chain in chains:
         link = chain.broken
-        if link is not None and link.owner == cause.component and link.host in (None, cause.host):
+        if link is not None and is_of(cause, link):
             return chain
     return None
 
 
-def behind_break(chain: Chain) -> tuple[Hop, ...]:
+def is_of(cause: Cause, link: Link) -> bool:
+    """Return whether a cause has to make a link hold."""
+    return link.owner == cause.component and link.host in (None, cause.host)
+
+
+def behind_break(chain: Chain, cause: Cause) -> tuple[Hop, ...]:
     """Return the last link behind the break that does not hold either, if another component has to make it hold."""
-    wrong = [link for link in chain.links if link.state is LinkState.BROKEN]
-    first, last = wrong[0], wrong[-1]
-    if (first.owner, first.host) == (last.owner, last.host):
+    last = [link for link in chain.links if link.state is LinkState.BROKEN][-1]
+    if is_of(cause, last):
         return ()
     symptom = Symptom(Code.LINK_BROKEN, last.owner, host=last.host, own=True, link=last)
     return (Hop(last.owner, last.host, symptom),)
