@@ -61,11 +61,11 @@ port:
   type: dict
   sample:
     logical:
-      uuid: 155d6c42-6653-4c4a-aee8-2487205ef22c
+      uuid: 4da7d82f-8800-4b8b-9635-b9c55ded4c44
       up: true
       enabled: true
-      addresses: ['fa:16:3e:37:ab:f5 192.168.222.173']
-      dhcp: 463a0906-ad79-4718-a99f-2cb83b2882c0
+      addresses: ['fa:16:3e:52:95:6c 192.168.222.85']
+      dhcp: 8bead9d2-56ed-4617-a933-2d1354ee8944
     binding: {host: compute2, up: true}
     dhcp:
       cidr: 192.168.222.0/24
@@ -75,13 +75,13 @@ port:
         mtu: '1500'
         router: 192.168.222.1
         server_id: 192.168.222.1
-        server_mac: fa:16:3e:0e:36:02
-    groups: {neutron_pg_drop: 2, pg_775f9dbb_d7ca_4389_b727_bb28bb613ae8: 4}
+        server_mac: fa:16:3e:80:16:46
+    groups: {neutron_pg_drop: 2, pg_ed5dd24d_0e25_4385_a931_28e7c854d43f: 4}
     routers:
-      2e361fe1-9709-4ff5-8a91-eeadec857020:
+      6a97fb63-00aa-4861-abdb-13236b756530:
         gateway: network1
-        mac: fa:16:3e:1d:8a:c5
-        floating_ips: [{address: 10.86.129.205, fixed: 192.168.222.173, mac: null}]
+        mac: fa:16:3e:0e:ed:5c
+        floating_ips: [{address: 10.92.129.169, fixed: 192.168.222.85, mac: null}]
 unread:
   description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success

@@ -91,10 +91,10 @@ def test_a_port_that_no_chassis_has_claimed(read):
 def test_a_gateway_that_a_group_of_chassis_has(read):
     # As Neutron 29 has it with OVN 26.03
     group = {"gateway_chassis": ["set", []], "ha_chassis_group": ["uuid", "327235b8"]}
-    port = table(name="lrp-a6949c5c-3227-4c3e-910e-1d448ee6256d", mac="fa:16:3e:c6:2b:7c", **group)
+    port = table(name="lrp-347781d2-563c-47a5-9a14-e103c47e959f", mac="fa:16:3e:0e:ed:5c", **group)
     facts, unread = read({"Logical_Router_Port": port})
     ((gateway, mac),) = [(router["gateway"], router["mac"]) for router in facts["routers"].values()]
-    assert (gateway, mac, unread) == ("network1", "fa:16:3e:c6:2b:7c", [])
+    assert (gateway, mac, unread) == ("network1", "fa:16:3e:0e:ed:5c", [])
 
 
 def test_a_floating_ip_of_another_router_with_the_same_addresses_is_not_taken_for_ours(read):
