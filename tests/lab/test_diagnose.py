@@ -61,12 +61,12 @@ def diagnosed(failed, **asked):
 
 
 def test_a_volume_that_nobody_has_room_for_is_told_by_its_id(failed):
-    """Nobody broke it: the scheduler says why there is none."""
+    """Nobody broke it: the scheduler says which of its filters left none."""
     record, output = diagnosed(failed, resource_id=failed.volume)
     verdict = record["verdict"]
     assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", None)
     assert (verdict["quote_source"]["component"], verdict["quote_source"]["host"]) == ("cinder-scheduler", CONTROLLER)
-    assert "No valid backend was found" in verdict["quote"]
+    assert "CapacityFilter: (start: 1, end: 0)" in verdict["quote"]
     assert record["diagnosis"]["failures"][0]["requests"][0]["path"].endswith("/volumes")
     assert re.search(r"requests that failed\n +1  volume: POST /v3/\w+/volumes", output)
 
@@ -74,7 +74,7 @@ def test_a_volume_that_nobody_has_room_for_is_told_by_its_id(failed):
 def test_all_that_failed_in_a_time_is_told(failed):
     record, _output = diagnosed(failed, since=failed.since.isoformat())
     assert (record["verdict"]["result"], record["verdict"]["stage"]) == ("fail", "volume")
-    assert "No valid backend was found" in record["verdict"]["reason"]
+    assert "CapacityFilter: (start: 1, end: 0)" in record["verdict"]["reason"]
 
 
 def test_a_request_of_which_the_logs_have_no_answer_is_not_judged(failed):

@@ -21,6 +21,8 @@ from .._model.words import StageName
 
 # The kind of a command that did not end in time
 HUNG = "hung"
+# The states of units that do their work, or begin to as soon as somebody needs them
+AT_WORK = ("running", "on demand")
 # A network is carried by a physical network of one of these kinds, or in tunnels.
 PHYSICAL = ("flat", "vlan")
 
@@ -129,6 +131,13 @@ class Cloud:
 
     def host_at(self, address: str) -> str | None:
         return self.addresses.get(address)
+
+    def why_not_running(self, component: str, host: str | None) -> str | None:
+        """Return the state of a component's unit on a host; None if it runs, or is not known."""
+        facts = self.facts.get(host or "")
+        units = facts.services if facts else ()
+        states = [unit.state for unit in units if unit.component == component]
+        return next((state for state in states if state not in AT_WORK), None)
 
     @cached_property
     def guest_steps(self) -> set[str]:

@@ -9,6 +9,7 @@ from .._model.facts import Dhcp
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
+    HOLDS,
     ChainDefinition,
     Found,
     LinkDefinition,
@@ -57,8 +58,11 @@ def agent_alive(cloud: Cloud) -> Found:
 
 
 def assigned(cloud: Cloud) -> Found:
-    """Check whether Neutron has given the network to an agent, which has a port on it."""
-    return holds_if(bool(given(cloud.network).dhcp_ports), "none")
+    """Check whether an agent has a port on the network. Neutron chooses the agent, which asks for the port."""
+    if given(cloud.network).dhcp_ports:
+        return HOLDS
+    host = dhcp_host(cloud)
+    return broken("none", owner=AGENT if host else None, host=host)
 
 
 def directory(cloud: Cloud) -> Found:
@@ -145,7 +149,7 @@ CHAIN = ChainDefinition(
             lambda _cloud: None,
             "openstack network agent list --network {network}",
         ),
-        *agent_links(dhcp_host, "dhcp_"),
+        *agent_links(dhcp_host, "dhcp_l2_"),
         LinkDefinition("dhcp_directory", AGENT, directory, dhcp_host, "ls /var/lib/neutron/dhcp/{network}"),
         LinkDefinition("dhcp_process", AGENT, process, dhcp_host, "pgrep --full --list-full dnsmasq.*{network}"),
         LinkDefinition("dhcp_reservation", AGENT, reservation, dhcp_host, "cat /var/lib/neutron/dhcp/{network}/host"),

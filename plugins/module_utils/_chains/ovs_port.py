@@ -39,7 +39,11 @@ def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
 
 
 def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
-    """Return whether an agent reports to the cloud, and nobody has disabled it."""
+    """Return whether an agent runs and reports to the cloud, and nobody has disabled it."""
+    halted = cloud.why_not_running(component, host)
+    # Neutron takes an agent for alive until it has not reported for a minute.
+    if halted is not None:
+        return broken(halted)
     unreadable_if(not cloud.record.agents or host is None)
     agent = agent_on(cloud, component, host)
     if agent is None:

@@ -56,7 +56,8 @@ class World:
         self.rejected = rejected(symptoms)
         self.silent = [symptom for symptom in symptoms if symptom.kind == Kind.NOT_REPORTING]
         self.breaks = [symptom.place for symptom in symptoms if symptom.kind == Kind.LINK and symptom.certain]
-        self.exonerated = exonerated(case)
+        halted = {symptom.place for symptom in symptoms if symptom.kind == Kind.STATE}
+        self.exonerated = exonerated(case) - halted
         self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
         # The peers, connections and restarts at which each node failed, with how much of it they explain
         self.failed_at: dict[Node, Peers] = {}

@@ -152,13 +152,14 @@ LINKS = {
     "ovs_tagged": LinkText("the agent has wired the port", "has not wired the port: its VLAN is {found}"),
     "ovs_linked": LinkText("the link of the port is up", "the link of the port is {found}"),
     "dhcp_agent_alive": LinkText("the DHCP agent reports to Neutron", "{found}"),
-    "dhcp_assigned": LinkText("a DHCP agent has the network", "no DHCP agent has the network"),
-    "dhcp_agent_carries_network": LinkText(
+    "dhcp_assigned": LinkText("a DHCP agent has a port on the network", "no DHCP agent has a port on the network"),
+    "dhcp_l2_agent_alive": LinkText("the L2 agent beside it reports to Neutron", "{found}"),
+    "dhcp_l2_agent_carries_network": LinkText(
         "the L2 agent beside it carries the network",
         "its bridge_mappings or tunnel_types have {found}; the network of DHCP needs {expected}",
         "does not carry the network {expected}",
     ),
-    "dhcp_agent_patches": LinkText(
+    "dhcp_l2_agent_patches": LinkText(
         "the bridges beside it are connected",
         "no patch between br-int and {expected}: {found}",
         "no patch between br-int and {expected}",

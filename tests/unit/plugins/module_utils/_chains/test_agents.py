@@ -1,0 +1,142 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The chains of a port on a real cloud with Neutron's agents, whose DHCP agent was stopped, and with other breaks."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from tree import RECORDED
+
+Json = dict[str, Any]
+STOPPED: Json = json.loads((RECORDED / "chains" / "agents.json").read_text())
+HERE = STOPPED["instance"]["server"]["host"]
+PORT = STOPPED["instance"]["ports"][0]["id"]
+L2, DHCP = "neutron-l2-agent", "neutron-dhcp-agent"
+
+
+def chains_of(*changes: Callable[[Json], None]) -> dict[str, Chain]:
+    """Return the chains of the recorded run, after changes of what its hosts showed."""
+    record = copy.deepcopy(STOPPED)
+    for change in changes:
+        change(record)
+    return {chain.name: chain for chain in walked(from_json(Record, record), "metadata")}
+
+
+def host(record: Json, name: str) -> Json:
+    found: Json = next(entry for entry in record["hosts"] if entry["host"] == name)
+    return found
+
+
+def agent(record: Json, component: str, name: str) -> Json:
+    return next(one for one in record["agents"] if (one["component"], one["host"]) == (component, name))
+
+
+def interface(record: Json) -> Json:
+    found: Json = host(record, HERE)["facts"]["interfaces"][PORT]
+    return found
+
+
+def started(record: Json) -> None:
+    """Have the DHCP agent run."""
+    unit = next(one for one in host(record, "network1")["facts"]["services"] if one["component"] == DHCP)
+    unit["state"] = "running"
+
+
+def assigned(record: Json) -> None:
+    """Give the agent a port on the network."""
+    record["instance"]["networks"][0]["dhcp_ports"] = [record["instance"]["networks"][0]["subnets"][0]["gateway"]]
+
+
+def unmapped(record: Json) -> None:
+    agent(record, L2, HERE)["physical"] = {"other": "br-other"}
+
+
+def unreported(record: Json) -> None:
+    agent(record, L2, HERE)["state"] = "down"
+
+
+def disabled(record: Json) -> None:
+    agent(record, L2, HERE)["enabled"] = False
+
+
+def unpatched(record: Json) -> None:
+    switch = host(record, HERE)["stores"]["switch"]
+    switch["interfaces"] = [one for one in switch["interfaces"] if one["name"] != "int-br-ex"]
+
+
+def dead_vlan(record: Json) -> None:
+    interface(record)["tag"] = 4095
+
+
+def unplugged(record: Json) -> None:
+    interface(record)["ofport"] = -1
+    interface(record)["error"] = "could not open network device tap (No such device)"
+
+
+def without_link(record: Json) -> None:
+    interface(record)["link"]["up"] = False
+
+
+def binding_failed(record: Json) -> None:
+    record["instance"]["ports"][0]["kind"] = "binding_failed"
+
+
+BREAKS = [
+    (unmapped, "agent_carries_network", L2, HERE),
+    (unreported, "agent_alive", L2, HERE),
+    (disabled, "agent_alive", L2, HERE),
+    (unpatched, "agent_patches", L2, HERE),
+    (binding_failed, "ovs_bound", "neutron-server", None),
+    (unplugged, "ovs_plugged", "ovsdb", HERE),
+    (dead_vlan, "ovs_tagged", L2, HERE),
+    (without_link, "ovs_linked", "libvirt", HERE),
+]
+
+
+def test_a_stopped_agent_is_not_alive_although_neutron_still_takes_it_for_alive() -> None:
+    assert agent(STOPPED, DHCP, "network1")["state"] == "up"
+    link = chains_of()["dhcp"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host, link.found) == ("dhcp_agent_alive", DHCP, "network1", "stopped")
+
+
+def test_an_agent_that_runs_has_to_get_a_port_on_the_network() -> None:
+    link = chains_of(started)["dhcp"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("dhcp_assigned", DHCP, "network1")
+
+
+def test_an_agent_with_a_port_has_to_have_files_for_the_network() -> None:
+    link = chains_of(started, assigned)["dhcp"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("dhcp_directory", DHCP, "network1")
+
+
+def test_the_chain_of_the_port_holds() -> None:
+    chain = chains_of()["ovs_port"]
+    assert {link.state for link in chain.links} == {LinkState.HOLDS}
+
+
+@pytest.mark.parametrize(("change", "code", "owner", "place"), BREAKS, ids=[change.__name__ for change, *_ in BREAKS])
+def test_each_link_of_the_port_breaks(change: Callable[[Json], None], code: str, owner: str, place: str | None) -> None:
+    link = chains_of(change)["ovs_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == (code, owner, place)
+    assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
+
+
+def test_no_chain_has_two_links_of_one_code() -> None:
+    for chain in chains_of().values():
+        codes = [link.code for link in chain.links]
+        assert len(set(codes)) == len(codes)
