@@ -21,7 +21,7 @@ from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Code, Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
-from .evidence import SETTINGS, by_weight
+from .evidence import SETTINGS, by_weight, recent_change
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 # Commands for what no component alone shows, with the fields of the symptom in them
@@ -41,6 +41,7 @@ KERNEL: dict[How | None, str] = {
     How.FULL: "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
     How.DENIED: "journalctl --dmesg --grep 'DENIED|avc:'",
 }
+CREDENTIALS = "grep --line-number --extended-regexp '^\\[|^(user|password|auth|rbd_|transport_url|connection)' {path}"
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
 
 # What shows why a request cannot be satisfied
@@ -137,7 +138,7 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.kind == Kind.REACH and symptom.only_from_here and cause.shows(symptom):
         return command(f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host)
     if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED:
-        return rights(symptom, case)
+        return credentials(symptom, cause, case) or rights(symptom, case)
     if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
         return by_component(symptom)
     return by_place(symptom)
@@ -187,6 +188,16 @@ def by_path(symptom: Symptom, path: str) -> Advice | None:
         unit = UNIT_FILE.search(path)
         return command(f"systemctl cat {unit[1]}" if unit else f"ls -l {quoted}", symptom.host)
     return None
+
+
+def credentials(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    """Return the command that shows what a component identifies itself with, if that file has changed recently."""
+    change = recent_change(cause, case.weights)
+    if change is None or change.path is None or not cause.shows(symptom):
+        return None
+    if change.setting is not None:
+        return by_option(change, change.path, change.setting)
+    return command(CREDENTIALS.format(path=shlex.quote(change.path)), change.host)
 
 
 def rights(symptom: Symptom, case: Case) -> Advice | None:

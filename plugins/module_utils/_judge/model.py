@@ -81,7 +81,11 @@ def merged_by_name(found: Sequence[Cause]) -> list[Cause]:
         if first is None:
             merged[name] = cause
         else:
-            merged[name] = replace(first, confidence=rounded(first.confidence + cause.confidence))
+            merged[name] = replace(
+                first,
+                confidence=rounded(first.confidence + cause.confidence),
+                symptoms=tuple(dict.fromkeys([*first.symptoms, *cause.symptoms])),
+            )
     return sorted(merged.values(), key=lambda cause: -cause.confidence)
 
 

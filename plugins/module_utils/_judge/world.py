@@ -29,6 +29,8 @@ from .weights import Parts
 
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
+# With this begin the exceptions of the HTTP client of all services.
+HTTP_CLIENT = "keystoneauth1."
 
 
 class Node(NamedTuple):
@@ -112,6 +114,8 @@ class World:
     def askers_of(self, symptom: Symptom) -> list[Node]:
         """Return the nodes that asked a peer: a component may relay the failure of another one that it called."""
         own, peer = symptom.component, symptom.peer
+        if is_of_own_request(symptom):
+            return self.nodes_of(own, symptom.host)
         relayed_by = [] if peer in depends_on(own) else [name for name in called_by(own) if peer in depends_on(name)]
         return self.nodes_of(relayed_by[0]) if len(relayed_by) == 1 else self.nodes_of(own, symptom.host)
 
@@ -186,6 +190,11 @@ def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
         if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED and symptom.peer and symptom.component:
             callers.setdefault(symptom.peer, set()).add(project_of(symptom.component))
     return callers
+
+
+def is_of_own_request(symptom: Symptom) -> bool:
+    """Return whether a component has asked a peer itself: no queue carries the exception of an HTTP client."""
+    return (symptom.exception or "").startswith(HTTP_CLIENT)
 
 
 def is_near(one: float | None, other: float | None, seconds: float) -> bool:

@@ -183,6 +183,23 @@ def test_of_a_peer_that_denies_access_its_rights_are_looked_at(symptom, command)
     assert on_a("x", symptom) == command
 
 
+def advice_after(*changes):
+    """The next command where a component is denied access, after changes of its configuration."""
+    denied = seen(Kind.FAILED_AT, "x", "a", peer="keystone", how=How.DENIED, own=True)
+    return in_words(advice.command_for(cause("x", "a", denied, *changes), case_of([with_units("a", "x.service")])))
+
+
+def test_of_a_component_whose_configuration_has_changed_its_credentials_are_looked_at():
+    changed = seen(Kind.CHANGE, "x", "a", path="/etc/x/x y.conf", share=0.8)
+    command = advice_after(changed)
+    assert command.startswith("on a: grep --line-number --extended-regexp")
+    assert command.endswith(" '/etc/x/x y.conf'")
+    option = seen(Kind.CHANGE, "x", "a", path="/etc/x/x.conf", share=0.8, setting="[neutron] password")
+    assert advice_after(option) == "on a: grep --line-number password /etc/x/x.conf"
+    old = seen(Kind.CHANGE, "x", "a", path="/etc/x/x.conf", share=0.1)
+    assert advice_after(old) == advice_after()
+
+
 def test_rights_are_checked_on_the_only_host_of_the_peer():
     symptom = seen(Kind.FAILED_AT, "y", "b", peer="database", how=How.DENIED, own=True)
     command = "mysql --execute 'SELECT user, host FROM mysql.user'"

@@ -220,6 +220,24 @@ def test_a_component_that_is_denied_access_may_be_wrong_itself():
     assert parts["denied"][1] < parts["refused"][1]
 
 
+def test_a_client_that_is_denied_access_does_not_relay_what_another_one_met():
+    """With an exception of another kind, what Neutron met at Keystone may have come to the API of metadata."""
+    hosts = [host("ctl", "nova-api-metadata", "neutron-server", "keystone")]
+    by = {}
+    for exception in ("keystoneauth1.exceptions.http.Unauthorized", None):
+        denied = failed_at("nova-api-metadata", "keystone", How.DENIED, host="ctl", exception=exception)
+        by[exception] = {node.component for node in world_of(denied, hosts=hosts).askers_of(denied)}
+    assert by == {"keystoneauth1.exceptions.http.Unauthorized": {"nova-api-metadata"}, None: {"neutron-server"}}
+
+
+def test_a_component_and_its_connection_have_the_symptoms_of_both():
+    denied = failed_at("nova-compute", "ceph-mon", How.DENIED, host="c1", peer_host="s")
+    change = seen(Kind.CHANGE, "nova-compute", "c1", path="/etc/nova/nova.conf", share=0.8)
+    first = causes(denied, change, hosts=CLOUD)[0]
+    assert first.place == ("nova-compute", "c1")
+    assert set(first.symptoms) == {denied, change}
+
+
 def test_each_way_of_failing_has_its_parts():
     assert set(WEIGHTS.parts) == {*AT_PEER, None}
 
