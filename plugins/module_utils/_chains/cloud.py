@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from .._match import places
 from .._model import codec
@@ -18,6 +19,7 @@ from .._model.instance import DescribedInstance, Network, Port, ServingPort
 from .._model.record import Record
 from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
+from .._record.sole import sole
 
 # The kind of a command that did not end in time
 HUNG = "hung"
@@ -25,6 +27,13 @@ HUNG = "hung"
 AT_WORK = ("running", "on demand")
 # A network is carried by a physical network of one of these kinds, or in tunnels.
 PHYSICAL = ("flat", "vlan")
+# Stand for what was not read, or is not there
+NO_HOST = Host("")
+NO_FACTS = Facts(names=(), addresses=(), zone_s=None, services=())
+NO_NETWORK = Network("", mtu=None, subnets=(), dhcp_ports=(), distributed=False, routers=())
+NO_OVN_PORT = OvnPort(logical=None, binding=None, dhcp=None, groups=None, routers=None)
+
+T = TypeVar("T")
 
 
 class Names(dict[str, str]):
@@ -47,7 +56,7 @@ class Cloud:
     @cached_property
     def port(self) -> Port | None:
         """Return the first port of the instance: the one by which it gets its address."""
-        return self.instance.ports[0] if self.instance and self.instance.ports else None
+        return next(iter(self.record.ports), None)
 
     @property
     def port_id(self) -> str | None:
@@ -57,15 +66,18 @@ class Cloud:
     def network(self) -> Network | None:
         return self.instance.network_of(self.port) if self.instance and self.port else None
 
+    @property
+    def network_or_none(self) -> Network:
+        """Return the instance's network; an empty one without it."""
+        return self.network or NO_NETWORK
+
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
-        ports = self.network.serving if self.network else ()
-        return [port for port in ports if port.owner == owner]
+        return [port for port in self.network_or_none.serving if port.owner == owner]
 
     @property
     def wants_dhcp(self) -> bool:
-        subnets = self.network.subnets if self.network else ()
-        return any(subnet.dhcp and subnet.version == 4 for subnet in subnets)
+        return any(subnet.dhcp and subnet.version == 4 for subnet in self.network_or_none.subnets)
 
     @cached_property
     def back_end(self) -> str | None:
@@ -82,7 +94,7 @@ class Cloud:
         if known is not None:
             return known
         failed = {error.host for error in self.record.errors or () if error.own and error.service == "nova-compute"}
-        return failed.pop() if len(failed) == 1 else None
+        return sole(failed)
 
     @cached_property
     def names(self) -> Names:
@@ -142,8 +154,7 @@ class Cloud:
     @cached_property
     def guest_steps(self) -> set[str]:
         """Return the steps that the guest shows on its console."""
-        stage = self.record.stage(StageName.METADATA)
-        guest = (stage.details.get("guest") if stage else None) or {}
+        guest = self.record.stage_or_skipped(StageName.METADATA).details.get("guest") or {}
         return {step["step"] for step in guest.get("steps") or []}
 
     @property
@@ -153,6 +164,18 @@ class Cloud:
     @property
     def guest_has_lease(self) -> bool:
         return "lease" in self.guest_steps
+
+    def host_of(self, name: str | None) -> Host:
+        """Return a host by its name; of one that is not known, an empty one."""
+        return self.hosts.get(name or "", NO_HOST)
+
+    def facts_of(self, host: str | None) -> Facts:
+        """Return the facts of a host; of one that was not read, empty ones."""
+        return self.facts.get(host or "", NO_FACTS)
+
+    def of_port(self, by_port: Mapping[str, T] | None) -> T | None:
+        """Return what facts have of the instance's port."""
+        return (by_port or {}).get(self.port_id or "")
 
     def stores_of(self, host: str | None) -> Stores:
         """Return the stores of a host; of one that was not read, empty ones."""
@@ -167,17 +190,15 @@ class Cloud:
 
     def interface(self, host: str | None) -> SwitchInterface | None:
         """Return the interface of the instance's port on a host."""
-        facts = self.facts.get(host or "")
-        interfaces = (facts.interfaces if facts else None) or {}
-        return interfaces.get(self.port.id) if self.port else None
+        return self.of_port(self.facts_of(host).interfaces)
 
     @property
     def is_in_domain(self) -> bool:
         """Return whether libvirt has the port in the instance's domain, so that the switch must have it, too."""
-        facts = self.facts.get(self.host or "")
-        if self.port is None or facts is None or facts.domain is None:
+        domain = self.facts_of(self.host).domain
+        if self.port is None or domain is None:
             return False
-        return self.port.mac in [interface.mac for interface in facts.domain.interfaces]
+        return self.port.mac in [interface.mac for interface in domain.interfaces]
 
     def trace(self, packet: str) -> Trace | None:
         """Return the trace of a packet of the instance's port on its host."""
@@ -189,8 +210,7 @@ class Cloud:
     def database_host(self) -> str | None:
         """Return the host of OVN's databases. Of several the active one counts."""
         found = {name: stores.ovn for name, stores in self.stores.items() if stores.ovn}
-        active = [name for name, databases in found.items() if databases.northbound == "active"]
-        return next(iter([*active, *found]), None)
+        return min(found, key=lambda name: found[name].northbound != "active", default=None)
 
     @property
     def databases(self) -> OvnDatabases | None:
@@ -206,7 +226,7 @@ class Cloud:
     @property
     def is_on_physical_network(self) -> bool:
         """Return whether a physical network carries the port's network, and not tunnels."""
-        return self.network is not None and self.network.kind in PHYSICAL
+        return self.network_or_none.kind in PHYSICAL
 
     def chassis_of(self, host: str | None) -> list[Chassis]:
         """Return the chassis that have registered with the name of a host."""
@@ -215,29 +235,28 @@ class Cloud:
     @cached_property
     def ovn_port(self) -> OvnPort | None:
         """Return the port in OVN's databases, as the first host that has these shows it."""
-        if self.port is None:
-            return None
-        for facts in self.facts.values():
-            found = (facts.ovn or {}).get(self.port.id)
-            if found is not None:
-                return found
-        return None
+        found = [self.of_port(facts.ovn) for facts in self.facts.values()]
+        return next(filter(None, found), None)
+
+    @property
+    def in_ovn(self) -> OvnPort:
+        """Return the port in OVN's databases; an empty one if they do not have it."""
+        return self.ovn_port or NO_OVN_PORT
 
     @property
     def logical_port(self) -> LogicalPort | None:
         """Return the port's row in the northbound database."""
-        return self.ovn_port.logical if self.ovn_port else None
+        return self.in_ovn.logical
 
     @property
     def binding(self) -> PortBinding | None:
         """Return the port's row in the southbound database."""
-        return self.ovn_port.binding if self.ovn_port else None
+        return self.in_ovn.binding
 
     @property
-    def routers(self) -> Iterator[tuple[str, OvnRouter]]:
-        """Yield the routers of the instance's network in OVN's databases."""
-        if self.ovn_port is not None:
-            yield from (self.ovn_port.routers or {}).items()
+    def routers(self) -> Mapping[str, OvnRouter]:
+        """Return the routers of the instance's network in OVN's databases, by their ids."""
+        return self.in_ovn.routers or {}
 
     def hangs(self, host: str | None, what: str) -> bool:
         """Return whether a host was asked for something, and nothing answered in time."""
@@ -248,5 +267,4 @@ class Cloud:
         return bool(self.unread(host, what))
 
     def unread(self, host: str | None, what: str) -> list[Unread]:
-        found = self.hosts.get(host or "")
-        return [entry for entry in found.unread if entry.what == what] if found else []
+        return [entry for entry in self.host_of(host).unread if entry.what == what]

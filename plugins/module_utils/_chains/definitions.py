@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from .._model.chain import Chain, Link, LinkState
 from .._model.words import StageName
+from .._record.sole import sole
 from .cloud import Cloud
 
 T = TypeVar("T")
@@ -94,7 +95,7 @@ class LinkDefinition:
     owner: str
     check: Callable[[Cloud], Found]
     host: Callable[[Cloud], str | None]
-    command: str | None = None
+    command: str
     on: Callable[[Cloud], str | None] | None = None
 
 
@@ -122,7 +123,7 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
     found = checked(definition, cloud)
     host = found.host or definition.host(cloud)
     is_broken = found.state is LinkState.BROKEN
-    command = definition.command.format_map(cloud.names) if definition.command and is_broken else None
+    command = definition.command.format_map(cloud.names) if is_broken else None
     return Link(
         code=definition.code,
         state=found.state,
@@ -154,9 +155,10 @@ def passes(cloud: Cloud, packet: str) -> Found:
 
 def common(values: Iterable[V | None]) -> V | None:
     """Return the value that most have; None without any, or if two are equally common."""
-    counted = Counter(value for value in values if value is not None).most_common(2)
-    if not counted:
-        return None
-    if len(counted) == 2 and counted[0][1] == counted[1][1]:
-        return None
-    return counted[0][0]
+    counts = Counter(value for value in values if value is not None)
+    most = max(counts.values(), default=0)
+    return sole([value for value, count in counts.items() if count == most])
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"

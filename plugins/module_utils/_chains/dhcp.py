@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .._model.facts import Dhcp
 from .._model.words import StageName
+from .._record.sole import sole
 from .cloud import Cloud
 from .definitions import (
     HOLDS,
@@ -17,6 +18,7 @@ from .definitions import (
     broken,
     given,
     holds_if,
+    listed,
     passes,
     read,
     unreadable_if,
@@ -33,8 +35,7 @@ def dhcp_host(cloud: Cloud) -> str | None:
     serving = [host for host in cloud.facts if is_served_on(cloud, host)]
     bound = [port.host for port in cloud.serving(OWNER) if port.host]
     agents = [agent.host for agent in cloud.record.agents or () if agent.component == AGENT]
-    only = agents if len(agents) == 1 else []
-    return cloud.name_of(next(iter([*serving, *bound, *only]), None))
+    return cloud.name_of([*serving, *bound, sole(agents)][0])
 
 
 def is_served_on(cloud: Cloud, host: str) -> bool:
@@ -44,9 +45,7 @@ def is_served_on(cloud: Cloud, host: str) -> bool:
 
 def served_on(cloud: Cloud, host: str | None) -> Dhcp | None:
     """Return what a host knows of DHCP for the instance's port."""
-    facts = cloud.facts.get(host or "")
-    ports = (facts.dhcp if facts else None) or {}
-    return ports.get(cloud.port_id or "")
+    return cloud.of_port(cloud.facts_of(host).dhcp)
 
 
 def served(cloud: Cloud) -> Dhcp | None:
@@ -84,8 +83,8 @@ def reservation(cloud: Cloud) -> Found:
     given(found.directory)
     entries = read(found.hosts)
     is_there = any(entry.address in port.addresses for entry in entries)
-    addresses = ", ".join(entry.address or "no address" for entry in entries)
-    return holds_if(is_there, addresses or "none", ", ".join(port.addresses))
+    addresses = [entry.address or "no address" for entry in entries]
+    return holds_if(is_there, listed(addresses), ", ".join(port.addresses))
 
 
 def wired(cloud: Cloud) -> Found:
@@ -93,7 +92,7 @@ def wired(cloud: Cloud) -> Found:
     switch = given(cloud.switch(dhcp_host(cloud)))
     ids = {port.id for port in cloud.serving(OWNER)}
     applies_if(ids)
-    interface = next((interface for interface in switch.interfaces if interface.port in ids), None)
+    interface = switch.interface_of(ids)
     if interface is None:
         return broken("none")
     if interface.error:

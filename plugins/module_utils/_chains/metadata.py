@@ -26,7 +26,7 @@ from .ovn_port import is_on_switch
 
 API = "nova-api-metadata"
 LOCALPORT = "network:distributed"
-AGENTS = {"ovn": "neutron-ovn-metadata-agent", "agents": "neutron-metadata-agent"}
+AGENT, OVN_AGENT = "neutron-metadata-agent", "neutron-ovn-metadata-agent"
 
 
 def proxy_host(cloud: Cloud) -> str | None:
@@ -34,17 +34,15 @@ def proxy_host(cloud: Cloud) -> str | None:
     if cloud.back_end == "ovn":
         return cloud.host
     with_process = [host for host in cloud.facts if any(proxy.processes for proxy in proxies_on(cloud, host))]
-    return with_process[0] if with_process else dhcp_host(cloud)
+    return [*with_process, dhcp_host(cloud)][0]
 
 
 def proxies_on(cloud: Cloud, host: str | None) -> tuple[MetadataProxy, ...]:
-    facts = cloud.facts.get(host or "")
-    ports = (facts.metadata if facts else None) or {}
-    return ports.get(cloud.port_id or "", ())
+    return cloud.of_port(cloud.facts_of(host).metadata) or ()
 
 
 def agent_of(cloud: Cloud) -> str:
-    return AGENTS.get(cloud.back_end or "", "neutron-metadata-agent")
+    return OVN_AGENT if cloud.back_end == "ovn" else AGENT
 
 
 def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None = None) -> Found:
@@ -64,7 +62,7 @@ def wired(cloud: Cloud) -> Found:
     switch = given(cloud.switch(cloud.host))
     ports = {port.id for port in cloud.serving(LOCALPORT)}
     applies_if(ports)
-    interface = next((interface for interface in switch.interfaces if interface.port in ports), None)
+    interface = switch.interface_of(ports)
     if interface is None:
         return found_at_agent(cloud, "none")
     on_switch = is_on_switch(interface)
@@ -82,7 +80,8 @@ def asked(cloud: Cloud) -> Found:
 
 def api_address(cloud: Cloud) -> Found:
     """Check whether the agent's settings name a host that has nova-api-metadata."""
-    entries = [entry for entry in reached_from(cloud, proxy_host(cloud)) if is_of_agent(entry)]
+    reach = cloud.host_of(proxy_host(cloud)).examined.reach
+    entries = [entry for entry in reach if is_of_agent(entry)]
     right = [address for host in hosts_with_api(cloud) for address in cloud.facts[host].addresses]
     applies_if(entries and right)
     wrong = [entry for entry in entries if not may_be_at(cloud, entry, right)]
@@ -103,11 +102,6 @@ def may_be_at(cloud: Cloud, entry: Reach, right: list[str]) -> bool:
         return True
     listening = cloud.stores_of(host).listening
     return entry.address in right and (listening is None or entry.port in listening)
-
-
-def reached_from(cloud: Cloud, host: str | None) -> tuple[Reach, ...]:
-    found = cloud.hosts.get(host or "")
-    return found.examination.reach if found and found.examination else ()
 
 
 def hosts_with_api(cloud: Cloud) -> list[str]:

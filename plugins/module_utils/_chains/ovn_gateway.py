@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from .._model.stores import Chassis, Switch
 from .._model.words import StageName
+from .._record.sole import sole
 from .cloud import Cloud
 from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, holds_if
-from .ovn_port import NBCTL, SBCTL, SETTINGS, controller, is_current, not_mapped
+from .ovn_port import NBCTL, SBCTL, SETTINGS, all_mapped, controller, is_current
 from .ovs_port import names_on
 
 
@@ -20,28 +23,24 @@ def gateways(cloud: Cloud) -> list[Chassis]:
 
 def gateway_host(cloud: Cloud) -> str | None:
     """Return the host of the router's gateway, or the one on which it could be."""
-    for _router, found in cloud.routers:
-        if found.gateway:
-            return cloud.name_of(found.gateway)
-    candidates = gateways(cloud)
-    return cloud.name_of(candidates[0].host) if len(candidates) == 1 else None
+    for router in cloud.routers.values():
+        if router.gateway:
+            return cloud.name_of(router.gateway)
+    return cloud.name_of(sole([chassis.host for chassis in gateways(cloud)]))
 
 
 def mapped(cloud: Cloud) -> Found:
     """Check whether a gateway reaches each physical network that Neutron's networks are on."""
     applies_if(cloud.chassis)
-    mappings = {name for chassis in gateways(cloud) for name in chassis.mappings}
-    missing = sorted(outer_networks(cloud) - mappings)
-    if not missing:
-        return HOLDS
-    return not_mapped(cloud, missing[0], ", ".join(sorted(mappings)) or "none")
+    mappings = set(chain.from_iterable(chassis.mappings for chassis in gateways(cloud)))
+    return all_mapped(cloud, outer_networks(cloud), sorted(mappings))
 
 
 def outer_networks(cloud: Cloud) -> set[str]:
     """Return the physical networks of the networks that the instance is not on itself."""
     networks = given(given(cloud.databases).networks)
     applies_if(networks)
-    own = {network.id for network in cloud.instance.networks} if cloud.instance else set()
+    own = {network.id for network in cloud.record.networks}
     return {network.physical for network in networks if network.id not in own}
 
 
@@ -51,18 +50,19 @@ def current(cloud: Cloud) -> Found:
 
 def placed(cloud: Cloud) -> Found:
     """Check whether the router's gateway is on a host."""
-    routers = [found for _router, found in cloud.routers]
+    routers = list(cloud.routers.values())
     applies_if(not cloud.is_unread(cloud.database_host, "OVN's routers"))
-    has_floating_ip = any(port.floating_ips for port in cloud.instance.ports) if cloud.instance else False
-    applies_if(routers and (has_floating_ip or any(found.mac for found in routers)))
-    return holds_if(any(found.gateway for found in routers), "none")
+    has_floating_ip = any(port.floating_ips for port in cloud.record.ports)
+    applies_if(routers and (has_floating_ip or any(router.mac for router in routers)))
+    return holds_if(any(router.gateway for router in routers), "none")
 
 
 def translated(cloud: Cloud) -> Found:
     """Check whether OVN has a rule for each floating IP of the port."""
     addresses = given(cloud.port).floating_ips
     applies_if(addresses)
-    known = {floating.address for _router, found in cloud.routers for floating in found.floating_ips}
+    translations = chain.from_iterable(router.floating_ips for router in cloud.routers.values())
+    known = {floating.address for floating in translations}
     missing = [address for address in addresses if address not in known]
     return holds_if(not missing, ", ".join(missing))
 
@@ -71,7 +71,7 @@ def patched(cloud: Cloud) -> Found:
     """Check whether the bridge of the external network is connected with that of the ports."""
     switch = given(cloud.switch(gateway_host(cloud)))
     networks = given(given(cloud.databases).networks)
-    applies_if(networks and list(cloud.routers))
+    applies_if(networks and cloud.routers)
     bridges = bridge_mappings(switch)
     for bridge in [bridges[network.physical] for network in networks if network.physical in bridges]:
         if switch.bridge(bridge) is None:
@@ -95,7 +95,7 @@ def is_patch(switch: Switch, name: str) -> bool:
 CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA),
-    applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.network and cloud.network.routers),
+    applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.network_or_none.routers),
     links=(
         LinkDefinition("ovn_gateway_mapped", "ovn-controller", mapped, gateway_host, f"{SETTINGS}:ovn-bridge-mappings"),
         LinkDefinition(
@@ -117,5 +117,5 @@ CHAIN = ChainDefinition(
         LinkDefinition("ovn_gateway_patched", "ovn-controller", patched, gateway_host, "ovs-vsctl show"),
         LinkDefinition("ovn_gateway_translated", "neutron-server", translated, controller, f"{NBCTL} list NAT"),
     ),
-    subject=lambda cloud: next((router for router, _found in cloud.routers), None),
+    subject=lambda cloud: next(iter(cloud.routers), None),
 )

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .._model.facts import SwitchInterface
 from .._model.stores import Bridge, Chassis, Interface, Switch
 from .._model.words import StageName
@@ -20,6 +22,7 @@ from .definitions import (
     common,
     given,
     holds_if,
+    listed,
     passes,
     read,
     unreadable_if,
@@ -102,7 +105,7 @@ def chassis_registered(cloud: Cloud) -> Found:
     switch = cloud.switch(cloud.host)
     identity = switch.settings.get("system-id") if switch else None
     if len(rows) != 1:
-        return broken(", ".join(sorted(row.name for row in rows)) or "none", identity)
+        return broken(listed(sorted(row.name for row in rows)), identity)
     return holds_if(identity in (None, rows[0].name), rows[0].name, identity)
 
 
@@ -178,14 +181,15 @@ def physical_network(cloud: Cloud) -> Found:
     mappings = own_chassis(cloud).mappings
     needed = {one.physical for one in networks if one.id == network.id}
     applies_if(needed)
+    return all_mapped(cloud, needed, mappings)
+
+
+def all_mapped(cloud: Cloud, needed: set[str], mappings: Sequence[str]) -> Found:
+    """Return whether physical networks are reached, and whose mistake it is if one is not."""
     missing = sorted(needed.difference(mappings))
     if not missing:
         return HOLDS
-    return not_mapped(cloud, missing[0], ", ".join(mappings) or "none")
-
-
-def not_mapped(cloud: Cloud, physical: str, mapped: str) -> Found:
-    """Return whose mistake it is that a host does not reach a physical network."""
+    physical, mapped = missing[0], listed(mappings)
     # A name that no host knows was written wrongly where all of them read it.
     is_known = any(physical in chassis.mappings for chassis in cloud.chassis)
     if not is_known:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 from .._model.record import Agent
 from .._model.stores import Switch
@@ -19,6 +20,7 @@ from .definitions import (
     broken,
     given,
     holds_if,
+    listed,
     read,
     unreadable_if,
 )
@@ -60,9 +62,9 @@ def carries_network(cloud: Cloud, host: str | None) -> Found:
     network = given(cloud.network)
     if cloud.is_on_physical_network:
         physical = agent.physical or ()
-        return holds_if(network.physical in physical, ", ".join(physical) or "none", network.physical)
+        return holds_if(network.physical in physical, listed(physical), network.physical)
     tunnels, kind = given(agent.tunnels), given(network.kind)
-    return holds_if(kind in tunnels, ", ".join(tunnels) or "none", kind)
+    return holds_if(kind in tunnels, listed(tunnels), kind)
 
 
 def has_patches(cloud: Cloud, host: str | None) -> Found:
@@ -79,15 +81,14 @@ def has_patches(cloud: Cloud, host: str | None) -> Found:
 
 def patched(switch: Switch, bridge: str) -> Found:
     """Return whether there is a patch from the integration bridge to another one, and back."""
-    patches = {interface.name: interface for interface in switch.interfaces if interface.kind == "patch"}
-    failed = [patch for patch in patches.values() if patch.error]
+    patches = [interface for interface in switch.interfaces if interface.kind == "patch"]
+    failed = [patch for patch in patches if patch.error]
     if failed:
         return broken(f"{failed[0].name}: {failed[0].error}", bridge, owner="ovsdb")
-    inner = [patches[name] for name in names_on(switch, INTEGRATION) if name in patches]
-    outer = set(names_on(switch, bridge))
-    there = [patch for patch in inner if patch.peer in outer]
-    back = [patch for patch in there if patches[patch.peer or ""].peer == patch.name]
-    return holds_if(bool(back), "none", bridge)
+    ends = {(patch.name, patch.peer) for patch in patches}
+    pairs = product(names_on(switch, INTEGRATION), names_on(switch, bridge))
+    is_connected = any(ends.issuperset([(inner, outer), (outer, inner)]) for inner, outer in pairs)
+    return holds_if(is_connected, "none", bridge)
 
 
 def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:

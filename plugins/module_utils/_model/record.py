@@ -16,7 +16,7 @@ from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
 from .flow import FollowedFlow
 from .host import Host, Unread
-from .instance import Claims, DescribedInstance
+from .instance import Claims, DescribedInstance, Network, Port
 from .stage import Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
 from .words import Result, Severity, StageName, StageStatus
@@ -300,6 +300,14 @@ class Record:
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:
         return self.stages if self.removal is None else (*self.stages, self.removal)
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        return self.instance.ports if self.instance else ()
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        return self.instance.networks if self.instance else ()
 
     @property
     def resources(self) -> tuple[Resource, ...]:

@@ -9,7 +9,7 @@ A field is None where the host has no such store, or where it could not be read;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
@@ -59,6 +59,10 @@ class Switch:
     def bridge_of(self, interface: str) -> Optional[Bridge]:
         """Return the bridge that an interface is plugged into."""
         return next((bridge for bridge in self.bridges if interface in bridge.interfaces), None)
+
+    def interface_of(self, ports: Collection[str]) -> Optional[Interface]:
+        """Return the first interface that is wired with one of some Neutron ports."""
+        return next((interface for interface in self.interfaces if interface.port in ports), None)
 
 
 @dataclass(frozen=True)
