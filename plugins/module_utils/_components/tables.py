@@ -96,9 +96,9 @@ def writer_of(log: str) -> str:
     return WRITERS.get(log, log)
 
 
-def is_beside_instance(name: str) -> bool:
+def is_beside_instance(name: str | None) -> bool:
     """Return whether each instance has one of its own, by the name of a component or of its log."""
-    return entry_of(writer_of(name)).is_beside_instance
+    return entry_of(writer_of(name or "")).is_beside_instance
 
 
 def missing_with(back_end: str | None) -> set[str]:

@@ -10,6 +10,7 @@ each host counts with its first one. A host that a broken component alone keeps 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +63,7 @@ LASTING = (
 )
 TOO_SMALL = (Shortage.MAX_UNIT, Shortage.NO_ROOM)
 # The reason for which the constraint that was left out stands
-BY_CONSTRAINT = {
+BY_CONSTRAINT: dict[Constraint | None, Shortage] = {
     Constraint.REQUIRED: Shortage.TRAIT_MISSING,
     Constraint.FORBIDDEN: Shortage.TRAIT_FORBIDDEN,
 }
@@ -80,7 +81,7 @@ def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explana
         flavor=asked.flavor,
         zone=asked.zone,
         resources=tuple(asked.resources.items()),
-        relaxed=tuple(found for found in compute.candidates if found.without is not None),
+        relaxed=compute.relaxed,
         unread=capacity.unread,
     )
     out_of_scope = scope_reason(compute)
@@ -103,9 +104,13 @@ def by_filters(explanation: Explanation, filters: Sequence[FilterResult], proper
         return explanation
     pattern = GOES_BY.get(last.filter, NOTHING)
     named = [f"{name}={value}" for name, value in properties.items() if pattern.search(name)]
-    detail = ", ".join(named) or None
-    reason = Reason(Shortage.FILTERED, last.filter, free=last.end, capacity=last.start, detail=detail)
+    reason = Reason(Shortage.FILTERED, last.filter, free=last.end, capacity=last.start, detail=listed(named))
     return replace(explanation, answer=Answer.SHORT, reason=reason)
+
+
+def listed(names: Iterable[str]) -> str | None:
+    """Return names as one text; None without any."""
+    return ", ".join(names) or None
 
 
 def scope_reason(compute: ComputeCapacity) -> Reason | None:
@@ -113,8 +118,8 @@ def scope_reason(compute: ComputeCapacity) -> Reason | None:
     if compute.scope:
         return None
     asked, zones = compute.requested, compute.zones
-    if asked.zone is not None and asked.zone not in zones:
-        return Reason(Shortage.ZONE_UNKNOWN, asked.zone, detail=", ".join(zones) or None)
+    if asked.zone not in (None, *zones):
+        return Reason(Shortage.ZONE_UNKNOWN, asked.zone, detail=listed(zones))
     if asked.host is None:
         return Reason(Shortage.NO_HOSTS)
     is_left = any(host.host == asked.host and host.service is None for host in compute.hosts or ())
@@ -220,15 +225,15 @@ def nearest(reasons: Sequence[Reason]) -> Reason:
 def reasons_of(host: ComputeHost, compute: ComputeCapacity) -> HostReasons:
     """Return all that keeps a request off a host."""
     offered = compute.offered
-    is_offered = offered is not None and host.host in offered.hosts
-    is_excluded = offered is not None and offered.is_whole and not is_offered
+    is_offered = host.host in offered.hosts
+    is_excluded = offered.is_whole and not is_offered
     reasons = [
         *service_reasons(host.service),
         *placement_reasons(host, compute, is_offered),
         *aggregate_reasons(host, compute.requested),
     ]
     if is_excluded and not reasons:
-        reasons = [*constraint_reasons(host, compute.candidates)] or [unexplained(host)]
+        reasons = [*constraint_reasons(host, compute.relaxed)] or [unexplained(host)]
     is_known = compute.has_hypervisors and (is_offered or is_excluded or host.is_read)
     return HostReasons(host.host, tuple(without_consequences(reasons)), is_known)
 
@@ -289,7 +294,7 @@ def aggregate_reasons(host: ComputeHost, asked: Requested) -> Iterator[Reason]:
 def constraint_reasons(host: ComputeHost, offers: Iterable[Candidates]) -> Iterator[Reason]:
     """Yield the constraints without which Placement offers a host."""
     for offer in offers:
-        if offer.without is not None and host.host in offer.hosts:
+        if host.host in offer.hosts:
             yield Reason(BY_CONSTRAINT.get(offer.without, Shortage.EXCLUDED_BY), offer.name)
 
 
@@ -390,20 +395,18 @@ def explain_volume(capacity: Capacity) -> Explanation:
     if not fitting:
         return replace(unknown, answer=Answer.SHORT, reason=missing_backend(volume))
     most = most_free(fitting)
-    if most is None or most >= volume.size_gb:
+    if most >= volume.size_gb:
         return unknown
     reason = Reason(Shortage.POOLS_FULL, volume.type, asked=volume.size_gb, free=int(most), capacity=len(fitting))
     return replace(unknown, answer=Answer.SHORT, reason=reason)
 
 
 def missing_backend(volume: VolumeCapacity) -> Reason:
-    there = sorted({pool.backend for pool in volume.pools if pool.backend})
+    there = sorted(filter(None, {pool.backend for pool in volume.pools}))
     names = f"{volume.type}/{volume.backend}" if volume.type else volume.backend
-    return Reason(Shortage.BACKEND_MISSING, names, detail=", ".join(there) or None)
+    return Reason(Shortage.BACKEND_MISSING, names, detail=listed(there))
 
 
-def most_free(pools: Iterable[Pool]) -> float | None:
-    """Return the most GB that a pool has; None if one does not know its room."""
-    sizes = [pool.free_gb for pool in pools]
-    known = [size for size in sizes if size is not None]
-    return max(known) if known and len(known) == len(sizes) else None
+def most_free(pools: Iterable[Pool]) -> float:
+    """Return the most GB that a pool has; one that does not know its room may have any."""
+    return max(math.inf if pool.free_gb is None else pool.free_gb for pool in pools)

@@ -51,6 +51,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         return None
     found = symptoms.of_case(case)
     causes = model.causes(case, used.by_run(found, case))
+    first = next(iter(causes), None)
     cause = named(causes, weights)
     restart = restart_in(causes, weights)
     suspects = [other for other in causes if other.suspect != Suspect.RESTART]
@@ -58,7 +59,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         cause=cause,
         restart=restart,
         suspects=tuple(suspects[1 : 1 + weights.alternatives] if cause else suspects[: weights.suspects]),
-        step=step_of(causes[0] if causes else None, case),
+        step=step_of(first, case),
         pause_s=case.pause_s,
         last_seen=case.last_seen,
         advice=advice_for(cause, restart, suspects, case),
@@ -131,15 +132,12 @@ def is_end(cause: Cause, ends: Iterable[tuple[str | None, str | None]]) -> bool:
 def step_of(cause: Cause | None, case: Case) -> Step | None:
     """Return the first missing step that a cause has to do with: is responsible for, is to take, or carries."""
     missing = list(chain.from_iterable(case.paths))
-    if not missing:
-        return None
     if cause is None:
-        return missing[0]
+        return next(iter(missing), None)
+    near: list[Step] = []
     for has_to_do in (is_responsible, takes_part, is_needed):
-        near = [step for step in missing if has_to_do(cause.component, step)]
-        if near:
-            return near[0]
-    return missing[0]
+        near += [step for step in missing if has_to_do(cause.component, step)]
+    return next(iter([*near, *missing]), None)
 
 
 def is_responsible(component: str, step: Step) -> bool:

@@ -29,6 +29,7 @@ HEADLINES = (
 )
 # What may be wrong, and is no failure in itself
 SETTINGS = (Kind.DIFFERENCE, Kind.CHANGE)
+WRONG = frozenset(HEADLINES) - {Kind.DIFFERENCE}
 REPORTABLE = (*HEADLINES, Kind.STEP, Kind.RESTART)
 # A service that starts, or that has ended and runs again, and a failure that does not say how: anything else about the
 # same component says more.
@@ -77,10 +78,8 @@ def by_weight(cause: Cause) -> list[Symptom]:
 
 def main_symptom(cause: Cause) -> Symptom:
     """Return the symptom that says most about a cause: its own, or that of another which failed at it."""
-    for symptom in by_weight(cause):
-        if cause.shows(symptom) or symptom.peer == cause.component:
-            return symptom
-    return (reportable(cause) or list(cause.symptoms))[0]
+    near = [symptom for symptom in by_weight(cause) if cause.shows(symptom) or symptom.peer == cause.component]
+    return [*near, *reportable(cause), *cause.symptoms][0]
 
 
 def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
@@ -88,8 +87,7 @@ def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
     shown = by_weight(cause)
     if not shown or shown[0].kind == Kind.CHANGE or shown[0].how in DELIBERATE:
         return None
-    recent = [symptom for symptom in shown if is_recent_change(symptom, weights)]
-    return recent[0] if recent else None
+    return next((symptom for symptom in shown if is_recent_change(symptom, weights)), None)
 
 
 def is_recent_change(symptom: Symptom, weights: Weights) -> bool:
@@ -107,15 +105,15 @@ def unexplained(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tup
     cut = {(symptom.host, symptom.peer) for symptom in cut_connections(cause)[:1]} or {(None, None)}
     rest: dict[tuple[object, ...], Symptom] = {}
     for symptom in found:
-        is_explained = symptom.identity in known or symptom.source in known or (symptom.host, symptom.peer) in cut
+        is_known = not known.isdisjoint((symptom.identity, symptom.source))
+        is_explained = is_known or (symptom.host, symptom.peer) in cut
         if is_wrong(symptom, weights) and not is_explained:
             rest.setdefault(symptom.identity, symptom)
     return tuple(rest.values())[: weights.evidence]
 
 
 def is_wrong(symptom: Symptom, weights: Weights) -> bool:
-    says_something = symptom.kind in HEADLINES and symptom.kind != Kind.DIFFERENCE
-    return says_something and bool(symptom.component) and not is_old_change(symptom, weights)
+    return symptom.kind in WRONG and bool(symptom.component) and not is_old_change(symptom, weights)
 
 
 def cut_connections(cause: Cause) -> list[Symptom]:

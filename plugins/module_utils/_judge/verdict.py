@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._model.finding import Judgement, Outcome
 from .._model.record import Record
 from .._model.stage import Stage
-from .._model.words import CheckStatus, Result, StageName, StageStatus
+from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
 from .culprit import finding
 from .weights import WEIGHTS, Weights
@@ -28,8 +28,7 @@ def with_skipped(record: Record) -> tuple[Stage, ...]:
 
 def has_failed(record: Record) -> bool:
     """Return whether a stage has failed, or a host does not agree with the API."""
-    checks = [check for host in record.hosts for check in host.checks]
-    return record.failed_stage is not None or any(check.status is CheckStatus.FAILED for check in checks)
+    return record.failed_stage is not None or any(host.has_failed_check for host in record.hosts)
 
 
 def judge(record: Record, interruption: str | None = None, weights: Weights = WEIGHTS) -> Judgement:
@@ -60,7 +59,7 @@ def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
 def flaw(record: Record, weights: Weights) -> Judgement | None:
     """Return why a run fails although all its stages worked, or None."""
     for host in record.hosts:
-        if any(check.status == CheckStatus.FAILED for check in host.checks):
+        if host.has_failed_check:
             return Judgement(Result.FAIL, Outcome.CHECK_FAILED, host=host.host)
     if not all(limit.ok for limit in record.thresholds):
         return Judgement(Result.FAIL, Outcome.LIMIT_EXCEEDED)

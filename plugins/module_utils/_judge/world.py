@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from .._components.tables import (
@@ -23,6 +24,7 @@ from .._model.chain import LinkState
 from .._model.finding import Suspect
 from .._model.how import How
 from .._model.symptom import Kind, Symptom
+from .._record.sole import sole
 from .case import Case
 from .evidence import is_cut_off
 from .weights import Parts
@@ -63,9 +65,8 @@ class World:
         self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
         # The peers, connections and restarts at which each node failed, with how much of it they explain
         self.failed_at: dict[Node, Peers] = {}
-        for symptom in symptoms:
-            if symptom.kind == Kind.REACH or (symptom.kind == Kind.FAILED_AT and symptom.own):
-                self.note_failure(symptom)
+        for symptom in filter(is_failure, symptoms):
+            self.note_failure(symptom)
 
     def note_failure(self, symptom: Symptom) -> None:
         own = self.nodes_of(symptom.component, symptom.host)
@@ -97,10 +98,10 @@ class World:
         """Return the restart of a peer that ended a connection of an older client; it is over since the run began."""
         if symptom.how not in ENDED:
             return None
-        clients = self.askers_of(symptom)
+        runtimes = [self.running_for.get(client, math.inf) for client in self.askers_of(symptom)]
+        youngest = min(runtimes, default=math.inf)
         for peer in self.nodes_of(symptom.peer, symptom.peer_host):
-            ago = self.running_for.get(peer)
-            if ago is not None and all(self.running_for.get(client, math.inf) > ago for client in clients):
+            if self.running_for.get(peer, math.inf) < youngest:
                 return peer._replace(suspect=Suspect.RESTART)
         return None
 
@@ -134,12 +135,9 @@ class World:
 
     def place_of(self, component: str | None) -> str | None:
         """Return the host of a component, if there is only one where it can have failed this run."""
-        if component is None:
-            return None
         if is_beside_instance(component):
             return self.host
-        places = self.places.get(component, set())
-        return next(iter(places)) if len(places) == 1 else None
+        return sole(self.places.get(component or "", ()))
 
     def is_elsewhere(self, component: str, host: str | None) -> bool:
         """Return whether a component lies beside other instances, and not beside this one."""
@@ -156,15 +154,12 @@ class World:
 
 def exonerated(case: Case) -> set[tuple[str, str | None]]:
     """Return the components that did their part: a chain is broken, and all links that they carry over hold."""
-    chains = case.chains
-    breaks = [chain.broken for chain in chains if chain.broken]
+    breaks = list(filter(None, (walked.broken for walked in case.chains)))
     if not breaks:
         return set()
-    blamed = {(link.owner, link.host) for link in breaks}
-    holding: set[tuple[str, str | None]] = set()
-    for chain in chains:
-        holding |= {(link.owner, link.host) for link in chain.links if link.state is LinkState.HOLDS}
-    return holding - blamed
+    links = chain.from_iterable(walked.links for walked in case.chains)
+    holding = {link.place for link in links if link.state is LinkState.HOLDS}
+    return holding.difference(link.place for link in breaks)
 
 
 def running_for(symptoms: Sequence[Symptom]) -> Mapping[Node, float]:
@@ -187,7 +182,7 @@ def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
     """Return the projects whose services each component rejects."""
     callers: dict[str, set[str]] = {}
     for symptom in symptoms:
-        if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED and symptom.peer and symptom.component:
+        if symptom.is_denied and symptom.peer and symptom.component:
             callers.setdefault(symptom.peer, set()).add(project_of(symptom.component))
     return callers
 
@@ -210,10 +205,14 @@ def needs(component: str | None) -> set[str]:
     return found
 
 
+def is_failure(symptom: Symptom) -> bool:
+    """Return whether the run failed at a peer."""
+    return symptom.kind == Kind.REACH or (symptom.kind == Kind.FAILED_AT and symptom.own)
+
+
 def is_cut(symptom: Symptom) -> bool:
     """Return whether only this host does not reach a peer, or the peer does not let it in."""
-    is_denied = symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED
-    is_kept_out = is_denied and symptom.own and symptom.certain and symptom.component != symptom.peer
+    is_kept_out = symptom.is_denied and symptom.own and symptom.certain and symptom.component != symptom.peer
     return is_kept_out or is_cut_off(symptom)
 
 
@@ -232,5 +231,4 @@ def places_of(case: Case) -> dict[str, set[str]]:
 
 def host_of_peer(symptom: Symptom) -> str | None:
     """Return the host of a peer: its own, for one that each host has for itself."""
-    is_local = symptom.peer is not None and is_beside_instance(symptom.peer)
-    return symptom.host if is_local else symptom.peer_host
+    return symptom.host if is_beside_instance(symptom.peer) else symptom.peer_host

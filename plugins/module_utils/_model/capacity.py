@@ -190,6 +190,9 @@ class Candidates:
     name: Optional[str] = None
 
 
+NOT_ASKED = Candidates(hosts=(), is_whole=False)
+
+
 @dataclass(frozen=True)
 class ComputeCapacity:
     """What a cloud has for an instance that was asked for. zones: the availability zones of its compute hosts.
@@ -219,9 +222,14 @@ class ComputeCapacity:
         return found
 
     @property
-    def offered(self) -> Optional[Candidates]:
-        """Return the hosts that Placement offers for the whole request; None if it was not asked."""
-        return next((found for found in self.candidates if found.without is None), None)
+    def offered(self) -> Candidates:
+        """Return the hosts that Placement offers for the whole request; none of unknown many if it was not asked."""
+        return next((found for found in self.candidates if found.without is None), NOT_ASKED)
+
+    @property
+    def relaxed(self) -> tuple[Candidates, ...]:
+        """Return what Placement offers if one constraint is left out."""
+        return tuple(found for found in self.candidates if found.without is not None)
 
 
 # What the cloud has for other requests

@@ -45,6 +45,11 @@ class Link:
     reader: Optional[str] = omitted()
     reason: Optional[str] = omitted()
 
+    @property
+    def place(self) -> tuple[str, Optional[str]]:
+        """Return the component that has to make it hold, and its host."""
+        return self.owner, self.host
+
 
 @dataclass(frozen=True)
 class Chain:

@@ -174,3 +174,7 @@ class Host:
     def examined(self) -> Examination:
         """Return its examination; an empty one if nothing was looked at."""
         return self.examination or Examination()
+
+    @property
+    def has_failed_check(self) -> bool:
+        return any(check.status is CheckStatus.FAILED for check in self.checks)

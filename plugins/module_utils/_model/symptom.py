@@ -195,6 +195,11 @@ class Symptom:
         return self.code.kind
 
     @property
+    def is_denied(self) -> bool:
+        """Return whether a peer does not let the component in."""
+        return self.kind == Kind.FAILED_AT and self.how == How.DENIED
+
+    @property
     def place(self) -> tuple[Optional[str], Optional[str]]:
         return self.component, self.host
 
