@@ -94,7 +94,7 @@ def finding_of(record: Record, errors: Errors, quotes: bool) -> tuple[Finding | 
     errors: those that are new, which the record does not have yet. quotes: whether any line may be quoted.
     """
     new = errors if quotes else with_quote(errors, None)
-    finding = culprit.finding(replace(record, errors=(*(record.errors or ()), *new)))
+    finding = culprit.finding(replace(record, errors=(*record.known_errors, *new)))
     quoted = finding.quoted if finding else None
     return finding, with_quote(new, quoted.quote if quoted else None)
 
@@ -116,7 +116,7 @@ def file_removal(run: Run, results: list[FollowedFlow], events: list[Event], quo
     run.update(flows=(*run.record.flows, *results))
     if run.record.leftovers:
         _finding, errors = finding_of(run.record.as_removal, errors_of(events), quotes)
-        run.update(errors=(*(run.record.errors or ()), *errors))
+        run.update(errors=(*run.record.known_errors, *errors))
     run.save()
     # The stages' own events are in the file already.
     began = run.record.as_removal.started

@@ -93,7 +93,7 @@ class Cloud:
         known = places.host_of(self.record)
         if known is not None:
             return known
-        failed = {error.host for error in self.record.errors or () if error.own and error.service == "nova-compute"}
+        failed = {error.host for error in self.record.known_errors if error.own and error.service == "nova-compute"}
         return sole(failed)
 
     @cached_property

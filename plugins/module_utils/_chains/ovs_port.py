@@ -36,7 +36,7 @@ HostOf = Callable[[Cloud], "str | None"]
 
 
 def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
-    agents = cloud.record.agents or ()
+    agents = cloud.record.known_agents
     return next((one for one in agents if one.component == component and cloud.name_of(one.host) == host), None)
 
 

@@ -98,7 +98,7 @@ def stage_of(name: StageName, record: Record, about: Diagnosis) -> Stage:
     if name is not StageName.BOOT or not boot:
         return Stage.skipped(name, WHY)
     is_built = about.build_s is not None and boot.outcome is not Outcome.FAILED
-    if not (is_built or has_failed(boot, record.errors or (), record.flows)):
+    if not (is_built or has_failed(boot, record.known_errors, record.flows)):
         return Stage.skipped(name, "the logs do not show how it ended")
     return Stage(
         name,
@@ -137,7 +137,7 @@ def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Verdict:
     stage = record.stage_or_skipped(StageName.BOOT)
     if stage.status is StageStatus.FAILED:
         # A boot that failed is judged as a run whose stage boot failed.
-        return with_first_line(failure(record), record.errors or ())
+        return with_first_line(failure(record), record.known_errors)
     if stage.status is StageStatus.OK:
         return passed(about, about.boot)
     return unknown_end(about, about.boot)
@@ -179,7 +179,7 @@ def events_beside(bundle: Bundle, record: Record) -> list[Event]:
 
 def with_errors(record: Record, beside: Sequence[LoggedError]) -> Record:
     """Return a record whose verdict, a pass, lists which errors were read, of the boot and of the time after it."""
-    logged = errors_sentence((*(record.errors or ()), *beside))
+    logged = errors_sentence((*record.known_errors, *beside))
     return replace(record, verdict=replace(record.verdict, reason=f"{record.verdict.reason}{logged} {ASK_AGAIN}"))
 
 

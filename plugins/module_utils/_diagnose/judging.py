@@ -21,4 +21,4 @@ def failure(record: Record) -> Verdict:
 
 def keep_quote(record: Record, quote: str | None) -> Record:
     """Return a record whose errors have no lines of logs but one."""
-    return replace(record, errors=with_quote(record.errors or (), quote))
+    return replace(record, errors=with_quote(record.known_errors, quote))

@@ -88,7 +88,7 @@ def causes_of(
 def judge(record: Record, quotes: bool) -> Verdict:
     """Return the verdict on the only stage of a record."""
     judged_by = record if quotes else keep_quote(record, None)
-    return with_first_line(failure(judged_by), judged_by.errors or ())
+    return with_first_line(failure(judged_by), judged_by.known_errors)
 
 
 def with_first_line(judged: Verdict, errors: Iterable[LoggedError]) -> Verdict:

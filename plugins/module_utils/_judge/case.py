@@ -92,7 +92,7 @@ class Case:
     @property
     def chains(self) -> tuple[Chain, ...]:
         """Return the chains that were walked."""
-        return self.record.chains or ()
+        return self.record.known_chains
 
     @property
     def is_seen(self) -> bool:

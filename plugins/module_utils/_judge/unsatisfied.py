@@ -55,7 +55,7 @@ def explained(case: Case, error: Failure) -> Explanation | None:
 def filters_of(case: Case) -> tuple[FilterResult, ...]:
     """Return what the filters of Nova's scheduler have left for this run's server."""
     found: tuple[FilterResult, ...] = ()
-    for error in case.record.errors or ():
+    for error in case.record.known_errors:
         if error.filters and error.own and error.service == SCHEDULER:
             found = error.filters
     return found

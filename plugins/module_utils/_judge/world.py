@@ -223,7 +223,7 @@ def places_of(case: Case) -> dict[str, set[str]]:
         places.setdefault(service.component, set()).add(host.host)
     # A diagnosis knows only logs: a component is where it logs.
     if case.record.diagnosis:
-        for logs in case.record.logs or ():
+        for logs in case.record.known_logs:
             for source in logs.sources:
                 places.setdefault(writer_of(source.service), set()).add(logs.host)
     return places

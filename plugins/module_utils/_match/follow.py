@@ -78,7 +78,7 @@ def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
 def links_in(record: Record) -> dict[str, Link]:
     """Return the links of the run's chains that hold, and the first broken one of each: the others follow from it."""
     found: dict[str, Link] = {}
-    for walked in record.chains or ():
+    for walked in record.known_chains:
         first = walked.broken
         known = [link for link in walked.links if link.state is LinkState.HOLDS or link is first]
         found.update({link.code: link for link in known})

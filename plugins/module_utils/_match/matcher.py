@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, product
 from typing import Any
 
 from .._collect.sources import SOURCES
@@ -37,6 +38,10 @@ EXACT = 0.5
 BY_ADMIN = 1
 # What the stores of hosts have needs ssh.
 BY_HOSTS = 2
+# The part of the events that a rule takes
+PICKED = {"first": slice(1), "last": slice(-1, None), None: slice(None)}
+# Of its requests and of what it asks about the run knows all.
+KNOWN_TO_RUN = (("api", "http"), ("api", "state"))
 
 Interval = tuple[float, float]
 
@@ -181,10 +186,9 @@ class Matching:
         """Add the evidence of the rules that have this turn to a step."""
         step = self._steps[definition.id]
         found: list[Evidence] = []
-        for proof, rules in rules_by_proof(definition):
-            for rule in rules:
-                if turn_of(rule, proof) == turn:
-                    found += self._evidence(rule, proof)
+        for proof, rule in rules_with_proofs(definition):
+            if turn_of(rule, proof) == turn:
+                found += self._evidence(rule, proof)
         if found:
             evidence = (*step.evidence, *found)
             self._change(step, evidence=evidence, **time_by(evidence))
@@ -197,8 +201,8 @@ class Matching:
         if self._flow.exclusive:
             events = [event for event in once(events) if id(event) not in self._used][:1]
             self._used.update(map(id, events))
-        elif rule.pick and events:
-            events = [events[0 if rule.pick == "first" else -1]]
+        else:
+            events = events[PICKED[rule.pick]]
         return [evidence_of(event, rule, proof) for event in events]
 
     def _proof_of_absence(self, rule: Rule) -> Iterable[Evidence]:
@@ -209,7 +213,7 @@ class Matching:
         yield Evidence(
             "log",
             rule.service,
-            SOURCES["log"].tier if rule.tier is None else rule.tier,
+            tier_of(rule),
             rule.text or f"the log of {rule.service} was read whole and does not show it",
             level=rule.needed_level,
             host=hosts_of(logs),
@@ -230,13 +234,13 @@ class Matching:
         if rule.within is None:
             return began - (TOKEN_CACHE if rule.window else LEAD), ended
         first, last = rule.within
-        start = began - TOKEN_CACHE if first is None else start_of(self._steps.get(first))
-        end = ended if last is None else end_of(self._steps.get(last))
+        start = began - TOKEN_CACHE if first is None else start_of(self._steps[first])
+        end = ended if last is None else end_of(self._steps[last])
         return None if start is None or end is None else (start, end)
 
     def _links_of(self, definition: StepDefinition, state: LinkState) -> list[Link]:
         """Return the links by which a step is proved done, or not done."""
-        known = [self._scope.links[code] for code in definition.state if code in self._scope.links]
+        known = filter(None, map(self._scope.links.get, definition.state))
         return [link for link in known if link.state is state]
 
     def _add_state(self, definition: StepDefinition) -> None:
@@ -295,8 +299,8 @@ class Matching:
         for rule in definition.observe:
             if not self._visibility.must_be_shown(rule):
                 continue
-            if rule.source == "api" and rule.kind in ("http", "state"):
-                yield "what the run itself saw"  # it knows all its own requests, and looked at the state to the end
+            if (rule.source, rule.kind) in KNOWN_TO_RUN:
+                yield "what the run itself saw"
             elif rule.source == "log":
                 logs = self._visibility.logs_that_must_show(rule)
                 if logs and self._is_silent(rule):
@@ -325,33 +329,34 @@ def exchange_of(request: Event, service: str) -> str:
     return f"{request.get('caller')} to {service}: {request.get('method')} {path_pattern(request)}"
 
 
-def rules_by_proof(definition: StepDefinition) -> tuple[tuple[Proof, tuple[Rule, ...]], ...]:
-    return (
-        (Proof.OBSERVE, definition.observe),
-        (Proof.CACHED, definition.cached),
-        (Proof.ABSENT, definition.absent),
+def rules_with_proofs(definition: StepDefinition) -> Iterator[tuple[Proof, Rule]]:
+    """Return each rule of a step with what it proves."""
+    return chain(
+        product([Proof.OBSERVE], definition.observe),
+        product([Proof.CACHED], definition.cached),
+        product([Proof.ABSENT], definition.absent),
     )
 
 
-def start_of(step: Step | None) -> float | None:
-    if step is None or step.at is None:
-        return None
-    return step.at - (step.error_s or 0)
+def start_of(step: Step) -> float | None:
+    return None if step.at is None else step.at - (step.error_s or 0)
 
 
-def end_of(step: Step | None) -> float | None:
-    if step is None or step.at is None:
+def end_of(step: Step) -> float | None:
+    if step.at is None:
         return None
     return max(step.at, step.until or 0) + (step.error_s or 0)
 
 
 def time_by(evidence: Sequence[Evidence]) -> dict[str, Any]:
-    """Return the best time of a step: of the evidence that shows the step itself, the first of the finest."""
+    """Return the best time of a step: of the evidence that shows the step itself, the first of the finest.
+
+    Evidence with an id counts before that by time and place.
+    """
     timed = [item for item in evidence if item.at is not None and item.proves is Proof.OBSERVE]
     if not timed:
         return {}
-    keyed = [item for item in timed if item.grade is Grade.KEYED] or timed
-    best = min(keyed, key=lambda item: (item.slack_s > EXACT, item.at))
+    best = min(timed, key=lambda item: (item.grade is not Grade.KEYED, item.slack_s > EXACT, item.at))
     return {
         "at": best.at,
         "until": best.until,
@@ -362,13 +367,18 @@ def time_by(evidence: Sequence[Evidence]) -> dict[str, Any]:
     }
 
 
+def tier_of(rule: Rule) -> int:
+    """Return the access that is needed to see what a rule takes."""
+    return SOURCES[rule.source].tier if rule.tier is None else rule.tier
+
+
 def evidence_of(event: Event, rule: Rule, proof: Proof) -> Evidence:
     """Return an event as the evidence that a rule takes it for."""
     source = SOURCES[event.source]
     evidence = Evidence(
         source.name,
         event.service,
-        source.tier if rule.tier is None else rule.tier,
+        tier_of(rule),
         rule.text or event.text,
         grade=Grade.WINDOW if source.of_others and not event.is_keyed else Grade.KEYED,
         level=event.level,

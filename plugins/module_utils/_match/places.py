@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from .._model.instance import Network, Server
 from .._model.record import Instance, Record
 
 
-def is_on(server: Server, names: Iterable[str]) -> bool:
+def is_on(server: Server, names: Collection[str]) -> bool:
     """Return whether a host with one of these names is the host of the server.
 
     Everybody sees a hash of project and host; only administrators see the host itself. Before Nova has chosen a host
     there is neither.
     """
     if server.host or not server.host_id:
-        return server.host is not None and server.host in names
+        return server.host in names
     return any(hashlib.sha224(f"{server.project_id}{name}".encode()).hexdigest() == server.host_id for name in names)
 
 
@@ -49,7 +49,7 @@ def serves_dhcp(network: Network, names: Iterable[str]) -> bool | None:
     if not network.dhcp_ports:
         return None
     ids = {f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network.id}" for name in names}
-    return any(port in ids for port in network.dhcp_ports)
+    return not ids.isdisjoint(network.dhcp_ports)
 
 
 def back_end_of(record: Record) -> str | None:
@@ -58,12 +58,11 @@ def back_end_of(record: Record) -> str | None:
     OVN has a port of its own in each network. A boot that failed has no networks any more; then it is known by the
     agents that report to the cloud, and by the services on the hosts. OVN may have DHCP agents, too, for bare metal.
     """
-    networks = record.instance.networks if record.instance else ()
-    if any(network.distributed for network in networks):
+    if any(network.distributed for network in record.networks):
         return "ovn"
-    if any(network.dhcp_ports for network in networks):
+    if any(network.dhcp_ports for network in record.networks):
         return "agents"
-    present = {agent.component for agent in record.agents or ()}
+    present = {agent.component for agent in record.known_agents}
     for host in record.hosts:
         present.update(service["component"] for service in host.facts.get("services") or [])
     if "neutron-l2-agent" in present:

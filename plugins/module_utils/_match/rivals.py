@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from .._collect.api.instance import SETTLING
@@ -50,17 +51,17 @@ def own_post(posts: Sequence[Event]) -> Event | None:
     """Return our own request as the web server logged it, or None: it has no id, and lies next to Nova's own line."""
     keyed = [post.at for post in posts if post.keys]
     of_web_server = [post for post in posts if post.get("began") and not post.keys]
-    if not keyed or not of_web_server:
-        return None
 
     def distance(post: Event) -> float:
-        return min(abs(post.at - at) for at in keyed)
+        return min((abs(post.at - at) for at in keyed), default=math.inf)
 
-    nearest = min(of_web_server, key=distance)
-    return nearest if distance(nearest) <= 1 + nearest.resolution_s else None
+    nearest = min(of_web_server, key=distance, default=None)
+    if nearest is None or distance(nearest) > 1 + nearest.resolution_s:
+        return None
+    return nearest
 
 
 def end_of(post: Event, ends: Iterable[Event]) -> float:
     """Return when a boot had settled. A request without the line that it was built may still be under way."""
     fitting = [end.until for end in ends if end.until and EARLIEST_BUILD <= end.at - post.at <= LATEST_BUILD]
-    return max(fitting) + SETTLING if fitting else post.at + RIVALRY
+    return max((until + SETTLING for until in fitting), default=post.at + RIVALRY)

@@ -23,7 +23,7 @@ NAME_OF_CALL = re.compile(r"\bmethod\b")
 
 
 def asks_for_caller(rule: Rule) -> bool:
-    return "caller" in (rule.where or "")
+    return "caller" in rule.where
 
 
 class Visibility:
@@ -44,8 +44,8 @@ class Visibility:
 
     def hidden_name(self, rule: Rule) -> str | None:
         """Return why a message in a log does not show what it calls, if a rule asks for it."""
-        asked = rule.source == "log" and rule.kind == "rpc" and NAME_OF_CALL.search(rule.where or "")
-        if asked and self._index.hides_methods:
+        is_asked = (rule.source, rule.kind) == ("log", "rpc") and NAME_OF_CALL.search(rule.where)
+        if is_asked and self._index.hides_methods:
             return "the services log their messages without the names of what they call"
         return None
 
@@ -71,7 +71,7 @@ class Visibility:
 
     def _without_requests(self, rule: Rule) -> str | None:
         """Return why the lack of a request in a log proves nothing: some web servers log none."""
-        if rule.source != "log" or rule.kind != "http":
+        if (rule.source, rule.kind) != ("log", "http"):
             return None
         is_shown = any(event.kind == "http" for event in self._index.of("log", rule.service))
         shows_requests = any(log.requests for log in self._scope.logs_of(rule.service))
@@ -79,7 +79,7 @@ class Visibility:
 
     def must_be_shown(self, rule: Rule) -> bool:
         """Return whether what a rule looks for would have been seen if it happened."""
-        if names_in(rule.where or "") - set(self._scope.names):
+        if names_in(rule.where) - set(self._scope.names):
             return False  # the run has no such name, and nothing could have been found
         if rule.edge == "later":
             return False  # it may still come
@@ -95,22 +95,19 @@ class Visibility:
 
     def logs_read_whole(self, rule: Rule) -> Sequence[ReadLog]:
         """Return the logs of a rule's service, if all were read whole at the level that it needs; else none."""
-        logs = self._scope.logs_of(rule.service)
-        return logs if self.are_whole(rule, logs) else ()
+        return self._if_whole(rule, self._scope.logs_of(rule.service))
 
     def logs_that_must_show(self, rule: Rule) -> Sequence[ReadLog]:
         """Return the same for the logs that must show it: those beside the instance, if the service stands there."""
         logs = self._scope.logs_of(rule.service)
         here = [log for log in logs if log.host == self._scope.host]
         near = here if here and is_beside_instance(rule.service) else logs
-        return near if self.are_whole(rule, near) else ()
+        return self._if_whole(rule, near)
 
-    def are_whole(self, rule: Rule, logs: Sequence[ReadLog]) -> bool:
-        if not logs or not all(log.complete for log in logs):
-            return False
-        if rule.needed_level.rank > self.levels.get(rule.service, Level.INFO).rank:
-            return False
-        return self.hidden_name(rule) is None
+    def _if_whole(self, rule: Rule, logs: Sequence[ReadLog]) -> Sequence[ReadLog]:
+        are_complete = all(log.complete for log in logs)
+        is_detailed = rule.needed_level.rank <= self.levels.get(rule.service, Level.INFO).rank
+        return logs if are_complete and is_detailed and self.hidden_name(rule) is None else ()
 
     def how_to_see(self, definition: StepDefinition) -> str:
         """Return which log, at which level, or which access would show a step that nothing showed."""

@@ -25,7 +25,7 @@ class Rule:
     source: str
     service: str
     kind: Optional[str] = None
-    where: Optional[str] = None
+    where: str = ""
     says: Optional[str] = None
     window: Optional[str] = None
     within: Optional[tuple[Optional[str], Optional[str]]] = None

@@ -302,6 +302,26 @@ class Record:
         return self.stages if self.removal is None else (*self.stages, self.removal)
 
     @property
+    def known_errors(self) -> tuple[LoggedError, ...]:
+        """Return the errors in the logs; none if the run was not followed."""
+        return self.errors or ()
+
+    @property
+    def known_agents(self) -> tuple[Agent, ...]:
+        """Return the services and agents as the cloud reports them; none if it was not asked."""
+        return self.agents or ()
+
+    @property
+    def known_logs(self) -> tuple[HostLogs, ...]:
+        """Return the logs that were read; none if the run was not followed."""
+        return self.logs or ()
+
+    @property
+    def known_chains(self) -> tuple[Chain, ...]:
+        """Return the chains that were walked; none without a failed stage."""
+        return self.chains or ()
+
+    @property
     def ports(self) -> tuple[Port, ...]:
         return self.instance.ports if self.instance else ()
 

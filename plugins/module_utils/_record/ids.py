@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from .._model.record import Record
 from .._model.stage import Call, Resource
@@ -50,7 +51,7 @@ def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
         "mac": [port.mac for port in instance.ports],
         "network": [network.id for network in instance.networks],
         "subnet": [subnet.id for network in instance.networks for subnet in network.subnets],
-        "router": [router for network in instance.networks for router in network.routers],
+        "router": chain.from_iterable(network.routers for network in instance.networks),
         "volume": instance.volumes,
         "image": [instance.image.id if instance.image else None],
     }

@@ -182,7 +182,7 @@ def diagnosis_lines(record: Record, about: Diagnosis, directory: str) -> list[st
     if boot:
         lines += [f"  server     {boot.server or 'not known'}", f"  request    {boot.request or 'not known'}"]
     lines += [f"  time       {span_of(record)}", ""]
-    lines += log_lines(record.logs or ())
+    lines += log_lines(record.known_logs)
     lines += [f"  warning: {text}" for text in about.warnings]
     lines += failure_lines(about.failures or ())
     places = {"step": verdict.step, "component": verdict.component, "host": verdict.host}

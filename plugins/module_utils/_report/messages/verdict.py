@@ -175,7 +175,7 @@ def passed(_judgement: Judgement, record: Record) -> str:
     if metadata and metadata.status == StageStatus.SKIPPED:
         guest = "; the guest was not checked"
     reason = f"The cloud provisions an instance: active after {seconds:.1f} s{guest}."
-    return reason + errors_sentence(record.errors or ()) + hosts_sentence(record)
+    return reason + errors_sentence(record.known_errors) + hosts_sentence(record)
 
 
 REASONS = {
