@@ -33,7 +33,7 @@ OWNER = "network:dhcp"
 def dhcp_host(cloud: Cloud) -> str | None:
     """Return the host whose DHCP agent serves the port's network."""
     serving = [host for host in cloud.facts if is_served_on(cloud, host)]
-    bound = [port.host for port in cloud.serving(OWNER) if port.host]
+    bound = filter(None, (port.host for port in cloud.serving(OWNER)))
     agents = [agent.host for agent in cloud.record.known_agents if agent.component == AGENT]
     return cloud.name_of([*serving, *bound, sole(agents)][0])
 

@@ -32,10 +32,10 @@ def silence(logs: LogDirectory, hosts: Hosts) -> float:
     """Return for how many seconds the logs go on after the last event of the boot."""
     own = [event for event in events_in(hosts) if not {"request", "server"}.isdisjoint(event["keys"])]
     # Where only lookups were logged, these are the last that is known of it.
-    signs = [event["at"] for event in filter(is_sign, own)] or [event["at"] for event in own]
+    signs = list(filter(is_sign, own)) or own
     if not signs:
         return 0.0
-    last_sign: float = max(signs)
+    last_sign: float = max(event["at"] for event in signs)
     last = last_sign
     for end in sorted(logs.ends):
         # A file that ends more than a day after all others has a line of a wrong clock, and proves nothing.
@@ -84,7 +84,7 @@ def binding_clients(hosts: Hosts, ports: Collection[str]) -> list[str]:
 
 
 def is_binding(event: Json, ports: Collection[str]) -> bool:
-    if event["kind"] != "http" or not event.get("client") or event.get("method") != "PUT":
+    if (event["kind"], event.get("method")) != ("http", "PUT") or not event.get("client"):
         return False
     return any(f"/ports/{port}" in event["path"] for port in ports)
 

@@ -12,6 +12,7 @@ from itertools import chain
 
 from .._model.bundle import Outcome
 from .._record.errors import StageError
+from .._record.sole import sole
 from .._record.words import listed
 from .boot_lines import BootIds, FoundBoot, boots_in, grown, most_frequent
 from .line import ASKED, WORKERS, Line
@@ -108,8 +109,7 @@ def by_others(logs: LogDirectory, lines: Sequence[Line], near: float | None) -> 
     others.sort(key=lambda line: line.at)
     servers: dict[str, str | None] = {}
     for line in reversed(others):
-        server = line.servers[0] if line.servers else None
-        servers.update(dict.fromkeys(line.requests, server))
+        servers.update(dict.fromkeys(line.requests, next(iter(line.servers), None)))
     for request in list(reversed(servers))[:TRIED]:
         boots = [boot for boot in boots_in(logs.lines_with([request], near)) if not boot.server]
         if len(boots) == 1:
@@ -136,11 +136,10 @@ def by_ids(lines: Sequence[Line], request: str | None, server: str | None) -> Fo
 def chosen(boots: Sequence[FoundBoot], request: str | None = None) -> FoundBoot:
     """Return the only boot, or the only one that failed; without such a boot the user must choose."""
     failed = [boot for boot in boots if boot.outcome is Outcome.FAILED]
-    if len(failed) == 1:
-        return failed[0]
-    if len(boots) == 1:
-        return boots[0]
-    raise ambiguous(failed or boots, counted(boots, failed, request))
+    boot = sole(failed) or sole(boots)
+    if boot is None:
+        raise ambiguous(failed or boots, counted(boots, failed, request))
+    return boot
 
 
 def counted(boots: Collection[FoundBoot], failed: Collection[FoundBoot], request: str | None) -> str:

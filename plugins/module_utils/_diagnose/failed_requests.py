@@ -109,7 +109,7 @@ def first_answer(answers: Iterable[Answer]) -> Answer | None:
 
 
 def owner_in(lines: Iterable[Line]) -> Owner | None:
-    return next((line.owner for line in lines if line.owner), None)
+    return next(filter(None, (line.owner for line in lines)), None)
 
 
 def resources_in(lines: Iterable[Line]) -> dict[str, tuple[str, ...]]:

@@ -27,6 +27,7 @@ NAMES = (*(project.name for project in PROJECTS if project.configuration), *OTHE
 PROJECT = re.compile(rf"^(?:{'|'.join(NAMES)})(?:$|[_.-])")
 SOSREPORT = re.compile(r"^sosreport-(?P<host>.+?)-(?:\d{4}-\d\d-\d\d-\w+|\d+-\w+|\d{8,}\w*)$")
 HOSTNAMES = ("sos_commands/host/hostname", "sos_commands/general/hostname", "hostname", "etc/hostname")
+HOSTNAME = re.compile(r"\s*(?P<name>[\w.-]{1,253})(?!\S)")
 # Folders of a host that hold logs
 LOGS = ("var/log", "sos_commands/logs", "opt/stack/logs")
 # A bundle has its hosts a few folders below its top.
@@ -79,8 +80,7 @@ def places_in(directory: str) -> list[Place]:
     for place in places_below(directory, directory):
         # Two reports of one host, or two folders of one name, get the names of their folders.
         name = place.name if place.name not in places else os.path.relpath(place.top, directory)
-        if name not in places:
-            places[name] = replace(place, name=name)
+        places.setdefault(name, replace(place, name=name))
     return [places[name] for name in sorted(places)]
 
 
@@ -202,9 +202,9 @@ def text_of(directory: str, part: str) -> str | None:
 def hostname_of(directory: str) -> str | None:
     """Return the host's name in a report of sos."""
     for part in HOSTNAMES:
-        words = (text_of(directory, part) or "").split()
-        if words and re.match(r"^[\w.-]{1,253}$", words[0]):
-            return words[0]
+        first_word = HOSTNAME.match(text_of(directory, part) or "")
+        if first_word:
+            return first_word["name"]
     match = SOSREPORT.match(os.path.basename(directory))
     return match["host"] if match else None
 

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 
 from .._collect.logs.line_formats import REQUEST
 from .._components.tables import project_of, writer_of
@@ -74,8 +74,7 @@ class Found:
 
 def subject_of(question: Question) -> Subject:
     """Return what is looked for. An id or a time that cannot be one is refused."""
-    since = time_given(question.since) if question.since else None
-    until = time_given(question.until) if question.until else None
+    since, until = second_given(question.since), second_given(question.until)
     if since and until and since > until:
         hint = "Swap stackproof_since and stackproof_until."
         raise StageError("invalid", f"the time ends at {question.until}, before it begins", hint=hint)
@@ -86,6 +85,10 @@ def subject_of(question: Question) -> Subject:
     return Subject(request, server, resource, since, until)
 
 
+def second_given(text: str | None) -> float | None:
+    return time_given(text) if text else None
+
+
 def stripped(text: str | None) -> str | None:
     return (text or "").strip() or None
 
@@ -93,9 +96,11 @@ def stripped(text: str | None) -> str | None:
 def server_given(text: str | None) -> str | None:
     """Return the id of a server as logs write it."""
     name = stripped(text)
-    if name and not SERVER_ID.fullmatch(name.lower()):
+    if not name:
+        return None
+    if not SERVER_ID.fullmatch(name.lower()):
         raise not_an_id(name, "server id")
-    return name and name.lower()
+    return name.lower()
 
 
 def request_given(text: str | None) -> str | None:
@@ -147,7 +152,7 @@ def of_request(logs: LogDirectory, request: str, near: float | None) -> Found:
     asked = read_whole(logs, [request], near)
     if asked and not any(found.has_known_end for found in asked):
         asked += beside(logs, asked, near)
-    elif not any(found.has_failed or found.is_refused for found in asked):
+    elif not any(found.went_wrong for found in asked):
         asked += taken_up(logs, asked, near)
     return without_boot(logs, asked)
 
@@ -182,11 +187,8 @@ def taken_up(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | N
 
 def resources_of(requests: Iterable[LoggedRequest]) -> set[str]:
     """Return the ids of the resources that requests name, without those that others use as well."""
-    found: set[str] = set()
-    for request in requests:
-        for kind in ("server", *OWN):
-            found.update(request.resources.get(kind, ()))
-    return found
+    of_kinds = product(requests, ("server", *OWN))
+    return set(chain.from_iterable(request.resources.get(kind, ()) for request, kind in of_kinds))
 
 
 def of_resource(logs: LogDirectory, resource: str, near: float | None) -> Found:
@@ -250,7 +252,7 @@ def end_near(boot: WholeBoot) -> float:
 def projects_of(boot: WholeBoot) -> set[str]:
     """Return the projects for which the boot's requests were logged."""
     owners = {line.owner for line in boot.lines if boot.ids.has_request_of(line)}
-    return {owner.project for owner in owners if owner}
+    return {owner.project for owner in filter(None, owners)}
 
 
 def may_concern(request: LoggedRequest, ids: BootIds, projects: set[str]) -> bool:
@@ -282,7 +284,7 @@ def failed_in(logs: LogDirectory, since: float, until: float, near: float | None
     signs.sort(key=lambda line: (not failed_requests.is_failure(line), line.at))
     names = unique(chain.from_iterable(line.requests for line in signs))
     found = read_whole(logs, names, near) if names else []
-    return [request for request in found if request.has_failed or request.is_refused]
+    return [request for request in found if request.went_wrong]
 
 
 def read_whole(logs: LogDirectory, names: Sequence[str], near: float | None) -> list[LoggedRequest]:
@@ -306,7 +308,7 @@ def made_by(lines: Iterable[Line], names: Sequence[str]) -> list[str]:
 
 def unique(names: Iterable[str | None]) -> list[str]:
     """Return the names in their order, each once."""
-    return list(dict.fromkeys(name for name in names if name))
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def without_boot(logs: LogDirectory, found: list[LoggedRequest]) -> Found:

@@ -94,7 +94,7 @@ def asker_of(connection: Node, parts: Sequence[Part], scores: Mapping[Node, floa
     askers: set[str] = set()
     for part in parts:
         if part.symptom.peer == connection.peer:
-            askers |= {node.component for node in world.askers_of(part.symptom) if node.component}
+            askers.update(filter(None, (node.component for node in world.askers_of(part.symptom))))
     return max(sorted(askers), key=lambda component: scores.get(Node(component, connection.host), 0.0))
 
 
@@ -133,9 +133,8 @@ def near_components(symptoms: Sequence[Symptom], world: World) -> dict[str, floa
 
 def components_in(symptom: Symptom, world: World) -> set[str]:
     components: set[str] = set()
-    for name in (symptom.component, symptom.peer, *symptom.carriers):
-        if name:
-            components |= {node.component for node in world.nodes_of(name) if node.component}
+    for name in filter(None, (symptom.component, symptom.peer, *symptom.carriers)):
+        components.update(filter(None, (node.component for node in world.nodes_of(name))))
     return components
 
 

@@ -96,8 +96,8 @@ def level_of(level: Level) -> LoadLevel:
         per_minute=round(60 * len(passed) / took, 2) if took > 0 else None,
         provisioned=spread_of(outcome.provisioned_s for outcome in passed),
         detection_delay=spread_of(outcome.detection_delay_s for outcome in level.outcomes),
-        breakdown=mean_breakdown([outcome.breakdown for outcome in passed if outcome.breakdown]),
-        components=means([outcome.components for outcome in passed if outcome.components]),
+        breakdown=mean_breakdown(list(filter(None, (outcome.breakdown for outcome in passed)))),
+        components=means(list(filter(None, (outcome.components for outcome in passed)))),
     )
 
 

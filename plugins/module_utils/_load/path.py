@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
+from operator import itemgetter
 
 from .._model.flow import FollowedFlow, Step
 from .._model.load import Breakdown
@@ -66,8 +67,7 @@ class Path:
 
     def parts(self) -> list[Part]:
         """Return the parts of the path, the first one first. Together they are the whole time of the flow."""
-        name = last_of(self.ends)
-        end = self.ends[name] if name is not None else 0.0
+        name, end = last_of(self.ends)
         parts = []
         while name is not None:
             before, reached, is_sure = self.before(name, end)
@@ -88,8 +88,7 @@ class Path:
         if not reached:
             reached = {other: ended for other, ended in self.ends.items() if ended < self.begins[name]}
             is_sure = is_sure and not self.steps[name].follows
-        before = last_of(reached)
-        return before, reached[before] if before is not None else 0.0, is_sure
+        return *last_of(reached), is_sure
 
     def followed(self, step: Step) -> tuple[set[str], bool]:
         """Return the steps with a time that a step follows, and whether none in between may have happened unseen."""
@@ -122,9 +121,9 @@ class Path:
         return [within, Part(source, kind, came, begun, step.id)]
 
 
-def last_of(times: Mapping[str, float]) -> str | None:
-    """Return the name with the latest time, or None without names."""
-    return max(times, key=lambda name: times[name], default=None)
+def last_of(times: Mapping[str, float]) -> tuple[str | None, float]:
+    """Return the name with the latest time, and that time; None and zero without names."""
+    return max(times.items(), key=itemgetter(1), default=(None, 0.0))
 
 
 def parts_of(record: Record) -> Iterator[Part]:
@@ -142,8 +141,7 @@ def parts_of(record: Record) -> Iterator[Part]:
 
 def without(part: Part, spans: Sequence[Span]) -> Part:
     """Return a part without the seconds that are within some spans of time."""
-    shared = [min(ended, part.ended) - max(began, part.began) for began, ended in spans]
-    inside = sum(seconds for seconds in shared if seconds > 0)
+    inside = sum(max(0.0, min(ended, part.ended) - max(began, part.began)) for began, ended in spans)
     return dataclasses.replace(part, began=min(part.began + inside, part.ended))
 
 
@@ -169,6 +167,6 @@ def by_component(record: Record) -> dict[str, float]:
 
 def detection_delay(record: Record) -> float | None:
     """Return how many seconds at most an instance was active before the run knew it; None where it never was."""
-    boot = record.stage(StageName.BOOT)
+    waits = record.stage_or_skipped(StageName.BOOT).waits
     # Only a wait that ended well has a resolution: the time between its last two polls.
-    return boot.waits[0].resolution_s if boot and boot.waits else None
+    return next((wait.resolution_s for wait in waits), None)

@@ -117,6 +117,11 @@ class LoggedRequest:
         return not self.has_failed and is_rejection(self.method, self.status)
 
     @property
+    def went_wrong(self) -> bool:
+        """Return whether it failed, or a client was refused a change."""
+        return self.has_failed or self.is_refused
+
+    @property
     def has_known_end(self) -> bool:
         return self.status is not None or self.has_failed
 

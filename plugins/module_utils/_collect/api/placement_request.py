@@ -90,7 +90,12 @@ def required_by(image: Properties) -> tuple[str, ...]:
     """Return the traits that an image requires."""
     traits = usual_traits(image)
     traits.update({name: value for _suffix, name, value in grouped(image, "trait")})
-    return tuple(name for name, value in traits.items() if value == REQUIRED)
+    return names_with(REQUIRED, traits)
+
+
+def names_with(rule: str, traits: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the traits that are required, or those that are forbidden."""
+    return tuple(name for name, value in traits.items() if value == rule)
 
 
 def usual_resources(wanted: Wanted, specs: Mapping[str, str]) -> dict[str, int]:
@@ -146,8 +151,8 @@ def group(suffix: str, resources: Mapping[str, int], traits: Mapping[str, str]) 
     return RequestGroup(
         suffix=suffix,
         resources={name: amount for name, amount in resources.items() if amount},
-        required=tuple(name for name, value in traits.items() if value == REQUIRED),
-        forbidden=tuple(name for name, value in traits.items() if value == FORBIDDEN),
+        required=names_with(REQUIRED, traits),
+        forbidden=names_with(FORBIDDEN, traits),
     )
 
 
@@ -199,13 +204,13 @@ def relaxations(asked: Requested) -> Iterator[tuple[Constraint, str, Requested]]
 
 def without_trait(asked: Requested, trait: str) -> tuple[RequestGroup, ...]:
     return tuple(
-        replace(
-            part,
-            required=tuple(name for name in part.required if name != trait),
-            forbidden=tuple(name for name in part.forbidden if name != trait),
-        )
+        replace(part, required=without(trait, part.required), forbidden=without(trait, part.forbidden))
         for part in asked.groups
     )
+
+
+def without(trait: str, traits: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in traits if name != trait)
 
 
 def without_class(asked: Requested, left_out: str) -> tuple[RequestGroup, ...]:
@@ -226,7 +231,7 @@ def query_of(asked: Requested, aggregates: Sequence[str], root: str | None, most
             suffixes.append(part.suffix)
     if "" in suffixes:
         query.update(query_of_place(aggregates, root))
-    if len([suffix for suffix in suffixes if suffix]) > 1:
+    if len(set(suffixes) - {""}) > 1:
         query[GROUP_POLICY] = asked.group_policy or "none"
     return query
 

@@ -167,10 +167,8 @@ def not_removed(judgement: Judgement, record: Record) -> str:
 
 
 def passed(_judgement: Judgement, record: Record) -> str:
-    boot, metadata = record.stage(StageName.BOOT), record.stage(StageName.METADATA)
-    seconds = 0.0
-    if boot:
-        seconds = boot.waits[0].seconds if boot.waits else boot.duration_s or 0.0
+    boot, metadata = record.stage_or_skipped(StageName.BOOT), record.stage(StageName.METADATA)
+    seconds = boot.waits[0].seconds if boot.waits else boot.duration_s or 0.0
     guest = ", and the guest has its metadata"
     if metadata and metadata.status == StageStatus.SKIPPED:
         guest = "; the guest was not checked"
