@@ -339,7 +339,7 @@ def state_of(server: JsonObject) -> str:
     """Return status, task and power state as one short text."""
     task, power = server.get("OS-EXT-STS:task_state"), server.get("OS-EXT-STS:power_state")
     parts = (server["status"], task, POWER.get(power, f"power {power}"))
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
 def read_server(nova: Any, identity: str) -> JsonObject:

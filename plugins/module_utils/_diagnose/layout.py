@@ -153,7 +153,7 @@ def below(directory: str, parts: Iterable[str]) -> list[str]:
 
 def is_inside(directory: str, part: str) -> bool:
     """Return whether neither the part nor a folder on the path to it is a link."""
-    names = [name for name in part.split("/") if name]
+    names = list(filter(None, part.split("/")))
     paths = [os.path.join(directory, *names[:count]) for count in range(1, len(names) + 1)]
     return not any(os.path.islink(path) for path in paths)
 

@@ -163,7 +163,7 @@ def step_levels(name: str, spreads: tuple[Spread | None, ...], labels: Labels) -
 
 def last_spread(spreads: Sequence[Spread | None]) -> Spread:
     """Return the spread at the highest level that has one."""
-    return next(spread for spread in reversed(spreads) if spread)
+    return next(filter(None, reversed(spreads)))
 
 
 def bottleneck(levels: Sequence[LoadLevel]) -> Bottleneck | None:

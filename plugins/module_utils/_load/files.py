@@ -125,7 +125,7 @@ def stopped(directory: str) -> list[str]:
     if not os.path.isdir(folder):
         return []
     reasons = [level_state(os.path.join(folder, name))[1] for name in sorted(os.listdir(folder), key=int)]
-    return [reason for reason in dict.fromkeys(reasons) if reason]
+    return list(filter(None, dict.fromkeys(reasons)))
 
 
 def level_state(path: str) -> tuple[float, str]:

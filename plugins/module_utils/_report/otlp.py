@@ -170,7 +170,7 @@ def error_of_call(call: Call) -> str | None:
 
 
 def step_span(flow: str, step: Step, at: float, parent: str) -> Span:
-    first = step.evidence[0] if step.evidence else None
+    first = next(iter(step.evidence), None)
     about = {
         "stackproof.flow": flow,
         "stackproof.step": step.id,

@@ -63,7 +63,7 @@ def by_cause(failures: Iterable[T]) -> dict[Cause, list[T]]:
 def hosts_of(failures: Iterable[Failed]) -> tuple[str, ...]:
     """Return the hosts of some failures, each once."""
     hosts = {failed.host for failed in failures}
-    return tuple(sorted(host for host in hosts if host))
+    return tuple(sorted(filter(None, hosts)))
 
 
 def headline_of(verdict: Verdict) -> str | None:

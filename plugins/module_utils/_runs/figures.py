@@ -85,7 +85,7 @@ def usual_of(seconds: Iterable[float]) -> EarlierRuns | None:
 
 def growth_of(spreads: Iterable[Spread | None]) -> float | None:
     """Return how many times as long the last known median is as the first; None without two of them."""
-    known = [spread for spread in spreads if spread]
+    known = list(filter(None, spreads))
     if len(known) < 2 or not known[0].p50_s:
         return None
     return round(known[-1].p50_s / known[0].p50_s, 2)

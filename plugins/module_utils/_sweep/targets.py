@@ -77,7 +77,7 @@ def name_of(host: str | None, chosen: Mapping[str, str]) -> str:
 def short_name(host: str | None, chosen: Mapping[str, str]) -> str:
     """Return the same in short, for the name of a run: a host without its domain."""
     short = (host or "").partition(".")[0]
-    return "-".join(part for part in (short, *chosen.values()) if part)
+    return "-".join(filter(None, (short, *chosen.values())))
 
 
 def keys_of(names: Sequence[str], room: int) -> list[str]:

@@ -63,7 +63,7 @@ def result_of(targets: Iterable[Target], has_failed: bool, is_partial: bool) -> 
 def failed_hosts(targets: Iterable[Target], bad: Iterable[PreflightCheck]) -> tuple[str, ...]:
     """Return the hosts with a failure, each once; a target without a host by its name."""
     hosts = [target.host or target.name for target in wrong(targets)]
-    hosts += [check.host for check in bad if check.host]
+    hosts += filter(None, (check.host for check in bad))
     return tuple(dict.fromkeys(hosts))
 
 

@@ -40,7 +40,7 @@ def look(admin: Any) -> tuple[list[Agent], list[str]]:
     agents: list[Agent] = []
     for answer in answers:
         agents += answer.agents
-    return agents, [answer.reason for answer in answers if answer.reason]
+    return agents, list(filter(None, (answer.reason for answer in answers)))
 
 
 def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:

@@ -327,7 +327,7 @@ def offers_of(reader: Reader, compute: ComputeCapacity, aggregates: Sequence[Agg
     asks = questions(asked, aggregates_of(asked.zone, aggregates), root, MOST_CANDIDATES)[:MOST_QUESTIONS]
     names = names_of(hosts)
     offers = reader.each("allocation candidates", lambda ask: candidates(reader, ask, names), asks)
-    return [offer for offer in offers if offer is not None]
+    return list(filter(None, offers))
 
 
 def counts_of_holders(reader: Reader, traits: Sequence[str]) -> dict[str, int]:

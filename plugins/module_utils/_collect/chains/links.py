@@ -41,7 +41,7 @@ def read(host: Host) -> tuple[NetworkLink, ...]:
 def link_of(link: LinkAnswer) -> NetworkLink:
     counters = link.stats64 or {}
     dropped = sum((counters.get(direction) or {}).get("dropped", 0) for direction in ("rx", "tx"))
-    addresses = tuple(address.local for address in link.addr_info if address.local)
+    addresses = tuple(filter(None, (address.local for address in link.addr_info)))
     return NetworkLink(link.ifname, link.mtu, "UP" in link.flags, addresses, dropped)
 
 

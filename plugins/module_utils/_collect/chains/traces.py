@@ -29,7 +29,7 @@ def read(host: Host, switch: Switch, instance: DescribedInstance) -> tuple[Trace
     """Return the traces of the packets of each port of an instance that is on this host."""
     found: list[Trace | None] = []
     for port in instance.ports:
-        interface = next((one for one in switch.interfaces if one.port == port.id), None)
+        interface = switch.interface_of([port.id])
         bridge = switch.bridge_of(interface.name) if interface else None
         if interface is None or bridge is None or not interface.ofport or interface.ofport < 1:
             continue
@@ -37,7 +37,7 @@ def read(host: Host, switch: Switch, instance: DescribedInstance) -> tuple[Trace
         found.append(host.attempt("the trace of DHCP", dhcp, bridge.name, interface, port))
         if network.distributed and port.addresses:
             found.append(host.attempt("the trace of metadata", metadata, bridge.name, interface, port, network))
-    return tuple(trace for trace in found if trace)
+    return tuple(filter(None, found))
 
 
 def dhcp(host: Host, bridge: str, interface: Interface, port: Port) -> Trace:
@@ -70,7 +70,7 @@ def parsed(text: str, port: str, packet: str) -> Trace:
         return Trace(port, packet, ANSWERED)
     if actions[-1] != "drop":
         return Trace(port, packet, SENT)
-    steps = [match for match in map(TABLE.match, text.splitlines()) if match]
+    steps = list(filter(None, map(TABLE.match, text.splitlines())))
     if not steps:
         return Trace(port, packet, DROPPED)
     return Trace(port, packet, DROPPED, int(steps[-1]["table"]), steps[-1]["rule"][:LONGEST_RULE])

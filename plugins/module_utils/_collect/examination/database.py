@@ -59,7 +59,7 @@ def read(host: Host) -> list[OwnReport]:
             transactions.append(transaction_of(row))
         elif line.strip():
             reports.append(READERS[row[0]](row))
-    found = [report for report in (*reports, blocked(transactions)) if report]
+    found = list(filter(None, (*reports, blocked(transactions))))
     return list(dict.fromkeys(found))
 
 

@@ -73,7 +73,7 @@ def differences_of(found: RawExamination, like: list[RawExamination]) -> list[Di
     differences = []
     for kind, table_of in TABLES:
         # A table that could not be read differs from nothing.
-        others = [table for table in map(table_of, like) if table]
+        others = list(filter(None, map(table_of, like)))
         differences += [Difference(kind, what) for what in unlike(table_of(found), others)]
     return differences
 

@@ -230,7 +230,7 @@ def pending(host: Host) -> tuple[PendingConnection, ...]:
     """Return connections that have no answer yet: the kernel knows them, of any service."""
     words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
     waiting = map(waiting_in, host.ask(None, *words).splitlines())
-    found = sorted({connection for connection in waiting if connection})
+    found = sorted(set(filter(None, waiting)))
     return tuple(PendingConnection(program, address, port, component_at(port)) for program, address, port in found)
 
 

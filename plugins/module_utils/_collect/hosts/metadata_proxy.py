@@ -54,7 +54,7 @@ def log_of(host: Host, sources: LogSources, address: str, since: float) -> list[
 
 def requests_in(lines: Iterable[MatchingLine], address: str) -> tuple[ProxiedRequest, ...]:
     requests = [parse_request(line, address) for line in lines]
-    return tuple(request for request in requests if request)
+    return tuple(filter(None, requests))
 
 
 def parse_request(line: MatchingLine, address: str) -> ProxiedRequest | None:

@@ -75,7 +75,7 @@ HOW = {
 
 
 def compiled(table: Mapping[Name, Sequence[str]]) -> tuple[tuple[Name, re.Pattern[str]], ...]:
-    return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items())
+    return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items() if patterns)
 
 
 HOWS = compiled(HOW)
@@ -83,9 +83,9 @@ HOWS = compiled(HOW)
 LINE_ENDS = re.compile(r"\\n|\n")
 FRAME_IN_MESSAGE = re.compile(r"""[\s'",u\[]*File "[^"]*", line \d+""")
 # The words by which lines call components, where they do not name an address
-MENTIONS = compiled({component.name: component.mentioned_as for component in COMPONENTS if component.mentioned_as})
+MENTIONS = compiled({component.name: component.mentioned_as for component in COMPONENTS})
 # A value of a component that others cannot use, by the words of who has met it
-BAD_VALUES = compiled({component.name: component.bad_values for component in COMPONENTS if component.bad_values})
+BAD_VALUES = compiled({component.name: component.bad_values for component in COMPONENTS})
 # What a service may not do on its own host: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
@@ -96,7 +96,7 @@ DEAD_AGENT = re.compile(r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'"
 PERIODIC_LOGGER = re.compile(r"^oslo[._]service\.periodic_task$")
 PERIODIC = re.compile(r"^(?:Error during [A-Z]\w+\._?\w+:|Error updating resources for node )")
 # The component that has sent back the error that a scheduler or conductor reports
-SENDERS = compiled({component.name: component.sends_back for component in COMPONENTS if component.sends_back})
+SENDERS = compiled({component.name: component.sends_back for component in COMPONENTS})
 
 
 def first_match(table: Sequence[tuple[str, re.Pattern[str]]], text: str) -> str | None:

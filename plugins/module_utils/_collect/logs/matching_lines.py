@@ -93,7 +93,7 @@ def dated_lines(texts: Sequence[str], zone: int, since: float) -> list[MatchingL
 
 def lines_in_zone(texts: Iterable[str], near: float, zone: int) -> list[MatchingLine]:
     lines = [parse_line(text, near, zone) for text in texts]
-    return [line for line in lines if line]
+    return list(filter(None, lines))
 
 
 def lines_of_journal(host: Host, identifier: str, word: str, since: float) -> list[MatchingLine]:

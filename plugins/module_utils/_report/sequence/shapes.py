@@ -124,7 +124,7 @@ def full(step: Step) -> str:
     """Return the step in full, as the picture shortens texts."""
     where = f"{step.id}: {step.source} → {step.target}: {step.message} ({step.kind}). {step.status}"
     host = f"on {step.host}" if step.host else None
-    return plain(". ".join([where, *(text for text in (step.reason, host, step.today) if text)]))
+    return plain(". ".join([where, *filter(None, (step.reason, host, step.today))]))
 
 
 def time_texts(row: Row, y: float) -> list[Element]:
