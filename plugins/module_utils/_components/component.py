@@ -22,6 +22,10 @@ class Api:
     url_paths: tuple[str, ...] = ()
 
 
+# That of a component that is not in the catalog
+NO_API = Api(service_types=())
+
+
 @dataclass(frozen=True)
 class Port:
     """A TCP port on which a component listens.
@@ -135,7 +139,7 @@ class Component:
     carries: tuple[str, ...] = ()
     answers_calls: bool = False
     topics: tuple[str, ...] = ()
-    api: Api | None = None
+    api: Api = NO_API
     log_name: str | None = None
     reports_as: tuple[str, ...] = ()
     mentioned_as: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from .catalogue import COMPONENTS, PROJECTS
-from .component import Api, Commands, Component, Port, Project, UrlScheme
+from .component import NO_API, Api, Commands, Component, Port, Project, UrlScheme
 
 Entry = TypeVar("Entry", Component, Project)
 Thing = TypeVar("Thing")
@@ -36,7 +36,7 @@ WRITERS = {component.log_name: component.name for component in COMPONENTS if com
 # Names in flows that stand for none of the components: the run itself, and what keeps its token
 NO_COMPONENTS = ("client", "token-store")
 # The component of each service in Keystone's catalog, by the type of the service
-APIS = owners(COMPONENTS, lambda component: component.api.service_types if component.api else ())
+APIS = owners(COMPONENTS, lambda component: component.api.service_types)
 # The component that each program is
 PROGRAMS = owners(COMPONENTS, lambda component: component.programs)
 # The servers of OVSDB, to all of which one library speaks
@@ -55,7 +55,7 @@ PORTS: dict[int, tuple[str, Port]] = {
 URL_SCHEMES: dict[str, tuple[str, UrlScheme]] = {
     scheme.name: (name, scheme) for scheme, name in owners(COMPONENTS, lambda component: component.url_schemes).items()
 }
-URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths if component.api else ())
+URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths)
 URL_OPTIONS = owners(COMPONENTS, lambda component: component.url_options)
 # Option that names the host of a component: the component, the option that names its port, and its usual port
 HOST_OPTIONS = {
@@ -162,18 +162,16 @@ def commands_of(name: str | None) -> Commands:
     return entry_of(name).commands
 
 
-def api_of(project: str) -> Api | None:
+def api_of(project: str) -> Api:
     apis = (component.api for component in COMPONENTS if project_of(component.name) == project)
-    return next(filter(None, apis), None)
+    return next((api for api in apis if api.service_types), NO_API)
 
 
 def service_type_of(project: str) -> str | None:
     """Return the most usual type of the service behind which the API of a project stands."""
-    api = api_of(project)
-    return api.service_types[0] if api else None
+    return next(iter(api_of(project).service_types), None)
 
 
 def api_stage_of(project: str) -> str:
     """Return the stage of a run that asks the API of a project."""
-    api = api_of(project)
-    return api.stage if api else "boot"
+    return api_of(project).stage

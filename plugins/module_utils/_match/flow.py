@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 try:
     import yaml
@@ -37,6 +37,7 @@ MOST_ABOVE = 5
 
 # A flow, or a part of one, as its file has it
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class FlowError(StageError):
@@ -286,29 +287,32 @@ def rules_in(step: Json) -> Iterator[Json]:
 def flow_of(data: Json) -> Flow:
     """Return a flow from its checked data. A value that is null is as good as none."""
     given = {name: value for name, value in data.items() if value is not None}
-    base = given.get("base")
     return Flow(
         name=given["name"],
         title=given["title"],
         lifelines=tuple(given["lifelines"]),
         steps=tuple(step_of(step) for step in given["steps"]),
-        stage=StageName(given["stage"]) if "stage" in given else None,
+        stage=made(StageName, given.get("stage")),
         judged=given.get("judged", False),
-        shown_as=View(given["shown_as"]) if "shown_as" in given else None,
+        shown_as=made(View, given.get("shown_as")),
         shown_when=given.get("shown_when"),
         counted=given.get("counted"),
         exclusive=given.get("exclusive", False),
         phases={name: phase_of(phase) for name, phase in given.get("phases", {}).items()},
         parts=tuple(part_of(part) for part in given.get("parts", ())),
         others=tuple(Explanation(rule["where"], rule["reason"]) for rule in given.get("others", ())),
-        base=flow_of(base) if base else None,
+        base=made(flow_of, given.get("base")),
         extends=given.get("extends"),
     )
 
 
+def made(kind: Callable[[Any], T], value: Any) -> T | None:
+    """Return a value as what it stands for; None without one."""
+    return None if value is None else kind(value)
+
+
 def phase_of(data: Json) -> Phase:
-    stage = data.get("stage")
-    return Phase(StageName(stage) if stage else None, bool(data.get("repeats")))
+    return Phase(made(StageName, data.get("stage")), bool(data.get("repeats")))
 
 
 def part_of(data: Json) -> Part:
@@ -322,7 +326,6 @@ def ids_in(data: Json, name: str) -> tuple[str, ...]:
 def step_of(data: Json) -> StepDefinition:
     names = ("phase", "today", "when", "unless", "instead", "otherwise")
     texts: Json = {name: data[name] for name in names if data.get(name) is not None}
-    became = data.get("became")
     return StepDefinition(
         id=str(data["id"]),
         source=data["source"],
@@ -331,7 +334,7 @@ def step_of(data: Json) -> StepDefinition:
         kind=data["kind"],
         responsible=data.get("responsible") or data["source"],
         numbers=data.get("numbers") or {},
-        became=Since(became) if became else None,
+        became=made(Since, data.get("became")),
         follows=ids_in(data, "follows"),
         covers=ids_in(data, "covers"),
         state=ids_in(data, "state"),
@@ -345,5 +348,9 @@ def step_of(data: Json) -> StepDefinition:
 def rule_of(data: Json) -> Rule:
     given = dict(data)
     within, level = given.pop("within", None), given.pop("level", None)
-    ends = within and tuple(None if end is None else str(end) for end in within)
-    return Rule(**given, within=ends, level=Level(level) if level else None)
+    return Rule(**given, within=made(ends_of, within), level=made(Level, level))
+
+
+def ends_of(within: list[Any]) -> tuple[str | None, str | None]:
+    first, last = within
+    return made(str, first), made(str, last)

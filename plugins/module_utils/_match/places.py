@@ -62,9 +62,15 @@ def back_end_of(record: Record) -> str | None:
         return "ovn"
     if any(network.dhcp_ports for network in record.networks):
         return "agents"
-    present = {agent.component for agent in record.known_agents}
-    for host in record.hosts:
-        present.update(service["component"] for service in host.facts.get("services") or [])
+    present = components_of(record)
     if "neutron-l2-agent" in present:
         return "agents"
     return "ovn" if "ovn-controller" in present else None
+
+
+def components_of(record: Record) -> set[str]:
+    """Return the components that report to the cloud, or that hosts have."""
+    found = {agent.component for agent in record.known_agents}
+    for host in record.hosts:
+        found.update(service["component"] for service in host.facts.get("services") or [])
+    return found

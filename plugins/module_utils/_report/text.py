@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from .._model.codec import iso_of
 from .._model.diagnosis import Diagnosis, RequestFailure
 from .._model.host import Check, Host
-from .._model.record import EarlierRuns, HostLogs, LogFile, Record
+from .._model.record import EarlierRuns, HostLogs, LogFile, Record, Threshold
 from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
 from . import finding
@@ -76,20 +76,26 @@ def summary(record: Record, directory: str) -> list[str]:
 def run_lines(record: Record, directory: str) -> list[str]:
     lines = ["", f"Run {record.run_id} on {record.cloud}", "", f"  {'stage':<10} {'result':<8} seconds"]
     lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
-    slowest = slowest_calls(record)
-    if slowest:
-        lines += ["", "  slowest requests"]
-    for name, call in slowest:
-        lines.append(f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}")
+    lines += slowest_lines(record)
     lines += host_lines(record)
-    for limit in record.thresholds:
-        lines.append(f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}")
+    lines += [f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}" for limit in record.thresholds]
     lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
+    return [*lines, *leftover_lines(record, directory)]
+
+
+def slowest_lines(record: Record) -> list[str]:
+    calls = slowest_calls(record)
+    lines = ["", "  slowest requests"] if calls else []
+    return [*lines, *(f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}" for name, call in calls)]
+
+
+def leftover_lines(record: Record, directory: str) -> list[str]:
+    """Return what remains of a run, and the command that removes it."""
+    lines = []
     command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={shlex.quote(directory)}"
     if record.kept:
         lines.append(f"  kept, as asked for; remove it with: {command}")
-    for thing in record.leftovers:
-        lines.append(f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}")
+    lines += [f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}" for thing in record.leftovers]
     if record.leftovers:
         lines.append(f"  remove what is left later with: {command}")
     return lines
@@ -236,7 +242,7 @@ def junit(record: Record) -> str:
     A run that is incomplete though none of these has failed has one more.
     """
     cases = [stage_case(stage, record) for stage in record.stages]
-    cases += [case(f"limit {limit.name}", 0, None if limit.ok else limit.text) for limit in record.thresholds]
+    cases += [limit_case(limit) for limit in record.thresholds]
     cases += [host_case(host.host, check) for host in record.hosts for check in host.checks]
     left = "; ".join(f"{thing.name}: {thing.reason}" for thing in record.leftovers)
     cases.append(case("nothing left", 0, failure=left or None))
@@ -277,6 +283,10 @@ def stage_case(stage: Stage, record: Record) -> Element:
         failure = "\n".join([headline, *(f"{name}: {text}" for name, text in parts)])
     skipped = stage.details.get("reason", "") if stage.status is StageStatus.SKIPPED else None
     return case(stage.stage.value, stage.duration_s or 0, failure, skipped)
+
+
+def limit_case(limit: Threshold) -> Element:
+    return case(f"limit {limit.name}", 0, None if limit.ok else limit.text)
 
 
 def host_case(host: str, check: Check) -> Element:
