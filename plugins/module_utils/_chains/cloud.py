@@ -67,17 +67,17 @@ class Cloud:
         return self.instance.network_of(self.port) if self.instance and self.port else None
 
     @property
-    def network_or_none(self) -> Network:
+    def network_or_empty(self) -> Network:
         """Return the instance's network; an empty one without it."""
         return self.network or NO_NETWORK
 
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
-        return [port for port in self.network_or_none.serving if port.owner == owner]
+        return [port for port in self.network_or_empty.serving if port.owner == owner]
 
     @property
     def wants_dhcp(self) -> bool:
-        return any(subnet.dhcp and subnet.version == 4 for subnet in self.network_or_none.subnets)
+        return any(subnet.dhcp and subnet.version == 4 for subnet in self.network_or_empty.subnets)
 
     @cached_property
     def back_end(self) -> str | None:
@@ -226,7 +226,7 @@ class Cloud:
     @property
     def is_on_physical_network(self) -> bool:
         """Return whether a physical network carries the port's network, and not tunnels."""
-        return self.network_or_none.kind in PHYSICAL
+        return self.network_or_empty.kind in PHYSICAL
 
     def chassis_of(self, host: str | None) -> list[Chassis]:
         """Return the chassis that have registered with the name of a host."""

@@ -95,7 +95,7 @@ def is_patch(switch: Switch, name: str) -> bool:
 CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA),
-    applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.network_or_none.routers),
+    applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.network_or_empty.routers),
     links=(
         LinkDefinition("ovn_gateway_mapped", "ovn-controller", mapped, gateway_host, f"{SETTINGS}:ovn-bridge-mappings"),
         LinkDefinition(

@@ -40,7 +40,7 @@ BY_ADMIN = 1
 BY_HOSTS = 2
 # The part of the events that a rule takes
 PICKED = {"first": slice(1), "last": slice(-1, None), None: slice(None)}
-# Of its requests and of what it asks about the run knows all.
+# The run itself knows all its own requests, and looked at the state to the end.
 KNOWN_TO_RUN = (("api", "http"), ("api", "state"))
 
 Interval = tuple[float, float]

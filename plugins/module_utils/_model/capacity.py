@@ -190,6 +190,7 @@ class Candidates:
     name: Optional[str] = None
 
 
+# Stands for an answer that nobody asked for
 NOT_ASKED = Candidates(hosts=(), is_whole=False)
 
 
@@ -223,7 +224,7 @@ class ComputeCapacity:
 
     @property
     def offered(self) -> Candidates:
-        """Return the hosts that Placement offers for the whole request; none of unknown many if it was not asked."""
+        """Return the hosts that Placement offers for the whole request; NOT_ASKED if it was not asked."""
         return next((found for found in self.candidates if found.without is None), NOT_ASKED)
 
     @property
