@@ -51,7 +51,7 @@ PATHS = (
     ("libvirt-socket", "nova-compute", "compute", "/run/libvirt/libvirt-sock", "", True),
     ("leases", "neutron-dhcp-agent", "network", "/var/lib/neutron/dhcp", "", False),
     ("fernet-keys", "keystone", "controller", "/etc/keystone/fernet-keys", "", True),
-    ("sudo-rules", "nova-compute", "compute", "/etc/sudoers.d/nova_sudoers", "", True),
+    ("sudo-rules", "nova-compute", "compute", "/etc/sudoers.d/nova-common", "", True),
     ("sudo-rules", "neutron-l2-agent", "compute", "/etc/sudoers.d/neutron_sudoers", "", True),
     ("sudo-rules", "neutron-dhcp-agent", "network", "/etc/sudoers.d/neutron_sudoers", "", True),
     ("sudo-rules", "neutron-ovn-metadata-agent", "compute", "/etc/sudoers.d/neutron_sudoers", "", True),

@@ -22,10 +22,9 @@ from .definitions import (
     unreadable_if,
 )
 from .dhcp import dhcp_host
-from .ovn_port import is_on_switch
+from .ovn_port import LOCALPORT, is_on_switch
 
 API = "nova-api-metadata"
-LOCALPORT = "network:distributed"
 AGENT, OVN_AGENT = "neutron-metadata-agent", "neutron-ovn-metadata-agent"
 
 

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from .._model.facts import SwitchInterface
+from .._model.facts import DhcpOptions, SwitchInterface
 from .._model.stores import Bridge, Chassis, Interface, Switch
 from .._model.words import StageName
 from .cloud import Cloud
@@ -34,6 +35,10 @@ INTEGRATION = "br-int"
 UNBOUND = ("unbound", "binding_failed")
 # In versions: Neutron makes a new one whenever somebody lists its agents, and the last one may still be on its way.
 ON_ITS_WAY = 1
+# By this port OVN serves DHCP and metadata on a network.
+LOCALPORT = "network:distributed"
+# As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
+METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
 # Without one of these a guest can make no use of its lease.
 DHCP_OPTIONS = ("lease_time", "server_id", "server_mac")
 
@@ -224,7 +229,30 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     if found is None:
         return broken("none")
     missing = [name for name in DHCP_OPTIONS if not found.options.get(name)]
-    return holds_if(not missing, f"without {', '.join(missing)}")
+    if missing:
+        return broken(f"without {', '.join(missing)}")
+    wrong = [f"{name} is {value}" for name, value in found.options.items() if not is_wanted(name, value, found, cloud)]
+    return holds_if(not wrong, ", ".join(wrong))
+
+
+def is_wanted(name: str, value: str, options: DhcpOptions, cloud: Cloud) -> bool:
+    """Return whether an option has a value that Neutron gives it for the subnet and the network."""
+    network = given(cloud.network)
+    gateways = [subnet.gateway for subnet in network.subnets if subnet.cidr == options.cidr]
+    if name == "router":
+        return not gateways or value in gateways
+    if name == "mtu":
+        return network.mtu is None or value == str(network.mtu)
+    if name == "classless_static_route":
+        return leads_to_metadata(value, cloud)
+    return True
+
+
+def leads_to_metadata(routes: str, cloud: Cloud) -> bool:
+    """Return whether routes lead to the address of metadata by a port that answers there, as far as one is known."""
+    known = {address for port in cloud.serving(LOCALPORT) for address in port.addresses}
+    hops = METADATA_ROUTE.findall(routes)
+    return not (known and hops) or not known.isdisjoint(hops)
 
 
 def foreign_acls(cloud: Cloud) -> Found:

@@ -75,6 +75,7 @@ class ServingPort:
     mac: Optional[str] = None
     host: Optional[str] = None
     kind: Optional[str] = None
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ class OwnerAnswer:
     mac: Annotated[Optional[str], Key("mac_address")] = None
     host: Annotated[Optional[str], Key("binding:host_id")] = None
     kind: Annotated[Optional[str], Key("binding:vif_type")] = None
+    addresses: Annotated[tuple[AddressAnswer, ...], Key("fixed_ips")] = ()
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ OWNERS = [
 ]
 
 # What is asked of each of these ports
-SERVING_FIELDS = ["id", "device_id", "device_owner", "mac_address", "binding:host_id", "binding:vif_type"]
+SERVING_FIELDS = ["id", "device_id", "device_owner", "mac_address", "binding:host_id", "binding:vif_type", "fixed_ips"]
 
 # An instance with more ports than a hypervisor attaches is known by the first of them: each is asked about on its own,
 # and all that follows a run looks for each.
@@ -221,10 +221,13 @@ def describe_network(cloud: Any, identity: str) -> Network:
         on_computes="network:router_interface_distributed" in devices,
         kind=network.get("provider:network_type"),
         physical=network.get("provider:physical_network"),
-        serving=tuple(
-            ServingPort(port.id, port.owner, port.mac, port.host or None, port.kind) for port in ports if port.id
-        ),
+        serving=tuple(describe_serving(port) for port in ports if port.id),
     )
+
+
+def describe_serving(port: OwnerAnswer) -> ServingPort:
+    addresses = tuple(entry.address for entry in port.addresses)
+    return ServingPort(port.id, port.owner, port.mac, port.host or None, port.kind, addresses)
 
 
 def describe_subnet(subnet: SubnetAnswer) -> Subnet:

@@ -225,3 +225,29 @@ def test_a_missing_metadata_interface_is_of_the_metadata_agent():
     link = chains_of(removed)["metadata"].broken
     assert link is not None
     assert (link.code, link.owner, link.host) == ("metadata_wired", "neutron-ovn-metadata-agent", HERE)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("router", "192.168.222.77"),
+        ("mtu", "9000"),
+        ("classless_static_route", "{169.254.169.254/32,192.168.222.77, 0.0.0.0/0,192.168.222.1}"),
+    ],
+)
+def test_a_dhcp_option_that_neutron_would_not_give_breaks_the_chain(option: str, value: str) -> None:
+    def wrong(record: Json) -> None:
+        record["instance"]["networks"][0]["serving"][0]["addresses"] = ["192.168.222.2"]
+        in_ovn(record)["dhcp"]["options"][option] = value
+
+    link = chains_of(wrong)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.found) == ("ovn_northbound_dhcp", "ovn-nb-db", f"{option} is {value}")
+
+
+def test_a_route_to_metadata_by_the_port_of_the_network_is_right() -> None:
+    def right(record: Json) -> None:
+        (route,) = [in_ovn(record)["dhcp"]["options"]["classless_static_route"].split(",")[1]]
+        record["instance"]["networks"][0]["serving"][0]["addresses"] = [route.strip("} ")]
+
+    assert chains_of(right)["ovn_port"].broken is None
