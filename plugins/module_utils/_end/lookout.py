@@ -16,8 +16,7 @@ import os
 import sys
 import time
 
-from .._record.errors import StageError
-from .._record.run import read_record
+from .._record.ledger import regular
 
 LOOK = 0.5
 # The states of a process that has ended. It stays a zombie until its parent asks for its end, which may never happen:
@@ -40,9 +39,15 @@ def start_time(process: int) -> str | None:
 
 
 def is_finished(directory: str) -> bool:
-    """Return whether a run has ended, or its directory is gone. A record that cannot be read now may be read later."""
-    with contextlib.suppress(StageError, OSError):
-        return read_record(directory).finished is not None
+    """Return whether a run has ended, or its directory is gone. A record that cannot be read now may be read later.
+
+    Of the record only this is read: each look at all of it, and the code for that, would cost more than the wait.
+    """
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        with open(os.path.join(directory, "run.json"), encoding="utf-8", opener=regular) as stream:
+            record = json.load(stream)
+        if isinstance(record, dict):
+            return record.get("finished") is not None
     return not os.path.lexists(directory)
 
 
