@@ -20,7 +20,7 @@ COMPUTE = {
 }  # fmt: skip
 NETWORK = {
     "binary": "neutron-openvswitch-agent", "host": "network1", "alive": True, "admin_state_up": True, "id": "8",
-    "heartbeat_timestamp": "2026-11-21 17:10:00", "agent_type": "Open vSwitch agent", 
+    "heartbeat_timestamp": "2026-11-21 17:10:00", "agent_type": "Open vSwitch agent",
     "configurations": {"secret": "x", "bridge_mappings": {"public": "br-ex"}, "tunnel_types": ["vxlan"]},
 }  # fmt: skip
 VOLUME = {
