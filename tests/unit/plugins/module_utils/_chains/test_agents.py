@@ -128,7 +128,7 @@ def test_the_chain_of_the_port_holds() -> None:
     assert {link.state for link in chain.links} == {LinkState.HOLDS}
 
 
-@pytest.mark.parametrize(("change", "code", "owner", "place"), BREAKS, ids=[change.__name__ for change, *_ in BREAKS])
+@pytest.mark.parametrize(("change", "code", "owner", "place"), BREAKS, ids=[case[0].__name__ for case in BREAKS])
 def test_each_link_of_the_port_breaks(change: Callable[[Json], None], code: str, owner: str, place: str | None) -> None:
     link = chains_of(change)["ovs_port"].broken
     assert link is not None
