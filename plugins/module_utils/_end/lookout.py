@@ -16,7 +16,8 @@ import os
 import sys
 import time
 
-from .._record.ledger import regular
+from .._record.errors import StageError
+from .._record.ledger import LONGEST_RECORD, own_text
 
 LOOK = 0.5
 # The states of a process that has ended. It stays a zombie until its parent asks for its end, which may never happen:
@@ -43,9 +44,8 @@ def is_finished(directory: str) -> bool:
 
     Of the record only this is read: each look at all of it, and the code for that, would cost more than the wait.
     """
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        with open(os.path.join(directory, "run.json"), encoding="utf-8", opener=regular) as stream:
-            record = json.load(stream)
+    with contextlib.suppress(StageError, OSError, ValueError, RecursionError):
+        record = json.loads(own_text(os.path.join(directory, "run.json"), LONGEST_RECORD))
         if isinstance(record, dict):
             return record.get("finished") is not None
     return not os.path.lexists(directory)

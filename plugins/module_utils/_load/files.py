@@ -44,7 +44,7 @@ def read(directory: str) -> LoadTest:
     """Return the record of a load test. Anybody may have put the file there: one of another form is refused."""
     path = os.path.join(directory, RECORD)
     try:
-        data = json.loads(ledger.own_text(path, run.LONGEST))
+        data = json.loads(ledger.own_text(path, ledger.LONGEST_RECORD))
         if data["schema"] != SCHEMA:
             raise ValueError(f"its schema is {data['schema']}, not {SCHEMA}")
         return codec.from_json(LoadTest, data)

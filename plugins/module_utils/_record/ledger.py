@@ -22,6 +22,8 @@ BEGUN, LOST, MADE, REFUSED, GONE = "begun", "lost", "made", "refused", "gone"
 OPEN = (BEGUN, LOST, MADE)
 # In characters; the ledger of a run has some thousand.
 LONGEST = 4 << 20
+# In characters; the largest record so far had less than a hundredth of that.
+LONGEST_RECORD = 64 << 20
 # Stands for a byte that is not text; our own lines are plain ASCII.
 DAMAGE = "\N{REPLACEMENT CHARACTER}"
 DAMAGED_LINE = "damaged line"

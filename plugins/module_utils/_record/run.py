@@ -29,7 +29,7 @@ from .._model.words import Result, StageName
 from . import shared_memory
 from .clock import now, parse, seconds_of
 from .errors import MALFORMED, StageError
-from .ledger import ForeignFileError, Ledger, own_text, private, regular
+from .ledger import LONGEST_RECORD, ForeignFileError, Ledger, own_text, private, regular
 from .masking import words_of
 
 # The removal of what a run has made is recorded as a stage of its own, beside these.
@@ -41,8 +41,6 @@ RUN_ID = re.compile(RUN_ID_PATTERN)
 LOST_RECORD = "run.json.unreadable"
 # In characters: a line of progress is for a terminal.
 LONGEST_LINE = 1000
-# In characters; the largest record so far had less than a hundredth of that.
-LONGEST = 64 << 20
 LONGEST_PATH = 4096
 GENERATED_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
@@ -293,7 +291,7 @@ def read_as(kind: type[T], directory: str) -> T:
     """
     path = os.path.join(directory, "run.json")
     try:
-        data = json.loads(own_text(path, LONGEST))
+        data = json.loads(own_text(path, LONGEST_RECORD))
     except FileNotFoundError:
         raise StageError("no_run", f"{directory} is not the directory of a run: it has no run.json") from None
     except (ValueError, RecursionError) as exc:

@@ -69,7 +69,7 @@ def read(directory: str) -> Sweep:
     """Return the record of a sweep. Anybody may have put the file there: one of another form is refused."""
     path = os.path.join(directory, RECORD)
     try:
-        data = json.loads(ledger.own_text(path, run.LONGEST))
+        data = json.loads(ledger.own_text(path, ledger.LONGEST_RECORD))
     except (ValueError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
     schema = data.get("schema") if isinstance(data, dict) else None

@@ -140,6 +140,13 @@ def test_a_record_that_cannot_be_read_now_does_not_end_the_watch(run):
     assert not lookout.is_finished(run.directory)
 
 
+def test_a_file_that_is_too_long_for_a_record_does_not_end_the_watch(run, monkeypatch):
+    run.finish()
+    run.save()
+    monkeypatch.setattr(lookout, "LONGEST_RECORD", 10)
+    assert not lookout.is_finished(run.directory)
+
+
 def test_a_run_whose_playbook_is_killed_is_abandoned(run, process):
     controller = process()
     os.kill(controller.pid, signal.SIGKILL)

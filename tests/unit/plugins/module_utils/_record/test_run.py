@@ -227,7 +227,7 @@ def test_a_record_that_is_nested_too_deep_is_refused(recorded_run):
 
 
 def test_a_record_without_measure_is_refused(run, monkeypatch):
-    monkeypatch.setattr(run_module, "LONGEST", 1000)
+    monkeypatch.setattr(run_module, "LONGEST_RECORD", 1000)
     Path(run.path("run.json")).write_text(" " * 1001)
     with pytest.raises(StageError, match="is longer than 1000 characters"):
         run_module.Run(run.directory)
