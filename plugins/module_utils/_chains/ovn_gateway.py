@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from .._model.stores import Chassis, Switch
+from .._model.stores import Chassis, Switch, bridge_mappings
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -72,20 +72,13 @@ def patched(cloud: Cloud) -> Found:
     switch = given(cloud.switch(gateway_host(cloud)))
     networks = given(given(cloud.databases).networks)
     applies_if(networks and cloud.routers)
-    bridges = bridge_mappings(switch)
+    bridges = bridge_mappings(switch.settings.get("ovn-bridge-mappings", ""))
     for bridge in [bridges[network.physical] for network in networks if network.physical in bridges]:
         if switch.bridge(bridge) is None:
             return broken("none", bridge)
         if not any(is_patch(switch, name) for name in names_on(switch, bridge)):
             return broken("no patch", bridge)
     return HOLDS
-
-
-def bridge_mappings(switch: Switch) -> dict[str, str]:
-    """Return the bridge of each physical network, from a text such as physnet1:br-ex,physnet2:br-data."""
-    text = switch.settings.get("ovn-bridge-mappings", "")
-    pairs = [pair.partition(":") for pair in text.split(",") if pair]
-    return {name: bridge for name, _colon, bridge in pairs}
 
 
 def is_patch(switch: Switch, name: str) -> bool:

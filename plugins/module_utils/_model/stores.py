@@ -16,6 +16,12 @@ from typing import Optional
 from .codec import omitted
 
 
+def bridge_mappings(text: str) -> dict[str, str]:
+    """Return the bridge of each physical network, from a text such as physnet1:br-ex,physnet2:br-data."""
+    pairs = [pair.partition(":") for pair in text.split(",") if pair]
+    return {name: bridge for name, _colon, bridge in pairs}
+
+
 @dataclass(frozen=True)
 class Bridge:
     """A bridge of Open vSwitch. interfaces: the names of those that are plugged into it."""

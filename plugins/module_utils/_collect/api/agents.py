@@ -16,6 +16,7 @@ from ..._cloud.errors import CLOUD_ERRORS, explain
 from ..._components.tables import BINARIES
 from ..._model.codec import from_json
 from ..._model.record import Agent
+from ..._model.stores import bridge_mappings
 from ..._record.errors import MALFORMED, StageError
 from .answers import AgentAnswer, ServiceAnswer
 
@@ -90,8 +91,7 @@ def physical_networks(configurations: Mapping[str, Any]) -> Optional[Mapping[str
     if isinstance(mappings, Mapping):
         return {str(name): str(bridge) for name, bridge in mappings.items()}
     if isinstance(mappings, str):
-        pairs = [pair.partition(":") for pair in mappings.split(",") if pair]
-        return {name: bridge for name, _colon, bridge in pairs}
+        return bridge_mappings(mappings)
     return None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..._model.stores import Acl, Chassis, Encapsulation, LogicalNetwork, OvnDatabases
+from ..._model.stores import Acl, Chassis, Encapsulation, LogicalNetwork, OvnDatabases, bridge_mappings
 from ..commands import Host
 from ..hosts.ovn import NORTHBOUND, SOUTHBOUND, table
 from ..ovsdb import Uuid, listed
@@ -134,7 +134,6 @@ def chassis(host: Host) -> tuple[Chassis, ...]:
     found = []
     for row in table(host, SOUTHBOUND, ChassisRow, "list", "Chassis"):
         own = private.get(row.name)
-        mappings = row.other_config.get("ovn-bridge-mappings", "")
         found.append(
             Chassis(
                 name=row.name,
@@ -142,7 +141,7 @@ def chassis(host: Host) -> tuple[Chassis, ...]:
                 encapsulations=tuple(encapsulations[uuid] for uuid in listed(row.encaps) if uuid in encapsulations),
                 version=own.nb_cfg if own else None,
                 reported=own.nb_cfg_timestamp / 1000 if own and own.nb_cfg_timestamp else None,
-                mappings=tuple(pair.partition(":")[0] for pair in mappings.split(",") if pair),
+                mappings=tuple(bridge_mappings(row.other_config.get("ovn-bridge-mappings", ""))),
                 is_gateway=GATEWAY in row.other_config.get("ovn-cms-options", ""),
             )
         )
