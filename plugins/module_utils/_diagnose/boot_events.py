@@ -47,7 +47,7 @@ def silence(logs: LogDirectory, hosts: Hosts) -> float:
 def is_sign(event: Json) -> bool:
     """Return whether an event shows that the boot goes on.
 
-    To ask for its state is none, and what clients ask nova-api of the server besides is no part of its boot.
+    A request for its state does not, and what clients ask nova-api of the server besides is no part of its boot.
     """
     if event.get("method") in LOOKING:
         return False

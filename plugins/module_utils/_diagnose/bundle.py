@@ -50,7 +50,7 @@ def bundle_of(logs: LogDirectory, question: Question, flows: Sequence[Flow]) -> 
     subject = subject_of(question)
     found = answer(logs, subject)
     reading = of_boot(logs, found.boot, flows) if found.boot else of_requests(logs, found.requests)
-    # The boot's own lines are read apart from those of other requests: an id of theirs is none of the boot.
+    # The boot's own lines are read apart from those of other requests, whose ids do not belong to the boot.
     others = beside_boot(logs, found.boot, found.requests).reads.hosts if found.boot else {}
     zones = logs.zones_at(reading.began)
     return Bundle(

@@ -94,7 +94,7 @@ def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explana
 
 
 def by_filters(explanation: Explanation, filters: Sequence[FilterResult], properties: Mapping[str, str]) -> Explanation:
-    """Return an explanation by the filter that left no host, if nothing else explains that there is none.
+    """Return an explanation by the filter that left no host, if nothing else explains it.
 
     properties: those of the flavor and the image that filters go by.
     """
@@ -215,7 +215,7 @@ def nearest(reasons: Sequence[Reason]) -> Reason:
     """Return the reason of the host that has most free, or gives most to one instance."""
     most = max(reasons, key=lambda reason: (reason.free or 0, reason.capacity or 0))
     details = {reason.detail for reason in reasons}
-    # A detail of one host is none of the others.
+    # A detail of one host says nothing about the others.
     return most if len(details) == 1 else replace(most, detail=None)
 
 

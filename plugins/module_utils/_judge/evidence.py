@@ -53,7 +53,7 @@ def reportable(cause: Cause) -> list[Symptom]:
 
 
 def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
-    """Return what speaks for a cause. A missing step or an old change is none, if there is any other."""
+    """Return what speaks for a cause. A missing step or an old change counts only if nothing else does."""
     listed = reportable(cause)
     facts = [symptom for symptom in listed if symptom.kind != Kind.STEP and not is_old_change(symptom, weights)]
     return tuple((facts or listed)[: weights.evidence])

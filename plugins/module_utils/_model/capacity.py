@@ -258,7 +258,7 @@ class VolumeCapacity:
 
 @dataclass(frozen=True)
 class QuotaUse:
-    """A quota of the project. limit: below zero there is none. used: what is reserved counts as well."""
+    """A quota of the project. limit: unlimited if below zero. used: what is reserved counts as well."""
 
     name: str
     limit: int

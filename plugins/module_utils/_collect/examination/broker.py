@@ -40,7 +40,7 @@ LONGEST_LOG = 4 << 20
 REFUSED = re.compile(rb"refused for user|login refused|vhost \S+ not found|ACCESS_REFUSED|NOT_ALLOWED", re.IGNORECASE)
 # A cloud has one virtual host, or one for each of its services.
 MOST_VHOSTS = 3
-# A service works on so many messages in parallel (executor_thread_pool_size of oslo.messaging); others wait for it.
+# The number of messages that a service works on in parallel (executor_thread_pool_size of oslo.messaging)
 MOST_AT_WORK = 64
 MOST_QUEUES = 50
 # Patterns that grant nothing

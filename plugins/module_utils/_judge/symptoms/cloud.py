@@ -120,7 +120,7 @@ def agents(case: Case) -> list[Symptom]:
 
 
 def time_of(text: str | None) -> float | None:
-    """Return a time as the APIs write it, in UTC; None for one that is none."""
+    """Return a time as the APIs write it, in UTC; None if it is not a time."""
     try:
         return seconds_of(text or "")
     except MALFORMED:
