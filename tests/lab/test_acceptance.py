@@ -49,7 +49,7 @@ def sweep(runs, *arguments, timeout=LIMIT, **variables):
     status, output = play("acceptance", *arguments, timeout=timeout, **variables)
     directory = max(Path(runs).glob("sweep-*"))
     record = json.loads((directory / "sweep.json").read_text())
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     assert (status == 0) == (record["verdict"]["result"] == "pass"), output
     assert "Traceback" not in output
     assert sorted(path.name for path in directory.iterdir()) == ["junit.xml", "sweep.html", "sweep.json"]
@@ -198,7 +198,7 @@ def test_an_interrupted_sweep_cleans_up_behind_all_that_was_going_on(runs):
     assert [(record["verdict"]["result"], record["leftovers"]) for record in records] == [("incomplete", [])]
     assert records[0]["created"] == records[0]["deleted"] > 0
     whole = json.loads(next(runs.glob("sweep-*/sweep.json")).read_text())
-    jsonschema.validate(whole, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(whole)
     assert whole["verdict"]["result"] == "incomplete"
 
 
@@ -330,6 +330,6 @@ def test_four_slices_in_parallel_share_a_sweep_and_are_combined_into_one_verdict
     assert status == 0, output
     print(f"{number} hosts in four slices: {took:.1f} s; combined in {time.monotonic() - merging:.1f} s")
     record = json.loads((Path(runs) / "sweep-shared/sweep.json").read_text())
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     assert sorted(target["host"] for target in record["targets"]) == many_hosts
     assert record["verdict"] == {"result": "pass", "reason": f"All {number} targets passed.", "hosts": []}

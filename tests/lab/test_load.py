@@ -44,7 +44,7 @@ def load(runs, *arguments, **variables):
     status, output = play("load", *arguments, timeout=LIMIT, **{**CLOUD, "runs": runs, **variables})
     directory = max(Path(runs).glob("load-*"))
     record = json.loads((directory / "load.json").read_text())
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     assert (status == 0) == (record["verdict"]["result"] == "pass"), output
     assert "Traceback" not in output
     assert (directory / "load.html").exists()

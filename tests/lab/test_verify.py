@@ -26,7 +26,7 @@ CLOCK = 0.01
 
 def assert_sound(outcome):
     """What holds for every run, however it ended: its record is valid, its files are private and without secrets."""
-    jsonschema.validate(outcome.record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(outcome.record)
     clouds = yaml.safe_load((DIRECTORY / "clouds.yaml").read_text())["clouds"].values()
     passwords = [cloud["auth"]["password"] for cloud in clouds]
     for path in outcome.directory.iterdir():

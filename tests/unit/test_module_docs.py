@@ -36,7 +36,7 @@ WITHOUT_SAMPLE = {("preflight", "excluded"), ("sweep", "summary"), ("image", "er
 
 
 def assert_valid(value, definition):
-    jsonschema.validate(value, {**SCHEMA["$defs"][definition], "$defs": SCHEMA["$defs"]})
+    jsonschema.Draft202012Validator({**SCHEMA["$defs"][definition], "$defs": SCHEMA["$defs"]}).validate(value)
 
 
 @pytest.mark.parametrize(("module", "ordinal"), STAGES.items())

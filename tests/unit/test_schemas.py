@@ -34,7 +34,7 @@ def test_schema_is_valid_and_each_key_of_the_record_is_described(name):
 @pytest.mark.parametrize("directory", RUNS, ids=lambda path: path.name)
 def test_schema_of_a_run_fits_recorded_runs(directory):
     record = codec.from_json(Record, json.loads((directory / "run.json").read_text()))
-    jsonschema.validate(codec.to_json(record), schemas.schema_of("run"))
+    jsonschema.Draft202012Validator(schemas.schema_of("run")).validate(codec.to_json(record))
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def test_page_and_json_are_written_for_their_owner_alone(history, folder):
     result = history()
     assert [os.path.basename(path) for path in result["files"]] == ["history.json", "history.html"]
     written = json.loads((folder / "history.json").read_text())
-    jsonschema.validate(written, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(written)
     assert sum(cloud["runs"] for cloud in result["clouds"]) == len(RUNS)
     assert {stat.S_IMODE(os.stat(path).st_mode) for path in result["files"]} == {0o600}
     assert any("runs passed" in line for line in result["summary"])

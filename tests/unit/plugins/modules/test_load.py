@@ -53,7 +53,7 @@ def done(begun, tmp_path):
 
 def written(directory):
     record = json.loads((directory / "load.json").read_text())
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     return record
 
 

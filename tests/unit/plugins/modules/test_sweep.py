@@ -43,7 +43,7 @@ def put(tmp_path, target, recorded):
 
 def record_of(result):
     record = json.loads((Path(result["directory"]) / "sweep.json").read_text())
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     return record
 
 
@@ -165,7 +165,7 @@ def test_a_slice_is_begun_with_its_part_of_the_targets(sweep):
     part = sweep("begun", sweep_id="nightly", slice="2/3", hosts=["c1", "c2", "c3", "c4", "c5"])
     assert (part["sweep_id"], [target["name"] for target in part["targets"]]) == ("nightly-2of3", ["c2", "c5"])
     record = record_of(part)
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     assert record["slice"] == {"number": 2, "of": 3, "targets": 5}
 
 
@@ -178,7 +178,7 @@ def test_slices_are_combined_into_one_sweep_with_one_verdict(sweep, sliced):
     templates = str(REPORT / "templates")
     result = sweep("combined", sweep_id="all", directories=[str(sliced)], enforce=False, templates=templates)
     record = record_of(result)
-    jsonschema.validate(record, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
     assert (result["verdict"]["result"], result["verdict"]["hosts"]) == ("fail", ["c2"])
     assert "1 of 2 targets did not pass" in result["verdict"]["reason"]
     assert "Sweep all on small, combined from 2 sweeps" in result["summary"]

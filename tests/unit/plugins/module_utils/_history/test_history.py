@@ -48,7 +48,7 @@ def lines():
 
 def cloud(lines, labels=()):
     history = trend.history_of(lines, dict(labels), MADE)
-    jsonschema.validate(codec.to_json(history), SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(codec.to_json(history))
     return history.clouds[0]
 
 

@@ -46,7 +46,7 @@ def verdict_of(*args, **more):
     for part in ("verdict", "capacity"):
         schema = {**SCHEMA["properties"][part], "$defs": SCHEMA["$defs"]}
         if part in record:
-            jsonschema.validate({**record, "verdict": verdict}[part], schema)
+            jsonschema.Draft202012Validator(schema).validate({**record, "verdict": verdict}[part])
     return verdict
 
 

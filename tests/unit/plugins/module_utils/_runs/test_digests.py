@@ -207,7 +207,7 @@ def test_odd_number_of_a_removed_run_is_left_out_of_all_files(folder, number):
     history, paths = files.write(folder, templates=str(TEMPLATES))
     for line in (folder / digests.FILE).read_text().splitlines():
         strictly(line)
-    jsonschema.validate(strictly((folder / "history.json").read_text()), SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(strictly((folder / "history.json").read_text()))
     assert len(paths) == 2
     (cloud,) = history.clouds
     assert cloud.runs == 2
@@ -232,7 +232,7 @@ def test_record_with_odd_seconds_does_not_keep_the_others_from_it(folder, second
         timed["duration_s"] = seconds
     path.write_text(json.dumps(record))
     history, _paths = files.write(folder)
-    jsonschema.validate(strictly((folder / "history.json").read_text()), SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(strictly((folder / "history.json").read_text()))
     assert [run.run_id for run in history.clouds[0].recent] == [FAILED]
 
 

@@ -140,7 +140,7 @@ OK, UNREADABLE = PreflightStatus.OK, PreflightStatus.UNREADABLE
 
 def validate(record):
     data = codec.to_json(record)
-    jsonschema.validate(data, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(data)
     assert codec.to_json(codec.from_json(type(record), data)) == data
 
 
