@@ -60,6 +60,7 @@ BY_SHORTAGE = {
     Shortage.QUOTA: "openstack quota show --usage",
     Shortage.SEGMENTS: "openstack network list --long",
     Shortage.ADDRESSES: "openstack ip availability list",
+    Shortage.BACKENDS_DISABLED: "openstack volume service list --service cinder-volume --long",
     Shortage.BACKEND_MISSING: "openstack volume backend pool list --long",
     Shortage.POOLS_FULL: "openstack volume backend pool list --long",
 }

@@ -29,7 +29,7 @@ from .._model.capacity import (
     Requested,
     VolumeCapacity,
 )
-from .._model.record import FilterResult
+from .._model.record import Agent, FilterResult
 from .._model.shortage import Answer, Explanation, HostReasons, Reason, Shortage, Sought
 
 DOWN = "down"
@@ -384,21 +384,42 @@ def no_room(name: str, amount: int, inventory: Inventory, provider: str) -> Reas
 # A volume
 
 
-def explain_volume(capacity: Capacity) -> Explanation:
-    """Return whether a pool of Cinder can take a volume, and why not."""
+def explain_volume(capacity: Capacity, services: Iterable[Agent] = ()) -> Explanation:
+    """Return whether a pool of Cinder can take a volume, and why not. services: those of its back ends."""
     unknown = Explanation(Sought.BACKEND, Answer.UNKNOWN, unread=capacity.unread)
     volume = capacity.volume
-    # Without any pool no back end has reported to the scheduler: a component is broken.
-    if volume is None or not volume.pools:
+    if volume is None:
         return unknown
     fitting = [pool for pool in volume.pools if volume.backend in (None, pool.backend)]
     if not fitting:
-        return replace(unknown, answer=Answer.SHORT, reason=missing_backend(volume))
+        missing = without_pool(volume, services)
+        return replace(unknown, answer=Answer.SHORT, reason=missing) if missing else unknown
     most = most_free(fitting)
     if most >= volume.size_gb:
         return unknown
     reason = Reason(Shortage.POOLS_FULL, volume.type, asked=volume.size_gb, free=int(most), capacity=len(fitting))
     return replace(unknown, answer=Answer.SHORT, reason=reason)
+
+
+def without_pool(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
+    """Return why no pool is of the right back end; None if no back end has reported to the scheduler."""
+    disabled = backends_disabled(volume, services)
+    if disabled is not None or volume.pools:
+        return disabled or missing_backend(volume)
+    return None
+
+
+def backends_disabled(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
+    """Return that an operator has disabled the back ends that a volume may be on; None unless that is so of all."""
+    known = [service for service in services if service.back_end]
+    # A service has the name of the back end's section, which need not be the name that a volume type asks for.
+    asked = [service for service in known if service.back_end == volume.backend] or known
+    if not asked or any(service.enabled for service in asked):
+        return None
+    names = sorted(f"{service.host}@{service.back_end}" for service in asked)
+    details = {service.reason for service in asked}
+    detail = details.pop() if len(details) == 1 else None
+    return Reason(Shortage.BACKENDS_DISABLED, listed(names), capacity=len(names), detail=detail)
 
 
 def missing_backend(volume: VolumeCapacity) -> Reason:

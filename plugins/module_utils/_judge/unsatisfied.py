@@ -42,7 +42,7 @@ def explained(case: Case, error: Failure) -> Explanation | None:
     if sought == Sought.HOST:
         return explain(capacity, filters_of(case))
     if sought == Sought.BACKEND:
-        return explain_volume(capacity)
+        return explain_volume(capacity, case.record.known_agents)
     if sought == Sought.QUOTA:
         return Explanation(Sought.QUOTA, Answer.SHORT, reason=with_numbers(refused.quota_in(error), capacity))
     if sought == Sought.SEGMENT:

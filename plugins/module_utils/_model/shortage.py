@@ -48,6 +48,7 @@ class Shortage(Word):
     QUOTA = "quota"
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
+    BACKENDS_DISABLED = "backends_disabled"
     BACKEND_MISSING = "backend_missing"
     POOLS_FULL = "pools_full"
 

@@ -436,6 +436,12 @@ def backend_missing(reason: Reason, _explanation: Explanation, _hosts: str) -> F
     )
 
 
+def backends_disabled(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+    one = reason.capacity == 1
+    which = f"cinder-volume {reason.subject} is" if one else f"all {reason.capacity} back ends are"
+    return f"{which} disabled{in_brackets(reason.detail)}", f"{which} disabled"
+
+
 def pools_full(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     pools = "the pool has" if reason.capacity == 1 else f"all {reason.capacity} pools have"
     return (f"{pools} less than {reason.asked} GB free (most: {reason.free})",)
@@ -459,6 +465,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.QUOTA: quota,
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
+    Shortage.BACKENDS_DISABLED: backends_disabled,
     Shortage.BACKEND_MISSING: backend_missing,
     Shortage.POOLS_FULL: pools_full,
 }

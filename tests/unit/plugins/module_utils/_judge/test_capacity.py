@@ -18,7 +18,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.capaci
     Pool,
     VolumeCapacity,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import FilterResult
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Agent, FilterResult
 from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import Answer, Shortage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import LONGEST_HEADLINE as LONGEST
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import capacity as messages
@@ -435,6 +435,34 @@ def volume(*pools, backend="ceph", size=10):
 def test_volume_that_no_pool_takes_is_explained(capacity, text):
     explanation = module.explain_volume(capacity)
     assert (explanation.answer, headline(explanation)) == (Answer.SHORT, text)
+
+
+def back_end(name, host="c1", enabled=False, reason=None):
+    return Agent("cinder-volume", host, "up", enabled, None, back_end=name, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "services", "text"),
+    [
+        (volume(), [back_end("ceph", reason="moving")], "cinder-volume c1@ceph is disabled (moving)"),
+        (volume(), [back_end("ceph", "c1"), back_end("ceph", "c2")], "all 2 back ends are disabled"),
+        # The section of the back end has another name than the back end itself.
+        (volume(backend="fast"), [back_end("ceph")], "cinder-volume c1@ceph is disabled"),
+        (volume(backend=None), [back_end("ceph")], "cinder-volume c1@ceph is disabled"),
+        (
+            volume(Pool("c1@b#b", "b", 90.0, 100.0)),
+            [back_end("ceph"), back_end("b", enabled=True)],
+            "cinder-volume c1@ceph is disabled",
+        ),
+    ],
+)
+def test_back_ends_that_are_all_disabled_are_named(capacity, services, text):
+    assert headline(module.explain_volume(capacity, services)) == f"No back end fits: {text}"
+
+
+def test_a_back_end_that_is_enabled_and_has_not_reported_is_no_matter_of_capacity():
+    services = [back_end("ceph", "c1"), back_end("ceph", "c2", enabled=True)]
+    assert module.explain_volume(volume(), services).answer == Answer.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,19 @@ REQUESTS = {
         'No back end fits: volume type "fast" needs back end "ceph", which no pool has (back ends: lvm)',
         "openstack volume backend pool list --long",
     ),
+    "a back end that is disabled": (
+        {
+            "message": "the volume became error; the cloud said: Could not find any available weighted backend.",
+            "name": "volume",
+            "kind": "service",
+            "capacity": Capacity(volume=VolumeCapacity("ceph", "ceph", 1, ())),
+            "agents": [
+                agent(component="cinder-volume", host="c1", enabled=False, back_end="ceph", reason="new disks")
+            ],
+        },
+        "No back end fits: cinder-volume c1@ceph is disabled (new disks)",
+        "openstack volume service list --service cinder-volume --long",
+    ),
 }  # fmt: skip
 
 
