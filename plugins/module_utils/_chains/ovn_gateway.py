@@ -14,6 +14,7 @@ from .cloud import Cloud
 from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, holds_if
 from .ovn_port import NBCTL, SBCTL, SETTINGS, all_mapped, controller, is_current
 from .ovs_port import names_on
+from .ports import link_of_open_ports
 
 
 def gateways(cloud: Cloud) -> list[Chassis]:
@@ -107,6 +108,7 @@ CHAIN = ChainDefinition(
             f"{SBCTL} find Port_Binding type=chassisredirect",
             controller,
         ),
+        link_of_open_ports("ovn_gateway_ports_open", gateway_host),
         LinkDefinition("ovn_gateway_patched", "ovn-controller", patched, gateway_host, "ovs-vsctl show"),
         LinkDefinition("ovn_gateway_translated", "neutron-server", translated, controller, f"{NBCTL} list NAT"),
     ),

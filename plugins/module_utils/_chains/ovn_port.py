@@ -28,6 +28,7 @@ from .definitions import (
     read,
     unreadable_if,
 )
+from .ports import link_of_open_ports
 
 ACTIVE = "active"
 INTEGRATION = "br-int"
@@ -375,6 +376,7 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "ovn_physical_network", "ovn-controller", physical_network, here, f"{SETTINGS}:ovn-bridge-mappings"
         ),
+        link_of_open_ports("ports_open", here),
         LinkDefinition("ovn_port_bound", "neutron-server", port_bound, controller, "openstack port show {port}"),
         LinkDefinition(
             "ovn_northbound_port",

@@ -25,6 +25,7 @@ from .definitions import (
     unreadable_if,
 )
 from .ovn_port import here, plugged, port_bound
+from .ports import link_of_open_ports
 
 AGENT = "neutron-l2-agent"
 # The bridge into which agents plug ports
@@ -130,6 +131,7 @@ def agent_links(host_of: HostOf, prefix: str = "") -> tuple[LinkDefinition, ...]
         LinkDefinition(
             f"{prefix}agent_patches", AGENT, lambda cloud: has_patches(cloud, host_of(cloud)), host_of, "ovs-vsctl show"
         ),
+        link_of_open_ports(f"{prefix}ports_open", host_of),
     )
 
 

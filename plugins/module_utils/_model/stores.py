@@ -37,7 +37,7 @@ class Interface:
     """An interface of Open vSwitch. kind: empty for a device of the host.
 
     port: the Neutron port that is wired with it. peer: the other end of a patch. local, remote: the ends of a tunnel.
-    error: why Open vSwitch could not create it. tag: its VLAN on the bridge.
+    error: why Open vSwitch could not create it. tag: its VLAN on the bridge. drops: what it is told to drop.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Interface:
     local: Optional[str] = omitted()
     remote: Optional[str] = omitted()
     tag: Optional[int] = omitted()
+    drops: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

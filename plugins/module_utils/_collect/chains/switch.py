@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -28,6 +29,11 @@ SETTINGS = (
     "ovn-remote",
     "system-id",
 )
+# An agent may have restricted a bridge to some of them.
+PROTOCOLS = "--protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"
+# The beginning of a port, such as 1(eth1): addr:..., and the flags of its configuration
+PORT = re.compile(r" \w+\(([^)]+)\): addr:")
+DROPS = {"PORT_DOWN": "all packets", "NO_RECV": "incoming packets", "NO_FWD": "outgoing packets"}
 
 
 @dataclass(frozen=True)
@@ -67,16 +73,18 @@ def read(host: Host) -> Switch:
     tags: dict[str, int | None] = {}
     for port in ports.values():
         tags.update(dict.fromkeys(listed(port.interfaces), number(port.tag)))
-    bridges = []
+    bridges: list[Bridge] = []
+    drops: dict[str, str] = {}
     for bridge in listing(host, BridgeRow, "Bridge"):
         plugged: list[str] = []
         for port_id in listed(bridge.ports):
             plugged += [interfaces[uuid].name for uuid in listed(ports[port_id].interfaces)]
         bridges.append(Bridge(bridge.name, bridge.datapath_type or "system", first(bridge.fail_mode), tuple(plugged)))
+        drops.update(host.attempt(f"the ports of {bridge.name}", drops_on, bridge.name) or {})
     return Switch(
         settings=settings_of(host),
         bridges=tuple(bridges),
-        interfaces=tuple(interface_of(row, tags.get(uuid)) for uuid, row in interfaces.items()),
+        interfaces=tuple(interface_of(row, tags.get(uuid), drops.get(row.name)) for uuid, row in interfaces.items()),
     )
 
 
@@ -90,7 +98,22 @@ def settings_of(host: Host) -> dict[str, str]:
     return {name: found[name] for name in SETTINGS if name in found}
 
 
-def interface_of(row: InterfaceRow, tag: int | None) -> Interface:
+def drops_on(host: Host, bridge: str) -> dict[str, str]:
+    """Return which packets each port of a bridge is told to drop, if any."""
+    output = host.ask("ovs", "ovs-ofctl", PROTOCOLS, "dump-ports-desc", bridge)
+    found: dict[str, str] = {}
+    name = ""
+    for line in output.splitlines():
+        port = PORT.match(line)
+        name = port[1] if port else name
+        field, _colon, flags = line.strip().partition(":")
+        told = [words for flag, words in DROPS.items() if flag in flags.split()]
+        if field == "config" and told:
+            found[name] = told[0]
+    return found
+
+
+def interface_of(row: InterfaceRow, tag: int | None, drops: str | None) -> Interface:
     options = row.options
     return Interface(
         name=row.name,
@@ -102,4 +125,5 @@ def interface_of(row: InterfaceRow, tag: int | None) -> Interface:
         local=options.get("local_ip"),
         remote=options.get("remote_ip"),
         tag=tag,
+        drops=drops,
     )

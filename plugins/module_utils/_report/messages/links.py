@@ -150,6 +150,12 @@ LINKS = {
     "ovs_bound": LinkText("Neutron has bound the port to the host", "the binding of the port is {found}"),
     "ovs_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
     "ovs_tagged": LinkText("the agent has wired the port", "has not wired the port: its VLAN is {found}"),
+    **dict.fromkeys(
+        ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open"),
+        LinkText(
+            "no port of the switch is told to drop packets", "the switch is told to drop {found} at its port {subject}"
+        ),
+    ),
     "ovs_linked": LinkText("the link of the port is up", "the link of the port is {found}"),
     "dhcp_agent_alive": LinkText("the DHCP agent reports to Neutron", "{found}"),
     "dhcp_assigned": LinkText("a DHCP agent has a port on the network", "no DHCP agent has a port on the network"),

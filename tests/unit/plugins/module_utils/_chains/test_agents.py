@@ -75,6 +75,11 @@ def unpatched(record: Json) -> None:
     switch["interfaces"] = [one for one in switch["interfaces"] if one["name"] != "int-br-ex"]
 
 
+def deaf(record: Json) -> None:
+    uplink = next(one for one in host(record, HERE)["stores"]["switch"]["interfaces"] if one["name"] == "eth1")
+    uplink["drops"] = "incoming packets"
+
+
 def dead_vlan(record: Json) -> None:
     interface(record)["tag"] = 4095
 
@@ -97,6 +102,7 @@ BREAKS = [
     (unreported, "agent_alive", L2, HERE),
     (disabled, "agent_alive", L2, HERE),
     (unpatched, "agent_patches", L2, HERE),
+    (deaf, "ports_open", "ovsdb", HERE),
     (binding_failed, "ovs_bound", "neutron-server", None),
     (unplugged, "ovs_plugged", "ovsdb", HERE),
     (dead_vlan, "ovs_tagged", L2, HERE),

@@ -1,0 +1,36 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Open vSwitch on a host of the lab with OVN prints of itself."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import switch
+from recorded_hosts import printed
+
+HOST = "compute2-ovn-stores"
+PORTS = printed(HOST, "dump-ports-desc br-ex")
+
+
+def test_ports_that_work_drop_nothing_though_the_own_port_of_a_bridge_is_down(replay):
+    found = {interface.name: interface.drops for interface in switch.read(replay(HOST)).interfaces}
+    assert found.pop("br-ex") == found.pop("br-int") == "all packets"
+    assert set(found.values()) == {None}
+
+
+# The flags as ovs-ofctl mod-port sets them
+@pytest.mark.parametrize(
+    ("flags", "drops"),
+    [
+        ("NO_RECV", "incoming packets"),
+        ("NO_FWD", "outgoing packets"),
+        ("PORT_DOWN", "all packets"),
+        ("PORT_DOWN NO_RECV", "all packets"),
+        ("NO_FLOOD", None),
+    ],
+)
+def test_what_a_port_is_told_to_drop(replay, flags, drops):
+    ports = PORTS.replace("config:     0", f"config:     {flags}", 1)
+    read = switch.read(replay(HOST, {"dump-ports-desc br-ex": (0, ports, "")}))
+    assert next(one.drops for one in read.interfaces if one.name == "eth1") == drops
