@@ -71,6 +71,11 @@ class Cloud:
         """Return the instance's network; an empty one without it."""
         return self.network or NO_NETWORK
 
+    @property
+    def router_id(self) -> str | None:
+        """Return the first router of the instance's network."""
+        return next(iter(self.network_or_empty.routers), None)
+
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
         return [port for port in self.network_or_empty.serving if port.owner == owner]
@@ -103,6 +108,7 @@ class Cloud:
             "port": self.port_id,
             "mac": self.port.mac if self.port else None,
             "network": self.network.id if self.network else None,
+            "router": self.router_id,
             "server": self.instance.server.id if self.instance else None,
             "host": self.host,
         }

@@ -111,7 +111,13 @@ def received(cloud: Cloud) -> Found:
     """Check whether what the guest sends reaches dnsmasq."""
     heard = kinds(cloud)
     applies_if(cloud.guest_asked_for_lease and not cloud.guest_has_lease)
-    return holds_if(bool(heard))
+    return HOLDS if heard else broken(subject=way(cloud))
+
+
+def way(cloud: Cloud) -> str:
+    """Return between which hosts the packets of DHCP go."""
+    hosts = sorted({host for host in (cloud.host, dhcp_host(cloud)) if host})
+    return f"between {hosts[0]} and {hosts[1]}" if len(hosts) > 1 else "inside the host"
 
 
 def offered(cloud: Cloud) -> Found:
@@ -126,13 +132,19 @@ def taken(cloud: Cloud) -> Found:
     heard = kinds(cloud)
     offers = heard.count("OFFER")
     applies_if(offers)
-    return holds_if("REQUEST" in heard or offers == 1, str(offers))
+    return HOLDS if "REQUEST" in heard or offers == 1 else broken(str(offers), subject=way(cloud))
 
 
 def instance_host(cloud: Cloud) -> str | None:
     return cloud.host
 
 
+def carrying_host(cloud: Cloud) -> str | None:
+    """Return the host inside which packets between the guest and dnsmasq stay; None if they go from one to another."""
+    return cloud.host if cloud.host == dhcp_host(cloud) else None
+
+
+CARRIED = "tcpdump -n -e -i any port 67 or port 68"
 CHAIN = ChainDefinition(
     name="dhcp",
     stages=(StageName.METADATA,),
@@ -154,8 +166,8 @@ CHAIN = ChainDefinition(
         LinkDefinition("dhcp_reservation", AGENT, reservation, dhcp_host, "cat /var/lib/neutron/dhcp/{network}/host"),
         LinkDefinition("dhcp_wired", "neutron-l2-agent", wired, dhcp_host, "ovs-vsctl show"),
         LinkDefinition("dhcp_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "dhcp"), instance_host, DHCP_TRACE),
-        LinkDefinition("dhcp_received", "data network", received, instance_host, "ovs-ofctl dump-flows br-int"),
+        LinkDefinition("dhcp_received", "data network", received, carrying_host, CARRIED, instance_host),
         LinkDefinition("dhcp_offered", "dnsmasq", offered, dhcp_host, "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp"),
-        LinkDefinition("dhcp_taken", "data network", taken, instance_host, "ovs-ofctl dump-flows br-int"),
+        LinkDefinition("dhcp_taken", "data network", taken, carrying_host, CARRIED, instance_host),
     ),
 )

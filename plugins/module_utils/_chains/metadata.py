@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .._model.facts import MetadataProxy
 from .._model.host import Reach
 from .._model.words import StageName
+from . import dhcp, ovs_router
 from .cloud import Cloud
 from .definitions import (
     HOLDS,
@@ -23,6 +26,8 @@ from .definitions import (
 )
 from .dhcp import dhcp_host
 from .ovn_port import LOCALPORT, is_on_switch
+from .ovs_port import is_alive
+from .ovs_router import router_host
 
 API = "nova-api-metadata"
 AGENT, OVN_AGENT = "neutron-metadata-agent", "neutron-ovn-metadata-agent"
@@ -49,10 +54,25 @@ def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None 
 
 
 def process(cloud: Cloud) -> Found:
+    """Check whether a proxy runs. The agent that serves the router starts it, or else the one that serves DHCP."""
     proxies = proxies_on(cloud, proxy_host(cloud))
     unreadable_if(not proxies)
     processes = [read(proxy.processes) for proxy in proxies]
-    return HOLDS if any(processes) else found_at_agent(cloud)
+    if any(processes):
+        return HOLDS
+    if cloud.back_end == "ovn":
+        return broken(owner=OVN_AGENT)
+    if cloud.router_id is None:
+        return broken(owner=dhcp.AGENT)
+    return broken(owner=ovs_router.AGENT, host=router_host(cloud))
+
+
+def agent_alive(cloud: Cloud) -> Found:
+    """Check whether the agent works to which the proxy passes the requests."""
+    component = agent_of(cloud)
+    applies_if(cloud.record.agents)
+    found = is_alive(cloud, component, proxy_host(cloud))
+    return replace(found, owner=component)
 
 
 def wired(cloud: Cloud) -> Found:
@@ -113,6 +133,9 @@ CHAIN = ChainDefinition(
     applies=lambda cloud: cloud.guest_has_lease,
     links=(
         LinkDefinition("metadata_process", "neutron-metadata-agent", process, proxy_host, "pgrep --list-full haproxy"),
+        LinkDefinition(
+            "metadata_agent_alive", AGENT, agent_alive, proxy_host, "openstack network agent list --host {host}"
+        ),
         LinkDefinition("metadata_wired", "neutron-metadata-agent", wired, proxy_host, "ovs-vsctl show; ip netns"),
         LinkDefinition(
             "metadata_api_address",

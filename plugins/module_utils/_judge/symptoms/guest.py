@@ -61,7 +61,7 @@ def console(case: Case) -> list[Symptom]:
         return []
     if dnsmasq_received_nothing(case):
         code, peer = Code.DHCP_NOT_CARRIED, "data network"
-        return [Symptom(code, INSTANCE, host=here, peer=peer, peer_host=here, how=How.SILENT, own=True)]
+        return [Symptom(code, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True)]
     return [
         Symptom(Code.DHCP_UNANSWERED, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True, certain=False)
         for peer in LEASE_PEERS

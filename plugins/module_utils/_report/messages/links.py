@@ -15,6 +15,7 @@ CHAINS = {
     "ovn_port": "The port, from Neutron to the switch of its host",
     "ovs_port": "The port, from Neutron to the switch of its host",
     "dhcp": "The guest's address, by DHCP",
+    "ovs_router": "The router, from Neutron to its namespace",
     "ovn_gateway": "The router, from the switch of the host to the external network",
     "metadata": "The guest's metadata, from Nova to the guest",
 }
@@ -151,7 +152,7 @@ LINKS = {
     "ovs_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
     "ovs_tagged": LinkText("the agent has wired the port", "has not wired the port: its VLAN is {found}"),
     **dict.fromkeys(
-        ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open"),
+        ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open", "router_l2_ports_open"),
         LinkText(
             "no port of the switch is told to drop packets", "the switch is told to drop {found} at its port {subject}"
         ),
@@ -180,17 +181,42 @@ LINKS = {
     "dhcp_wired": LinkText("the agent's own port is wired", "has not wired the port of the DHCP agent: {found}"),
     "dhcp_received": LinkText(
         "dnsmasq receives the guest's requests",
-        "the guest's DHCP requests are lost on the data network: dnsmasq received none",
-        "the guest's DHCP requests are lost",
+        "the guest's DHCP requests are lost {subject}: dnsmasq received none",
+        "the guest's DHCP requests are lost {subject}",
     ),
     "dhcp_offered": LinkText(
         "dnsmasq answers them", "does not answer the guest's DHCP requests, which it has received"
     ),
     "dhcp_taken": LinkText(
         "its answers reach the guest",
-        "dnsmasq's offers are lost on the way back to the guest: {found} offers, no request",
-        "dnsmasq's offers do not reach the guest",
+        "dnsmasq's offers to the guest are lost {subject}: {found} offers, no request",
+        "dnsmasq's offers to the guest are lost {subject}",
     ),
+    "router_agent_alive": LinkText("the L3 agent reports to Neutron", "{found}"),
+    "router_l2_agent_alive": LinkText("the L2 agent beside it reports to Neutron", "{found}"),
+    "router_l2_agent_carries_network": LinkText(
+        "the L2 agent beside it carries the network",
+        "its bridge_mappings or tunnel_types have {found}; the network of the router needs {expected}",
+        "does not carry the network {expected}",
+    ),
+    "router_l2_agent_patches": LinkText(
+        "the bridges beside it are connected",
+        "no patch between br-int and {expected}: {found}",
+        "no patch between br-int and {expected}",
+    ),
+    "router_bound": LinkText(
+        "the router's port on the network is bound to a host", "the binding of the router's port is {found}"
+    ),
+    "router_namespace": LinkText("the router has its namespace", "has no namespace for the router"),
+    "router_gateway": LinkText(
+        "the router has the floating IP's address",
+        "the router's outer interface has {found}, not the floating IP {expected}",
+        "the router does not have the floating IP {expected}",
+    ),
+    "router_translated": LinkText(
+        "the router translates the floating IP", "the router has no rule for the floating IP {expected}"
+    ),
+    "metadata_agent_alive": LinkText("the metadata agent reports to Neutron", "{found}"),
     "metadata_process": LinkText("a metadata proxy runs for the network", "no proxy runs for the network"),
     "metadata_wired": LinkText(
         "the proxy is on the switch of the host", "the proxy's interface on the switch: {found}"

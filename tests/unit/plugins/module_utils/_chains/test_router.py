@@ -1,0 +1,141 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The chain of a router on a real cloud whose L3 agent had a wrong password for the queue, and with other breaks."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import router
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from recorded_hosts import printed
+from tree import RECORDED
+
+Json = dict[str, Any]
+Change = Callable[[Json], None]
+WRONG: Json = json.loads((RECORDED / "chains" / "router.json").read_text())
+NETWORK = WRONG["instance"]["networks"][0]
+(ROUTER,) = NETWORK["routers"]
+L3 = "neutron-l3-agent"
+HERE = "network1"
+(RECORDED_ROUTER,) = (
+    name.removeprefix("qrouter-") for name in printed("network1-router", "ls").split() if "qrouter" in name
+)
+
+
+def chains_of(*changes: Change) -> dict[str, Chain]:
+    record = copy.deepcopy(WRONG)
+    for change in changes:
+        change(record)
+    return {chain.name: chain for chain in walked(from_json(Record, record), "metadata")}
+
+
+def network_host(record: Json) -> Json:
+    found: Json = next(host for host in record["hosts"] if host["host"] == HERE)
+    return found
+
+
+def reporting(record: Json) -> None:
+    next(one for one in record["agents"] if one["component"] == L3)["state"] = "up"
+
+
+def bound(record: Json) -> None:
+    (port,) = (
+        one for one in record["instance"]["networks"][0]["serving"] if one["owner"] == "network:router_interface"
+    )
+    port.update(host=HERE, kind="ovs")
+
+
+@pytest.fixture
+def served(replay: Any) -> Change:
+    """Give the network host a router as another lab's had it, and the instance that router's floating IP."""
+    (found,) = router.read(replay("network1-router"), [RECORDED_ROUTER]).values()
+
+    def serve(record: Json) -> None:
+        network_host(record)["facts"]["routers"] = {ROUTER: to_json(found)}
+        record["instance"]["ports"][0]["floating_ips"] = [found.inbound[0].address]
+
+    return serve
+
+
+def recorded_router(record: Json) -> Json:
+    found: Json = network_host(record)["facts"]["routers"][ROUTER]
+    return found
+
+
+def without_address(record: Json) -> None:
+    recorded_router(record)["external"][0]["addresses"] = []
+
+
+def down(record: Json) -> None:
+    recorded_router(record)["external"][0]["up"] = False
+
+
+def without_rule(record: Json) -> None:
+    recorded_router(record)["inbound"] = []
+
+
+def test_an_agent_that_cannot_log_in_at_the_queue_breaks_the_chain_before_that_of_metadata() -> None:
+    chains = chains_of()
+    router_break, metadata_break = chains["ovs_router"].broken, chains["metadata"].broken
+    assert router_break is not None
+    assert (router_break.code, router_break.owner, router_break.host) == ("router_agent_alive", L3, HERE)
+    assert metadata_break is not None
+    assert (metadata_break.code, metadata_break.owner, metadata_break.host) == ("metadata_process", L3, HERE)
+    assert list(chains).index("ovs_router") < list(chains).index("metadata")
+
+
+def test_without_a_router_the_dhcp_agent_has_to_start_the_proxy() -> None:
+    def isolated(record: Json) -> None:
+        record["instance"]["networks"][0]["routers"] = []
+
+    chains = chains_of(isolated)
+    assert "ovs_router" not in chains
+    broken = chains["metadata"].broken
+    assert broken is not None
+    assert (broken.code, broken.owner) == ("metadata_process", "neutron-dhcp-agent")
+
+
+def test_the_chain_of_a_router_with_its_floating_ip_holds(served: Change) -> None:
+    states = {link.code: link.state for link in chains_of(reporting, bound, served)["ovs_router"].links}
+    assert set(states.values()) == {LinkState.HOLDS}, states
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ([reporting], "router_bound"),
+        ([reporting, bound], "router_namespace"),
+        ([reporting, bound, "served", without_address], "router_gateway"),
+        ([reporting, bound, "served", down], "router_gateway"),
+        ([reporting, bound, "served", without_rule], "router_translated"),
+    ],
+)
+def test_each_link_of_the_router_breaks(changes: list[Change | str], code: str, served: Change) -> None:
+    link = chains_of(*(served if isinstance(one, str) else one for one in changes))["ovs_router"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == (code, L3, HERE)
+    assert link.command
+    assert "<" not in link.command
+    assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
+
+
+@pytest.mark.parametrize(("what", "code"), [("addresses", "router_gateway"), ("translations", "router_translated")])
+def test_what_could_not_be_read_of_a_router_breaks_nothing(what: str, code: str, served: Change) -> None:
+    def unread(record: Json) -> None:
+        without_address(record)
+        without_rule(record)
+        refused = {"kind": "refused", "what": f"the router's {what}", "reason": "sudo: a password is required"}
+        network_host(record)["unread"].append(refused)
+
+    links_by_code = {link.code: link for link in chains_of(reporting, bound, served, unread)["ovs_router"].links}
+    assert links_by_code[code].state is LinkState.UNREADABLE
