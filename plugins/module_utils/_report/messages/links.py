@@ -154,7 +154,8 @@ LINKS = {
     **dict.fromkeys(
         ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open", "router_l2_ports_open"),
         LinkText(
-            "no port of the switch is told to drop packets", "the switch is told to drop {found} at its port {subject}"
+            "each port of the switch takes and gives packets",
+            "the port {subject} of the switch has been set to drop {found}",
         ),
     ),
     "ovs_linked": LinkText("the link of the port is up", "the link of the port is {found}"),
