@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .._components.tables import APIS, carriers_of, depends_on, stands_for
+from .._components.tables import APIS, carriers_of, depends_on, project_of, stands_for
 from .._model.chain import Chain, Link, LinkState
 from .._model.finding import Arrow, Cause
 from .._model.flow import Step
@@ -60,9 +60,29 @@ def path_of(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symp
         return arrows
     place: Place = cause.place
     for hop in hops:
-        arrows += (Arrow(place, hop.place, hop.symptom),)
+        arrows += (Arrow(place, hop.place, hop.symptom or named_peer(hop, place, case)),)
         place = hop.place
     return (*arrows, Arrow(place, STAGE, missing(step, symptoms)))
+
+
+def named_peer(hop: Hop, peer: Place, case: Case) -> Symptom | None:
+    """Return that a component is configured to use another one, where nothing shows that it failed there."""
+    component, peer_host = peer
+    for host, service in case.services:
+        if service.component != hop.component or hop.host not in (None, host.host):
+            continue
+        for entry in host.examined.reach:
+            if entry.component == component and project_of(hop.component) in entry.named_by:
+                return Symptom(
+                    Code.PEER_NAMED,
+                    hop.component,
+                    host=host.host,
+                    peer=component,
+                    peer_host=peer_host,
+                    address=entry.address,
+                    port=entry.port,
+                )
+    return None
 
 
 def missing(step: Step | None, symptoms: Iterable[Symptom]) -> Symptom | None:

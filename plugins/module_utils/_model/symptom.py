@@ -52,6 +52,7 @@ class Code(Word):
     CONSOLE_EMPTY = "console_empty"
     RESOURCE_EXHAUSTED = "resource_exhausted"
     PEER_UNREACHABLE = "peer_unreachable"
+    PEER_NAMED = "peer_named"
     WRONG_ADDRESS = "wrong_address"
     CONNECTION_PENDING = "connection_pending"
     QUEUE_UNCONSUMED = "queue_unconsumed"
@@ -106,6 +107,7 @@ KINDS = {
     Code.CONSOLE_EMPTY: Kind.REPORT,
     Code.RESOURCE_EXHAUSTED: Kind.RESOURCE,
     Code.PEER_UNREACHABLE: Kind.REACH,
+    Code.PEER_NAMED: Kind.REACH,
     Code.WRONG_ADDRESS: Kind.LINK,
     Code.CONNECTION_PENDING: Kind.REACH,
     Code.QUEUE_UNCONSUMED: Kind.NOT_REPORTING,

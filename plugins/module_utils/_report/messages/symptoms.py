@@ -131,6 +131,10 @@ def peer_unreachable(symptom: Symptom) -> Forms:
     return f"{text} at {symptom.address}:{symptom.port}", text
 
 
+def peer_named(symptom: Symptom) -> Forms:
+    return (f"its configuration names {symptom.peer} at {symptom.address}:{symptom.port}",)
+
+
 def wrong_address(symptom: Symptom) -> Forms:
     who = "the service catalog names" if symptom.component == CATALOG else "its configuration names"
     text = f"{who} {symptom.address}:{symptom.port} for {symptom.setting}"
@@ -335,6 +339,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.CONSOLE_EMPTY: console_empty,
     Code.RESOURCE_EXHAUSTED: reported,
     Code.PEER_UNREACHABLE: peer_unreachable,
+    Code.PEER_NAMED: peer_named,
     Code.WRONG_ADDRESS: wrong_address,
     Code.CONNECTION_PENDING: connection_pending,
     Code.QUEUE_UNCONSUMED: queue_unconsumed,

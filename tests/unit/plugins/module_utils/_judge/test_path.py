@@ -12,8 +12,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.path i
 from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Arrow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import Examination
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.symptoms import forms
 from cases_by_hand import call, case_of, cause, seen, stage, step_of
 from failed_runs import NAMES, run_of
 
@@ -52,6 +54,18 @@ def test_a_symptom_of_another_is_shown_once_as_its_hop():
 def test_a_hop_that_nothing_shows_has_no_symptom():
     stopped = seen(Kind.STATE, "ceph-osd", "s1")
     assert path(("ceph-osd", "s1"), stopped, MISSING)[1] == Arrow(("ceph-osd", "s1"), ("nova-compute", None), None)
+
+
+def test_a_hop_that_nothing_shows_has_what_the_configuration_says_of_it():
+    service = {"component": "nova-compute", "unit": "nova-compute.service", "state": "running"}
+    reach = [
+        {"component": "rabbitmq", "address": "10.0.0.9", "port": 5672, "how": "open", "named_by": ["neutron"]},
+        {"component": "rabbitmq", "address": "10.0.0.1", "port": 5672, "how": "open", "named_by": ["neutron", "nova"]},
+    ]
+    host = as_json.host("c1", facts={"services": [service]}, examination={**to_json(Examination()), "reach": reach})
+    shown = path(QUEUE, seen(Kind.STATE, *QUEUE), MISSING, hosts=[host])[1].symptom
+    assert (shown.code, shown.place, shown.peer_place) == (Code.PEER_NAMED, COMPUTE, QUEUE)
+    assert forms(shown) == ("its configuration names rabbitmq at 10.0.0.1:5672",)
 
 
 def test_hops_that_a_symptom_shows_are_preferred_to_shorter_ones_that_are_assumed():
