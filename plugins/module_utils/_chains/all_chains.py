@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from .._model.chain import Chain
 from .._model.record import Record
-from . import dhcp, metadata, ovn_gateway, ovn_port, ovs_port, ovs_router
+from . import dhcp, image, metadata, ovn_gateway, ovn_port, ovs_port, ovs_router, server, volume
 from .cloud import Cloud
 from .definitions import walk
 
-CHAINS = (ovn_port.CHAIN, ovs_port.CHAIN, dhcp.CHAIN, ovn_gateway.CHAIN, ovs_router.CHAIN, metadata.CHAIN)
+CHAINS = (
+    image.CHAIN,
+    volume.CHAIN,
+    ovn_port.CHAIN,
+    ovs_port.CHAIN,
+    server.CHAIN,
+    dhcp.CHAIN,
+    ovn_gateway.CHAIN,
+    ovs_router.CHAIN,
+    metadata.CHAIN,
+)
 
 
 def walked(record: Record, stage: str) -> tuple[Chain, ...]:

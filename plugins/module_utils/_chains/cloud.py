@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from .._match import places
 from .._model import codec
-from .._model.facts import Facts, LogicalPort, OvnPort, OvnRouter, PortBinding, SwitchInterface
+from .._model.facts import Ceph, Facts, Image, LogicalPort, OvnPort, OvnRouter, PortBinding, SwitchInterface
 from .._model.host import Host, Unread
 from .._model.instance import DescribedInstance, Network, Port, ServingPort
 from .._model.record import Record
@@ -72,6 +72,26 @@ class Cloud:
         return self.network or NO_NETWORK
 
     @property
+    def is_active(self) -> bool:
+        """Return whether Nova takes the instance for built, so that all of it must be there."""
+        return self.instance is not None and self.instance.server.status == "ACTIVE"
+
+    @cached_property
+    def volume_id(self) -> str | None:
+        """Return the first volume of the run."""
+        return next((resource.id for resource in self.record.resources if resource.kind == "volume"), None)
+
+    @cached_property
+    def ceph(self) -> Ceph | None:
+        """Return Ceph as the first host that could ask it shows it."""
+        return next((facts.ceph for facts in self.facts.values() if facts.ceph and facts.ceph.images is not None), None)
+
+    def disk_in_ceph(self, name: str | None) -> Image | None:
+        """Return the RBD image of a disk or a volume."""
+        images = (self.ceph.images if self.ceph else None) or ()
+        return next((image for image in images if image.name == name), None)
+
+    @property
     def router_id(self) -> str | None:
         """Return the first router of the instance's network."""
         return next(iter(self.network_or_empty.routers), None)
@@ -109,6 +129,8 @@ class Cloud:
             "mac": self.port.mac if self.port else None,
             "network": self.network.id if self.network else None,
             "router": self.router_id,
+            "volume": self.volume_id,
+            "image": self.instance.image.id if self.instance and self.instance.image else None,
             "server": self.instance.server.id if self.instance else None,
             "host": self.host,
         }
@@ -121,7 +143,8 @@ class Cloud:
     @cached_property
     def facts(self) -> dict[str, Facts]:
         """Return the facts of the hosts that were read."""
-        return {name: codec.from_json(Facts, host.facts) for name, host in self.hosts.items() if host.facts}
+        found = {name: facts_of(host) for name, host in self.hosts.items()}
+        return {name: facts for name, facts in found.items() if facts is not None}
 
     @cached_property
     def stores(self) -> dict[str, Stores]:
@@ -274,3 +297,11 @@ class Cloud:
 
     def unread(self, host: str | None, what: str) -> list[Unread]:
         return [entry for entry in self.host_of(host).unread if entry.what == what]
+
+
+def facts_of(host: Host) -> Facts | None:
+    """Return the facts of a host; None if there are none, or those that another version has written."""
+    try:
+        return codec.from_json(Facts, host.facts) if host.facts else None
+    except codec.MalformedError:
+        return None

@@ -24,7 +24,8 @@ from .definitions import (
     unreadable_if,
 )
 from .ovn_port import DHCP_TRACE
-from .ovs_port import DEAD_VLAN, agent_links, is_alive
+from .ovs_port import DEAD_VLAN, agent_links
+from .services import is_alive
 
 AGENT = "neutron-dhcp-agent"
 OWNER = "network:dhcp"

@@ -26,8 +26,8 @@ from .definitions import (
 )
 from .dhcp import dhcp_host
 from .ovn_port import LOCALPORT, is_on_switch
-from .ovs_port import is_alive
 from .ovs_router import router_host
+from .services import is_alive
 
 API = "nova-api-metadata"
 AGENT, OVN_AGENT = "neutron-metadata-agent", "neutron-ovn-metadata-agent"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-from .._model.record import Agent
 from .._model.stores import Switch
 from .._model.words import StageName
 from .cloud import Cloud
@@ -22,10 +21,10 @@ from .definitions import (
     holds_if,
     listed,
     read,
-    unreadable_if,
 )
 from .ovn_port import here, plugged, port_bound
 from .ports import link_of_open_ports
+from .services import agent_on, is_alive
 
 AGENT = "neutron-l2-agent"
 # The bridge into which agents plug ports
@@ -34,27 +33,6 @@ INTEGRATION = "br-int"
 DEAD_VLAN = 4095
 
 HostOf = Callable[[Cloud], "str | None"]
-
-
-def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
-    agents = cloud.record.known_agents
-    return next((one for one in agents if one.component == component and cloud.name_of(one.host) == host), None)
-
-
-def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
-    """Return whether an agent runs and reports to the cloud, and nobody has disabled it."""
-    halted = cloud.why_not_running(component, host)
-    # Neutron takes an agent for alive until it has not reported for a minute.
-    if halted is not None:
-        return broken(halted)
-    unreadable_if(not cloud.record.agents or host is None)
-    agent = agent_on(cloud, component, host)
-    if agent is None:
-        return broken("unknown to Neutron")
-    if not agent.enabled:
-        return broken("disabled")
-    since = f" since {agent.last_report}" if agent.last_report else ""
-    return holds_if(agent.state == "up", f"not reporting{since}")
 
 
 def carries_network(cloud: Cloud, host: str | None) -> Found:

@@ -21,7 +21,8 @@ from .definitions import (
     unreadable_if,
 )
 from .ovn_port import UNBOUND
-from .ovs_port import agent_links, is_alive
+from .ovs_port import agent_links
+from .services import is_alive
 
 AGENT = "neutron-l3-agent"
 # The port of a router that one agent serves; those of distributed routers have other owners, and are on many hosts.

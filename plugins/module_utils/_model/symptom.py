@@ -44,8 +44,6 @@ class Code(Word):
     OWN_REPORT = "own_report"
     DOMAIN_HALTED = "domain_halted"
     INTERFACE_ERROR = "interface_error"
-    IMAGE_MISSING = "image_missing"
-    SNAPSHOT_MISSING = "snapshot_missing"
     OSD_DOWN = "osd_down"
     CEPH_HEALTH = "ceph_health"
     COMMAND_HANGS = "command_hangs"
@@ -99,8 +97,6 @@ KINDS = {
     Code.OWN_REPORT: Kind.REPORT,
     Code.DOMAIN_HALTED: Kind.ERROR,
     Code.INTERFACE_ERROR: Kind.REPORT,
-    Code.IMAGE_MISSING: Kind.REPORT,
-    Code.SNAPSHOT_MISSING: Kind.REPORT,
     Code.OSD_DOWN: Kind.REPORT,
     Code.CEPH_HEALTH: Kind.REPORT,
     Code.COMMAND_HANGS: Kind.REPORT,

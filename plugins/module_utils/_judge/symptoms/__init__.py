@@ -42,7 +42,6 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     hosts.resources,
     instance.domains,
     instance.interfaces,
-    instance.images,
     reach.probes,
     reach.pending,
     queues.stuck,

@@ -59,23 +59,3 @@ def interfaces(case: Case) -> list[Symptom]:
                     Symptom(Code.INTERFACE_ERROR, "ovsdb", host=host.host, how=How.ERROR, own=True, path=name)
                 )
     return symptoms
-
-
-def images(case: Case) -> list[Symptom]:
-    """Return that the image of the instance is not in Ceph, or cannot be cloned there."""
-    symptoms: list[Symptom] = []
-    for host in case.record.hosts:
-        origin: Mapping[str, Any] = (host.facts.get("ceph") or {}).get("origin") or {}
-        code = missing_of(origin)
-        if code is not None:
-            path = f"{origin['pool']}/{origin['name']}"
-            symptoms.append(Symptom(code, "glance-api", how=How.MISSING, own=True, path=path))
-    # Each host that can ask reports the same of the one cluster.
-    return list(dict.fromkeys(symptoms))
-
-
-def missing_of(origin: Mapping[str, Any]) -> Code | None:
-    if origin.get("exists") is False:
-        return Code.IMAGE_MISSING
-    has_none = origin.get("exists") is True and origin.get("snapshots") == []
-    return Code.SNAPSHOT_MISSING if has_none else None

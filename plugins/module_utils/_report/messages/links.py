@@ -12,6 +12,9 @@ from ..._model.chain import Chain, Link
 
 # What each chain carries, and where to
 CHAINS = {
+    "image": "The image, from Glance to Ceph",
+    "volume": "The volume, from Cinder to the disk of the instance",
+    "server": "The instance, from Nova to its domain",
     "ovn_port": "The port, from Neutron to the switch of its host",
     "ovs_port": "The port, from Neutron to the switch of its host",
     "dhcp": "The guest's address, by DHCP",
@@ -33,6 +36,36 @@ class LinkText(NamedTuple):
 
 
 LINKS = {
+    "image_stored": LinkText("Ceph has the image", "the image {subject} is not in Ceph"),
+    "image_snapshot": LinkText(
+        "it has a snapshot to clone a disk from", "the image has no snapshot to clone a disk from"
+    ),
+    "volume_scheduled": LinkText("cinder-scheduler works", "{found}"),
+    "volume_served": LinkText("cinder-volume works", "{found}"),
+    "volume_stored": LinkText("Ceph has the volume", "the volume {subject} is not in Ceph"),
+    "volume_attached": LinkText("the volume is attached to the instance", "has not attached the volume"),
+    "volume_disk": LinkText(
+        "the domain has the volume as a disk",
+        "has not given the volume to the domain; disks with a serial number: {found}",
+        "has not given the volume to the domain",
+    ),
+    "volume_opened": LinkText(
+        "the host has the volume open in Ceph",
+        "does not have the volume open in Ceph, which shows {found}; addresses of the host: {expected}",
+        "does not have the volume open in Ceph",
+    ),
+    "server_service": LinkText("nova-compute on the host reports to Nova", "{found}"),
+    "server_claimed": LinkText(
+        "a resource provider holds what the instance needs", "no resource provider holds anything for the instance"
+    ),
+    "server_defined": LinkText("libvirt has the domain", "has no domain of the instance, which Nova takes for active"),
+    "server_stored": LinkText("Ceph has the disk of the instance", "the disk {subject} is not in Ceph"),
+    "server_running": LinkText("the domain runs", "the domain of the instance is {found}"),
+    "server_opened": LinkText(
+        "the host has the disk open in Ceph",
+        "does not have the disk open in Ceph, which shows {found}; addresses of the host: {expected}",
+        "does not have the disk open in Ceph",
+    ),
     "ovn_northbound_active": LinkText(
         "the northbound database is active",
         "the northbound database is {found}, not active: Neutron cannot write to it",

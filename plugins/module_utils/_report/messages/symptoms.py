@@ -99,14 +99,6 @@ def interface_error(symptom: Symptom) -> Forms:
     return f"cannot create the interface {symptom.path} of the instance", "cannot create the instance's interface"
 
 
-def image_missing(symptom: Symptom) -> Forms:
-    return (f"the image {symptom.path} is not in Ceph",)
-
-
-def snapshot_missing(symptom: Symptom) -> Forms:
-    return f"the image {symptom.path} has no snapshot in Ceph to clone a disk from", "its image has no snapshot in Ceph"
-
-
 def osd_down(symptom: Symptom) -> Forms:
     names = ", ".join(f"osd.{number}" for number in symptom.reported)
     verb = "is" if len(symptom.reported) == 1 else "are"
@@ -331,8 +323,6 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.OWN_REPORT: reported,
     Code.DOMAIN_HALTED: domain_halted,
     Code.INTERFACE_ERROR: interface_error,
-    Code.IMAGE_MISSING: image_missing,
-    Code.SNAPSHOT_MISSING: snapshot_missing,
     Code.OSD_DOWN: osd_down,
     Code.CEPH_HEALTH: ceph_health,
     Code.COMMAND_HANGS: command_hangs,

@@ -177,7 +177,7 @@ BREAKS = {
 
 def test_all_links_of_a_healthy_port_hold():
     links_of = {chain.name: [link.state for link in chain.links] for chain in chains_of().values()}
-    assert set(links_of) == {"ovn_port", "metadata"}
+    assert set(links_of) == {"image", "server", "ovn_port", "metadata"}
     assert set(links_of["ovn_port"]) == {LinkState.HOLDS}
     assert LinkState.BROKEN not in links_of["metadata"]
 

@@ -559,7 +559,7 @@ def card_of(*links_of_it, name="ovn_port"):
 
 
 def test_a_break_has_what_was_expected_and_found_and_the_command_to_look_at_it(broken):
-    port, metadata = view_of(broken).chains
+    _image, port, _server, metadata = view_of(broken).chains
     assert not port.is_folded
     assert [text for _state, text in port.counts] == ["23 hold", "2 broken"]
     (row,) = [row for row in port.rows if row.is_break]
@@ -571,7 +571,7 @@ def test_a_break_has_what_was_expected_and_found_and_the_command_to_look_at_it(b
 
 
 def test_the_links_behind_a_break_are_pale_and_those_before_it_are_not(broken):
-    rows = view_of(broken).chains[0].rows
+    rows = view_of(broken).chains[1].rows
     place = next(number for number, row in enumerate(rows) if row.is_break)
     assert [row.is_behind for row in rows] == [number > place for number in range(len(rows))]
     claimed = next(row for row in rows if row.text == "the host has claimed the port")

@@ -68,25 +68,7 @@ def test_an_interface_that_open_vswitch_could_not_create_is_reported():
     assert symptom.path == "tap1"
 
 
-@pytest.mark.parametrize(
-    ("origin", "codes"),
-    [
-        (None, []),
-        ({"exists": True, "snapshots": ["snap"]}, []),
-        ({"exists": True, "snapshots": None}, []),
-        ({"exists": None, "snapshots": None}, []),
-        ({"exists": False, "snapshots": None}, [Code.IMAGE_MISSING]),
-        ({"exists": True, "snapshots": []}, [Code.SNAPSHOT_MISSING]),
-    ],
-)
-def test_an_image_that_cannot_be_cloned_is_reported_once(origin, codes):
-    ceph = {"user": "admin", "origin": origin and {"pool": "images", "name": "i", **origin}}
-    found = instance.images(case_of([host(ceph=ceph), host("s2", ceph=ceph), host("c2", ceph=None)]))
-    assert [symptom.code for symptom in found] == codes
-    assert {(symptom.component, symptom.path) for symptom in found} <= {("glance-api", "images/i")}
-
-
 @pytest.mark.parametrize("facts", [{}, {"domain": None}, {"domain": {"state": None}}, {"ceph": {"user": None}}])
 def test_facts_that_were_not_read_show_nothing(facts):
     case = case_of([host(**facts)])
-    assert [*instance.domains(case), *instance.interfaces(case), *instance.images(case)] == []
+    assert [*instance.domains(case), *instance.interfaces(case)] == []

@@ -1,0 +1,35 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a service or an agent works, as the cloud and its host report it."""
+
+from __future__ import annotations
+
+from .._model.record import Agent
+from .cloud import Cloud
+from .definitions import Found, broken, holds_if, unreadable_if
+
+
+def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
+    agents = cloud.record.known_agents
+    return next((one for one in agents if one.component == component and cloud.name_of(one.host) == host), None)
+
+
+def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
+    """Return whether a service or agent runs and reports to the cloud, and nobody has disabled it."""
+    halted = cloud.why_not_running(component, host)
+    # The cloud takes it for alive until it has not reported for a minute.
+    if halted is not None:
+        return broken(halted)
+    unreadable_if(not cloud.record.agents or host is None)
+    agent = agent_on(cloud, component, host)
+    if agent is None:
+        return broken("unknown to the cloud")
+    return is_in_service(agent)
+
+
+def is_in_service(agent: Agent) -> Found:
+    if not agent.enabled:
+        return broken("disabled")
+    since = f" since {agent.last_report}" if agent.last_report else ""
+    return holds_if(agent.state == "up", f"not reporting{since}")

@@ -1,0 +1,180 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The chains of image, volume and server in a recorded run that passed, and with breaks in what its hosts showed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from tree import RECORDED
+
+Json = dict[str, Any]
+Change = Callable[[Json], None]
+PASSED: Json = json.loads((RECORDED / "ovn/run.json").read_text())
+SERVER = PASSED["instance"]["server"]["id"]
+HERE = PASSED["instance"]["server"]["host"]
+SCHEDULER = "cinder-scheduler"
+(VOLUME,) = PASSED["instance"]["volumes"]
+
+
+def chains_of(*changes: Change, stage: str = "boot") -> dict[str, Chain]:
+    record = copy.deepcopy(PASSED)
+    for change in changes:
+        change(record)
+    return {chain.name: chain for chain in walked(from_json(Record, record), stage)}
+
+
+def facts_with(record: Json, part: str) -> Json:
+    return next(host["facts"] for host in record["hosts"] if host["facts"].get(part))
+
+
+def domain(record: Json) -> Json:
+    found: Json = facts_with(record, "domain")["domain"]
+    return found
+
+
+def in_ceph(record: Json, name: str) -> Json:
+    return next(image for image in facts_with(record, "ceph")["ceph"]["images"] if image["name"] == name)
+
+
+def origin(record: Json) -> Json:
+    found: Json = facts_with(record, "ceph")["ceph"]["origin"]
+    return found
+
+
+def service(component: str, host: str, **more: Any) -> Json:
+    return {"component": component, "host": host, "state": "up", "enabled": True, "last_report": None, **more}
+
+
+def with_services(**more: Any) -> Change:
+    """Give the record what the cloud reports of its services. more: of those of volumes and of the host."""
+
+    def change(record: Json) -> None:
+        of_volumes = [service("cinder-scheduler", "controller1"), service("cinder-volume", "controller1")]
+        record["agents"] = [{**one, **more} for one in (*of_volumes, service("nova-compute", HERE))]
+
+    return change
+
+
+def failed_at(name: str) -> Change:
+    """Have a stage fail, and with it the instance."""
+
+    def change(record: Json) -> None:
+        next(stage for stage in record["stages"] if stage["stage"] == name)["status"] = "failed"
+        record["instance"]["server"]["status"] = "ERROR"
+
+    return change
+
+
+def gone(name: str) -> Change:
+    return lambda record: in_ceph(record, name).update(exists=False)
+
+
+def unwatched(name: str) -> Change:
+    return lambda record: in_ceph(record, name).update(watchers=["10.0.0.99"])
+
+
+def without_domain(record: Json) -> None:
+    facts_with(record, "domain")["domain"] = None
+
+
+def without_disk(record: Json) -> None:
+    domain(record)["disks"] = [disk for disk in domain(record)["disks"] if disk["serial"] != VOLUME]
+
+
+def paused(record: Json) -> None:
+    domain(record)["state"] = {"name": "paused", "reason": "ioerror"}
+
+
+def unclaimed(record: Json) -> None:
+    record["instance"]["allocations"] = 0
+
+
+def detached(record: Json) -> None:
+    record["instance"]["volumes"] = []
+
+
+def test_the_chains_of_a_run_that_passed_hold() -> None:
+    chains = chains_of(with_services())
+    for name in ("image", "volume", "server"):
+        states = {link.code: link.state for link in chains[name].links}
+        assert set(states.values()) <= {LinkState.HOLDS, LinkState.NOT_APPLICABLE}, states
+        assert LinkState.HOLDS in states.values()
+
+
+BREAKS = [
+    ([lambda record: origin(record).update(exists=False)], "image", "image_stored", "glance-api", None),
+    ([lambda record: origin(record).update(snapshots=[])], "image", "image_snapshot", "glance-api", None),
+    ([failed_at("volume"), with_services(state="down")], "volume", "volume_scheduled", SCHEDULER, "controller1"),
+    ([with_services(state="down")], "volume", "volume_served", "cinder-volume", "controller1"),
+    ([with_services(enabled=False)], "volume", "volume_served", "cinder-volume", "controller1"),
+    ([with_services(), gone(f"volume-{VOLUME}")], "volume", "volume_stored", "cinder-volume", "controller1"),
+    ([detached], "volume", "volume_attached", "nova-compute", HERE),
+    ([without_disk], "volume", "volume_disk", "nova-compute", HERE),
+    ([unwatched(f"volume-{VOLUME}")], "volume", "volume_opened", "libvirt", HERE),
+    ([failed_at("boot"), with_services(state="down")], "server", "server_service", "nova-compute", HERE),
+    ([unclaimed], "server", "server_claimed", "nova-scheduler", None),
+    ([without_domain], "server", "server_defined", "libvirt", HERE),
+    ([gone(f"{SERVER}_disk")], "server", "server_stored", "nova-compute", HERE),
+    ([paused], "server", "server_running", "libvirt", HERE),
+    ([unwatched(f"{SERVER}_disk")], "server", "server_opened", "libvirt", HERE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "name", "code", "owner", "host"), BREAKS, ids=[case[2] for case in BREAKS])
+def test_each_link_breaks(changes: list[Change], name: str, code: str, owner: str, host: str | None) -> None:
+    link = chains_of(*changes)[name].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == (code, owner, host)
+    assert link.command
+    assert "<" not in link.command
+    assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
+
+
+def test_each_link_is_broken_by_a_test() -> None:
+    chains = chains_of(with_services())
+    codes = {link.code for name in ("image", "volume", "server") for link in chains[name].links}
+    assert codes == {case[2] for case in BREAKS}
+
+
+@pytest.mark.parametrize("change", [without_domain, unclaimed, detached, without_disk, gone(f"{SERVER}_disk")])
+def test_what_nova_removed_of_an_instance_that_failed_breaks_nothing(change: Change) -> None:
+    chains = chains_of(with_services(), failed_at("boot"), change)
+    assert chains["server"].broken is None
+    assert chains["volume"].broken is None
+
+
+def test_facts_of_another_version_are_as_if_nobody_had_read_them() -> None:
+    def older(record: Json) -> None:
+        for host in record["hosts"]:
+            host["facts"] = {"services": [{"unit": "nova-compute.service"}]}
+
+    assert chains_of(older)["server"].broken is None
+
+
+def test_of_several_back_ends_one_has_to_work() -> None:
+    def several(*states: str) -> Change:
+        def change(record: Json) -> None:
+            hosts = enumerate(states)
+            record["agents"] = [service("cinder-volume", f"c{number}", state=state) for number, state in hosts]
+
+        return change
+
+    assert chains_of(several("down", "up"))["volume"].broken is None
+    broken = chains_of(several("down", "down"))["volume"].broken
+    assert broken is not None
+    assert (broken.code, broken.found, broken.host) == ("volume_served", "none of 2 works", None)
+
+
+def test_a_volume_that_is_attached_needs_cinder_no_more() -> None:
+    assert "volume" not in chains_of(with_services(state="down"), stage="metadata")
