@@ -1,5 +1,5 @@
 # The parts of make check and make test, one by one; the Makefile includes this file.
-.PHONY: quick unit unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers
+.PHONY: quick unit playbooks unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers
 
 OLDEST := unit-2.19 sanity-2.19
 # More workers than eight only take longer to begin.
@@ -14,9 +14,12 @@ quick: $(VENV)/ready ## The unit tests that your changes since origin/main touch
 unit: $(VENV)/ready ## Unit tests with the newest ansible-core: K=expression selects by name (pytest -k), T=path a file or folder
 	$(BIN)/pytest $(ON_ALL_CORES) $(or $(T),tests/unit) $(if $(K),-k '$(K)')
 
-# Of the unit tests those that meet Ansible itself; make matrix runs all of them.
-unit-2.19: $(OLD)/ready ## Unit tests of playbooks and plugins with the oldest ansible-core
-	$(OLD)/bin/pytest tests/unit/playbooks tests/unit/plugins tests/unit/test_routing.py --ignore=tests/unit/plugins/module_utils
+playbooks: $(VENV)/ready ## The playbooks and what loads with them, as ansible-playbook runs them
+	$(BIN)/pytest tests/playbooks
+
+# Of the tests those that meet Ansible itself; make matrix runs all of them.
+unit-2.19: $(OLD)/ready ## Tests of playbooks and plugins with the oldest ansible-core
+	$(OLD)/bin/pytest tests/playbooks tests/unit/plugins --ignore=tests/unit/plugins/module_utils
 
 lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 	$(BIN)/ruff check .
@@ -49,7 +52,7 @@ oldest: ## unit-2.19 and sanity-2.19, in parallel
 
 # The longest ones begin first.
 without-lab: ## All parts of make test that need no lab and install no packages, in parallel
-	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) pylint importer $(OLDEST) docs fuzz newcomers
+	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) playbooks pylint importer $(OLDEST) docs fuzz newcomers
 
 browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
 	@tools/install-programs chromium npm

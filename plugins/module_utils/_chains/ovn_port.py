@@ -232,7 +232,8 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     missing = [name for name in DHCP_OPTIONS if not found.options.get(name)]
     if missing:
         return broken(f"without {', '.join(missing)}")
-    wrong = [f"{name} is {value}" for name, value in found.options.items() if not is_wanted(name, value, found, cloud)]
+    options = found.options.items()
+    wrong = [f"wrong {name} ({value})" for name, value in options if not is_wanted(name, value, found, cloud)]
     return holds_if(not wrong, ", ".join(wrong))
 
 

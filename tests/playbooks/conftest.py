@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 from guard import assert_no_defect
-from tree import ROOT
+from tree import ROOT, import_collections_by_name
+
+import_collections_by_name()
+
+from recorded_bundle import Bundle
 
 COLLECTION = "ansible_collections/stackproof/provision"
 
@@ -42,3 +46,9 @@ def playbook(tmp_path):
         return done.returncode, done.stdout + done.stderr
 
     return run
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    """The logs of a recorded boot, ready to be written in some layout."""
+    return Bundle(tmp_path / "bundle")
