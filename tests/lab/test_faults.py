@@ -168,3 +168,9 @@ def test_a_slow_disk_is_slow_and_not_broken(lab, runs):
     slow, usual = (f"{SLOW}_duration 0.1 && {SLOW}_probability {part}" for part in (0.1, 0))
     with recovered(lab, STORAGE), undone(lab, STORAGE, slow, usual):
         assert not false_alarms(runs, "with a slow disk", cloud="lab")
+
+
+@pytest.mark.soak
+def test_without_the_cache_of_tokens_runs_pass(lab, runs):
+    with undone(lab, CONTROLLER, "systemctl stop memcached", "systemctl start memcached"):
+        assert not false_alarms(runs, "without memcached", **HERE)
