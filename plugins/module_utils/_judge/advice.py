@@ -60,6 +60,7 @@ BY_SHORTAGE = {
     Shortage.QUOTA: "openstack quota show --usage",
     Shortage.SEGMENTS: "openstack network list --long",
     Shortage.ADDRESSES: "openstack ip availability list",
+    Shortage.UNSUPPORTED: "virsh domcapabilities",
     Shortage.BACKENDS_DISABLED: "openstack volume service list --service cinder-volume --long",
     Shortage.BACKEND_MISSING: "openstack volume backend pool list --long",
     Shortage.POOLS_FULL: "openstack volume backend pool list --long",
@@ -81,7 +82,8 @@ def advice_for_request(explanation: Explanation) -> Advice | None:
     """Return the command that shows why a request cannot be satisfied."""
     reasons = [explanation.reason, *(host.first for host in explanation.hosts)]
     for reason in filter(None, reasons):
-        return command(command_by_shortage(reason, explanation))
+        where = reason.host if reason.code == Shortage.UNSUPPORTED else None
+        return command(command_by_shortage(reason, explanation), where)
     return None
 
 

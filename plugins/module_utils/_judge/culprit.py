@@ -19,7 +19,7 @@ from .._model.flow import Step
 from .._model.record import Record
 from .._model.shortage import Explanation, Shortage
 from .._model.stage import Stage
-from .._model.symptom import Symptom
+from .._model.symptom import Kind, Symptom
 from .._model.verdict import Connection, Place
 from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms, unsatisfied, used
@@ -28,7 +28,10 @@ from .case import Case
 from .path import path_of
 from .symptoms import logs
 from .weights import WEIGHTS, Weights, rounded
+from .world import World
 
+# A component that shows a symptom of these kinds is broken, whatever else is.
+PROOF = (Kind.STATE, Kind.LINK)
 VOLUME_SERVICE = "cinder-volume"
 # Errors of these kinds are about what the run itself asked for.
 OWN_ERRORS = (
@@ -83,18 +86,29 @@ def may_be_broken(explanation: Explanation, case: Case) -> bool:
 def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: Case) -> Finding:
     """Return a finding with what is known of the cause that it names."""
     weights = case.weights
+    unexplained = evidence.unexplained(cause, found, weights)
     return replace(
         general,
         quoted=evidence.quoted(cause, CUT),
         connection=connection_of(cause),
         evidence=evidence.evidence(cause, weights),
         explains=evidence.explained(cause),
-        unexplained=evidence.unexplained(cause, found, weights),
+        unexplained=unexplained,
+        also=second_causes(unexplained, case),
         dependencies=dependencies.edges(cause, weights),
         path=path_of(cause, case, general.step, found),
         main=evidence.main_symptom(cause),
         change=evidence.recent_change(cause, weights),
     )
+
+
+def second_causes(unexplained: Sequence[Symptom], case: Case) -> tuple[Symptom, ...]:
+    """Return what proves by itself that another component is broken, which this run needs as well."""
+    world = World(case, unexplained)
+    parts = used.parts_of_flow(case)
+    needed = parts.union(*map(depends_on, parts))
+    proofs = [symptom for symptom in used.by_run(unexplained, case) if symptom.kind in PROOF and symptom.certain]
+    return tuple(one for one in proofs if one.component in needed and not world.is_elsewhere(one.component, one.host))
 
 
 def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:

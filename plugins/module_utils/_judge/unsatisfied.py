@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from .._collect.api import refused
@@ -19,7 +20,11 @@ from .._model.words import StageName
 from .capacity import explain, explain_volume
 from .case import Case
 
-SCHEDULER = "nova-scheduler"
+SCHEDULER, COMPUTE = "nova-scheduler", "nova-compute"
+# An exception of Nova about what the flavor or the image asks of a host. A host's own configuration sets the other one.
+UNSUPPORTED = re.compile(
+    r"\bnova\.exception\.(?!UnsupportedVirtType)\w*(?:NotSupported|Unsupported)\w*: (?P<text>[^\n]+)"
+)
 
 
 def of_case(case: Case) -> Explanation | None:
@@ -29,7 +34,7 @@ def of_case(case: Case) -> Explanation | None:
         return None
     if refused.is_about_zone(error):
         return without_zone(case)
-    explanation = explained(case, error)
+    explanation = unsupported(case) or explained(case, error)
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
@@ -50,6 +55,18 @@ def explained(case: Case, error: Failure) -> Explanation | None:
     if sought == Sought.ADDRESS:
         return Explanation(Sought.ADDRESS, Answer.SHORT, reason=addresses(capacity))
     return None
+
+
+def unsupported(case: Case) -> Explanation | None:
+    """Return what no host can do, as each nova-compute that tried to build the server has logged."""
+    own = [error for error in case.record.known_errors if error.own and error.service == COMPUTE]
+    texts = [UNSUPPORTED.search(error.quote or "") for error in own if not error.is_warning]
+    first = next(iter(texts), None)
+    if first is None or not all(texts):
+        return None
+    hosts = sorted({error.host for error in own})
+    reason = Reason(Shortage.UNSUPPORTED, first["text"].rstrip("."), detail=", ".join(hosts), host=hosts[0])
+    return Explanation(Sought.HOST, Answer.SHORT, reason=reason)
 
 
 def filters_of(case: Case) -> tuple[FilterResult, ...]:

@@ -103,7 +103,8 @@ class Finding:
     cause: the one that is named. restart: one before the run that explains it, for which no component is to blame.
     suspects: other causes. step: the missing step that the cause has to do with. pause_s: how long before the end the
     last step was seen, if so short that the stage may only be slow. main: the symptom that says most about the cause.
-    change: a recent change of its configuration beside that.
+    change: a recent change of its configuration beside that. also: what proves that another
+    component is broken as well.
     unsatisfied: why the cloud does not have what was asked for, if no component is to blame for that.
     """
 
@@ -118,6 +119,7 @@ class Finding:
     evidence: tuple[Symptom, ...] = ()
     explains: tuple[Symptom, ...] = ()
     unexplained: tuple[Symptom, ...] = ()
+    also: tuple[Symptom, ...] = ()
     dependencies: tuple[Connection, ...] = ()
     path: tuple[Arrow, ...] = ()
     main: Optional[Symptom] = None

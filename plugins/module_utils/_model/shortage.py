@@ -42,6 +42,7 @@ class Shortage(Word):
     NO_HOSTS = "no_hosts"
     FEWER = "fewer"
     FILTERED = "filtered"
+    UNSUPPORTED = "unsupported"
     HOST_UNKNOWN = "host_unknown"
     ZONE_UNKNOWN = "zone_unknown"
     ZONE_UNAVAILABLE = "zone_unavailable"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from .codec import Positive, Share, Text, Time, schema
+from .codec import Positive, Share, Text, Time, omitted, schema
 from .words import Result, StageName
 
 # In characters: a headline is one line of a terminal, and a quoted line of a log may be longer.
@@ -105,6 +105,7 @@ class Verdict:
     connection: source, target and how it failed, if the connection between two components is cut.
     explains: what is wrong because of the cause.
     unexplained: what else is wrong.
+    also: what of that is broken by itself and was needed by this run: a second cause. Only if there is one.
     dependencies: each dependency on the cause that its symptoms show: source, target, and how it failed.
     path: the hops from the cause to the failed stage: source, target, and the evidence of each.
     next: the command to run next, and where.
@@ -127,6 +128,7 @@ class Verdict:
     connection: Optional[Connection] = None
     explains: tuple[Text, ...] = ()
     unexplained: tuple[Text, ...] = ()
+    also: tuple[Text, ...] = omitted(())
     dependencies: tuple[Connection, ...] = ()
     path: tuple[Hop, ...] = ()
     next: Optional[str] = None

@@ -57,6 +57,7 @@ def parts(record: Record) -> list[Part]:
         ("confidence", confidence_in_words(verdict)),
         *(("evidence", line) for line in evidence),
         *((PATH, line) for line in with_arrows(path_in_words(verdict))),
+        *(("also broken", line) for line in verdict.also),
         ("next", verdict.next),
     ]
     return [(name, text) for name, text in lines if text]

@@ -370,6 +370,10 @@ def filtered(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     return f"{whole}{in_brackets(reason.detail)}", whole, f"a filter of the scheduler {left}"
 
 
+def unsupported(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+    return f"{reason.subject} ({reason.detail})", reason.subject or "", "no host can do what is asked for"
+
+
 def zone_unknown(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     zones = f" (zones: {reason.detail})" if reason.detail else ""
     if reason.subject is None:
@@ -458,6 +462,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.NO_SERVICE: left_behind,
     Shortage.FEWER: fewer,
     Shortage.FILTERED: filtered,
+    Shortage.UNSUPPORTED: unsupported,
     Shortage.ZONE_UNKNOWN: zone_unknown,
     Shortage.ZONE_UNAVAILABLE: zone_unavailable,
     Shortage.HOST_UNKNOWN: host_unknown,

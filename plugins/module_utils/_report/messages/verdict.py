@@ -59,6 +59,7 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
         connection=found.connection,
         explains=sentences(found.explains),
         unexplained=sentences(found.unexplained),
+        also=sentences(found.also),
         dependencies=found.dependencies,
         path=hops(found),
         next=advice(found.advice),

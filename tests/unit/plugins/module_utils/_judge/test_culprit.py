@@ -25,6 +25,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Connection, Place
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
+from ansible_collections.stackproof.provision.plugins.module_utils._report import finding as report
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import headline
 from cases_by_hand import case_of, cause, cut, flow, logged, seen, step_of, with_paths
 from failed_runs import NAMES, blind, run_of, truth_of
@@ -258,6 +259,29 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
     assert found.evidence
     explained = {symptom.identity for symptom in found.explains}
     assert explained.isdisjoint(symptom.identity for symptom in found.unexplained)
+
+
+@pytest.mark.parametrize(
+    ("component", "host", "is_second"),
+    [
+        ("nova-scheduler", "controller1", True),
+        # No step of a boot needs it.
+        ("billing", "controller1", False),
+        # It serves the instances of another host.
+        ("nova-compute", "compute2", False),
+    ],
+)
+def test_another_component_that_is_stopped_and_needed_is_a_second_cause(component, host, is_second):
+    record = run_of("osd-stopped")
+    stopped = {"component": component, "unit": f"{component}.service", "state": "stopped", "for_s": 9.0}
+    (facts,) = [one["facts"] for one in record["hosts"] if one["host"] == host]
+    facts["services"] = [one for one in facts.get("services", []) if one["component"] != component] + [stopped]
+    verdict = as_json.verdict_on(record)
+    assert verdict["component"] == "ceph-osd"
+    expected = [f"{component} ({host}): stopped 9 s ago ({component}.service)"] if is_second else []
+    assert verdict.get("also", []) == expected
+    record["verdict"] = verdict
+    assert [text for name, text in report.parts(as_json.typed(record)) if name == "also broken"] == expected
 
 
 def test_a_finding_that_names_nobody_explains_nothing(frozen):

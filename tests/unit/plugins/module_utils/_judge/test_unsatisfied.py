@@ -29,6 +29,7 @@ from tree import ROLES
 
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 NO_HOST = "the server s is in the state ERROR, the cloud said: No valid host was found."
+NO_SECURE_BOOT = "Instance failed to spawn: nova.exception.SecureBootNotSupported: Secure Boot is not supported by host"
 GPU = {"name": "gpu", "extra_specs": {"trait:CUSTOM_GPU": "required"}}
 FULL = usual(VCPU=inventory(8, 8))
 GONE = {id_of("gone"): {"VCPU": 8}}
@@ -204,6 +205,19 @@ REQUESTS = {
         'No back end fits: volume type "fast" needs back end "ceph", which no pool has (back ends: lvm)',
         "openstack volume backend pool list --long",
     ),
+    "what no host can do": (
+        {
+            "message": "waited 27 s for the server s to be active; the last state was BUILD, spawning, no state",
+            "kind": "deadline",
+            "errors": [
+                logged(host="c1", quote=NO_SECURE_BOOT),
+                logged("nova-conductor", peer="nova-compute"),
+                logged(host="c2", quote=NO_SECURE_BOOT),
+            ],
+        },
+        "No host fits: Secure Boot is not supported by host (c1, c2)",
+        "on c1: virsh domcapabilities",
+    ),
     "a back end that is disabled": (
         {
             "message": "the volume became error; the cloud said: Could not find any available weighted backend.",
@@ -228,6 +242,22 @@ def test_request_that_cannot_be_satisfied_accuses_no_component(name):
     assert without_component(verdict)
     assert headline in verdict["reason"]
     assert shlex.split(command)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "Instance failed to spawn: libvirt.libvirtError: internal error: process exited",
+        "nova.exception.UnsupportedVirtType: Virtualization type 'kwm' is not supported by this compute driver",
+    ],
+)
+def test_a_host_that_failed_otherwise_is_not_said_to_lack_anything(quote):
+    errors = [
+        logged(host="c1", quote=NO_SECURE_BOOT),
+        logged(host="c2", quote=quote),
+    ]
+    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
+    assert not (verdict["headline"] or "").startswith("No host fits")
 
 
 def test_verdict_has_a_line_for_each_host_and_shows_it():
