@@ -247,7 +247,7 @@ def test_a_dhcp_option_that_neutron_would_not_give_breaks_the_chain(option: str,
 
     link = chains_of(wrong)["ovn_port"].broken
     assert link is not None
-    assert (link.code, link.owner, link.found) == ("ovn_northbound_dhcp", "ovn-nb-db", f"{option} is {value}")
+    assert (link.code, link.owner, link.found) == ("ovn_northbound_dhcp", "ovn-nb-db", f"wrong {option} ({value})")
 
 
 def test_a_route_to_metadata_by_the_port_of_the_network_is_right() -> None:
