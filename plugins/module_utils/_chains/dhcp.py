@@ -154,6 +154,8 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "dhcp_agent_alive", AGENT, agent_alive, dhcp_host, "openstack network agent list --agent-type dhcp"
         ),
+        # Neutron binds the agent's port only if the L2 agent beside it carries the network.
+        *agent_links(dhcp_host, "dhcp_l2_"),
         LinkDefinition(
             "dhcp_assigned",
             "neutron-server",
@@ -161,7 +163,6 @@ CHAIN = ChainDefinition(
             lambda _cloud: None,
             "openstack network agent list --network {network}",
         ),
-        *agent_links(dhcp_host, "dhcp_l2_"),
         LinkDefinition("dhcp_directory", AGENT, directory, dhcp_host, "ls /var/lib/neutron/dhcp/{network}"),
         LinkDefinition("dhcp_process", AGENT, process, dhcp_host, "pgrep --full --list-full dnsmasq.*{network}"),
         LinkDefinition("dhcp_reservation", AGENT, reservation, dhcp_host, "cat /var/lib/neutron/dhcp/{network}/host"),

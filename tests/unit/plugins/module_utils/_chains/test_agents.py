@@ -117,6 +117,15 @@ def test_a_stopped_agent_is_not_alive_although_neutron_still_takes_it_for_alive(
     assert (link.code, link.owner, link.host, link.found) == ("dhcp_agent_alive", DHCP, "network1", "stopped")
 
 
+def test_an_agent_gets_no_port_where_the_agent_beside_it_does_not_carry_the_network() -> None:
+    def unmapped_beside(record: Json) -> None:
+        agent(record, L2, "network1")["physical"] = {"other": "br-other"}
+
+    link = chains_of(started, unmapped_beside)["dhcp"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("dhcp_l2_agent_carries_network", L2, "network1")
+
+
 def test_an_agent_that_runs_has_to_get_a_port_on_the_network() -> None:
     link = chains_of(started)["dhcp"].broken
     assert link is not None
