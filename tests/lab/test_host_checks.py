@@ -457,7 +457,7 @@ def test_what_the_api_says_otherwise(there, tmp_path):
     assert set(wrong) == {SIZE, VOLUMES, ACK, PROXY}
     assert wrong[SIZE]["reason"].endswith("has 1 processors and 128 MiB, its flavor 3 and 128")
     assert f"has no disk for the volume {volume}" in wrong[VOLUMES]["reason"]
-    assert "has said to" in wrong[ACK]["reason"]
+    assert "has sent no ACK" in wrong[ACK]["reason"]
     assert "nothing, but no ACK" in wrong[ACK]["reason"]
     assert "has had no request of" in wrong[PROXY]["reason"]
 

@@ -233,7 +233,11 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     if missing:
         return broken(f"without {', '.join(missing)}")
     options = found.options.items()
-    wrong = [f"wrong {name} ({value})" for name, value in options if not is_wanted(name, value, found, cloud)]
+    wrong = [
+        f"wrong {name} ({value}, not {wanted(name, found, cloud)})"
+        for name, value in options
+        if not is_wanted(name, value, found, cloud)
+    ]
     return holds_if(not wrong, ", ".join(wrong))
 
 
@@ -250,9 +254,24 @@ def is_wanted(name: str, value: str, options: DhcpOptions, cloud: Cloud) -> bool
     return True
 
 
+def wanted(name: str, options: DhcpOptions, cloud: Cloud) -> str:
+    """Return the value that Neutron gives to an option, in words."""
+    network = given(cloud.network)
+    if name == "router":
+        return listed(subnet.gateway for subnet in network.subnets if subnet.cidr == options.cidr and subnet.gateway)
+    if name == "mtu":
+        return str(network.mtu)
+    return f"to 169.254.169.254 by {listed(answering(cloud))}"
+
+
+def answering(cloud: Cloud) -> list[str]:
+    """Return the addresses at which OVN's metadata port answers on the network."""
+    return sorted({address for port in cloud.serving(LOCALPORT) for address in port.addresses})
+
+
 def leads_to_metadata(routes: str, cloud: Cloud) -> bool:
     """Return whether routes lead to the address of metadata by a port that answers there, as far as one is known."""
-    known = {address for port in cloud.serving(LOCALPORT) for address in port.addresses}
+    known = set(answering(cloud))
     hops = METADATA_ROUTE.findall(routes)
     return not (known and hops) or not known.isdisjoint(hops)
 

@@ -57,7 +57,10 @@ PROJECTS = (
                 url_schemes=(UrlScheme("mysql", 3306, "mysql"), UrlScheme("postgresql", 5432, "tcp")),
                 programs=("mariadbd", "mysqld"),
                 commands=Commands(
-                    state="mysql --execute \"SHOW GLOBAL VARIABLES LIKE 'read_only'; SHOW PROCESSLIST\"",
+                    state=(
+                        'mysql --execute "SELECT @@read_only; SHOW FULL PROCESSLIST;'
+                        ' SELECT * FROM information_schema.innodb_trx"'
+                    ),
                     rights="mysql --execute 'SELECT user, host FROM mysql.user'",
                     rights_of_user="mysql --execute \"SHOW GRANTS FOR '{user}'@'%'\"",
                 ),

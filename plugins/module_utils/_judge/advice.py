@@ -46,6 +46,8 @@ DATABASE_USER = re.compile(r"user '([\w-]+)'@")
 
 # What shows why a request cannot be satisfied
 OF_SERVICES = (Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.NO_SERVICE, Shortage.HOST_UNKNOWN)
+# What no host has is to be seen in the flavor alone.
+OF_FLAVOR = (Shortage.TRAIT_MISSING, Shortage.TRAIT_FORBIDDEN, Shortage.MAX_UNIT, Shortage.CLASS_MISSING)
 OF_ZONES = (Shortage.ZONE_UNKNOWN, Shortage.ZONE_UNAVAILABLE)
 OF_ROOM = (Shortage.CLASS_MISSING, Shortage.MAX_UNIT, Shortage.EXCLUDED_BY, Shortage.NOT_OFFERED, Shortage.FEWER)
 BY_SHORTAGE = {
@@ -75,7 +77,8 @@ def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Ca
         return command_for(cause, case)
     if case.pause_s is not None:
         return Advice(Reason.ALLOW_MORE_TIME)
-    return access(case) or (command_for(suspects[0], case) if suspects else None)
+    # What speaks for a suspect is no proof: its state and its log say more than that.
+    return access(case) or (state_of(suspects[0], case) if suspects else None)
 
 
 def advice_for_request(explanation: Explanation) -> Advice | None:
@@ -88,6 +91,8 @@ def advice_for_request(explanation: Explanation) -> Advice | None:
 
 
 def command_by_shortage(reason: ShortageReason, explanation: Explanation) -> str | None:
+    if reason.code in OF_FLAVOR and explanation.flavor and not explanation.of_image:
+        return f"openstack flavor show {shlex.quote(explanation.flavor)}"
     if reason.code in OF_SERVICES:
         return "openstack compute service list --service nova-compute --long"
     if reason.code in OF_ROOM:
@@ -126,7 +131,19 @@ def command_for(cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows more, and where to run it: by what is wrong, or else the state of the service."""
     shown = by_weight(cause)
     advice = by_symptom(shown[0], cause, case) if shown else None
-    return advice or of_unit(cause, case) or command(commands_of(cause.component).overview)
+    return advice or changed_option(cause, case) or state_of(cause, case)
+
+
+def changed_option(cause: Cause, case: Case) -> Advice | None:
+    """Return the command that shows the option that was changed just now and that other hosts have otherwise."""
+    change = recent_change(cause, case.weights)
+    if change is None or change.path is None or change.setting is None:
+        return None
+    return by_option(change, change.path, change.setting)
+
+
+def state_of(cause: Cause, case: Case) -> Advice | None:
+    return of_unit(cause, case) or command(commands_of(cause.component).overview)
 
 
 def command(text: str | None, host: str | None = None) -> Advice | None:
@@ -176,9 +193,10 @@ def by_code(symptom: Symptom) -> Advice | None:
 
 def by_option(symptom: Symptom, path: str, option: str) -> Advice | None:
     """Return the command that shows an option. option: its section in brackets, and its name."""
-    _section, _blank, name = option.rpartition(" ")
+    section, _blank, name = option.rpartition(" ")
     if path.startswith("/"):
-        return command(f"grep --line-number {shlex.quote(name)} {shlex.quote(path)}", symptom.host)
+        lines = f"/^{re.escape(section)}/,/^\\[/" if section else ""
+        return command(f"sed --quiet {shlex.quote(f'{lines}{{/^{name}/p}}')} {shlex.quote(path)}", symptom.host)
     return command(f"ovs-vsctl get open . {shlex.quote(f'external-ids:{name}')}", symptom.host)
 
 

@@ -55,8 +55,23 @@ def reportable(cause: Cause) -> list[Symptom]:
 def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
     """Return what speaks for a cause. A missing step or an old change counts only if nothing else does."""
     listed = reportable(cause)
-    facts = [symptom for symptom in listed if symptom.kind != Kind.STEP and not is_old_change(symptom, weights)]
-    return tuple((facts or listed)[: weights.evidence])
+    changed = {(symptom.path, symptom.setting) for symptom in listed if symptom.kind == Kind.CHANGE}
+    facts = [
+        symptom
+        for symptom in listed
+        if not (
+            symptom.kind == Kind.STEP
+            or is_old_change(symptom, weights)
+            or (symptom.kind == Kind.DIFFERENCE and (symptom.path, symptom.setting) in changed)
+        )
+    ]
+    telling = [symptom for symptom in facts if not is_bare_error(symptom)]
+    return tuple((telling or facts or listed)[: weights.evidence])
+
+
+def is_bare_error(symptom: Symptom) -> bool:
+    """Return whether all that is known of an error is that somebody logged one."""
+    return symptom.code == Code.LOGGED_ERROR and not symptom.exception
 
 
 def explained(cause: Cause) -> tuple[Symptom, ...]:
@@ -134,9 +149,10 @@ def quoted(cause: Cause, cut_mark: str) -> Symptom | None:
     lines = [symptom for symptom in cause.symptoms if symptom.quote]
     has_exited = any(is_exit(symptom) for symptom in cause.symptoms if cause.shows(symptom))
 
-    def order(symptom: Symptom) -> tuple[bool, bool, bool]:
+    def order(symptom: Symptom) -> tuple[bool, bool, bool, bool]:
         is_of_another = has_exited and not cause.shows(symptom)
-        return is_of_another, cut_mark in (symptom.quote or ""), symptom.how is None
+        is_cut = cut_mark in (symptom.quote or "")
+        return is_of_another, is_cut, symptom.how is None, symptom.exception is None
 
     return min(lines, key=order, default=None)
 

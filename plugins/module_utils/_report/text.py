@@ -156,7 +156,9 @@ def slowest_calls(record: Record, most: int = SLOWEST) -> list[tuple[str, Call]]
 
 def host_lines(record: Record) -> list[str]:
     """Return a line for each host that was read, and one for each reason why checks failed or could not be read."""
-    lines = ["", f"  {'host':<16} checks"] if record.hosts else []
+    if not any(host.checks or host.reason for host in record.hosts):
+        return ["", "  hosts: read, not checked, for want of an instance"] if record.hosts else []
+    lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:
         counts = Counter(check.status for check in host.checks)
         known = [status for status in CheckStatus if counts[status]]

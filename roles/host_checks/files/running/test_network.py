@@ -86,7 +86,8 @@ def test_ack(served, here, record, not_applicable):
             not_applicable("the log no longer has the time at which the instance booted")
         kinds = ", ".join(message["kind"] for message in messages) or "nothing"
         acks = [message for message in messages if message["kind"] == "ACK" and message["address"] in port["addresses"]]
-        assert acks, f"dnsmasq on {here.name} has said to {port['mac']}: {kinds}, but no ACK of {port['addresses']}"
+        addresses = ", ".join(port["addresses"])
+        assert acks, f"dnsmasq on {here.name} has sent no ACK of {addresses} to {port['mac']}; it has sent: {kinds}"
 
 
 def test_options(served, here):
@@ -182,8 +183,9 @@ def test_router(floating, routers, here):
     for address, fixed in floating:
         rule = {"address": address, "fixed": fixed}
         having = [reading for reading, facts in routers if rule in facts["inbound"] and rule in facts["outbound"]]
-        where = ", ".join(reading.name for reading, _facts in routers) or "no host"
-        assert having, f"{where} has the namespace of the router, but no host translates {address} to {fixed} and back"
+        where = ", ".join(reading.name for reading, _facts in routers)
+        assert where, f"no host has the namespace of the router that translates {address} to {fixed}"
+        assert having, f"{where} has the namespace of the router, but does not translate {address} to {fixed} and back"
         if having[0] is not here:
             pytest.skip("elsewhere")
 

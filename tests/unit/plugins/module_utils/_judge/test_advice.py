@@ -134,7 +134,7 @@ def on_a(component, symptom):
         (
             "x",
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf", setting="[libvirt] virt_type"),
-            "on a: grep --line-number virt_type /etc/x/x.conf",
+            "on a: sed --quiet '/^\\[libvirt\\]/,/^\\[/{/^virt_type/p}' /etc/x/x.conf",
         ),
         (
             "x",
@@ -195,7 +195,7 @@ def test_of_a_component_whose_configuration_has_changed_its_credentials_are_look
     assert command.startswith("on a: grep --line-number --extended-regexp")
     assert command.endswith(" '/etc/x/x y.conf'")
     option = seen(Kind.CHANGE, "x", "a", path="/etc/x/x.conf", share=0.8, setting="[neutron] password")
-    assert advice_after(option) == "on a: grep --line-number password /etc/x/x.conf"
+    assert advice_after(option) == "on a: sed --quiet '/^\\[neutron\\]/,/^\\[/{/^password/p}' /etc/x/x.conf"
     old = seen(Kind.CHANGE, "x", "a", path="/etc/x/x.conf", share=0.1)
     assert advice_after(old) == advice_after()
 

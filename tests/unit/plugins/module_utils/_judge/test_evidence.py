@@ -86,9 +86,21 @@ def test_component_that_only_works_for_the_stage_is_no_evidence():
 
 
 def test_weightiest_evidence_comes_first_and_each_once():
-    listed = (seen(Kind.STATE), seen(Kind.ERROR, "y", "h2"), seen(Kind.ANSWER))
+    listed = (seen(Kind.STATE), seen(Kind.ERROR, "y", "h2", exception="a.Error"), seen(Kind.ANSWER))
     repeated = replace(listed[1], share=0.5, own=True, at=1.0, quote="another line")
     assert evidence.evidence(cause("x", "h", *listed, listed[2], repeated), WEIGHTS) == listed
+
+
+def test_that_somebody_logged_an_error_is_evidence_if_there_is_no_other():
+    bare, failed = seen(Kind.ERROR, logger="a.b"), seen(Kind.ERROR, logger="a.b", exception="a.Error")
+    assert evidence.evidence(cause("x", "h", bare, failed), WEIGHTS) == (failed,)
+    assert evidence.evidence(cause("x", "h", bare), WEIGHTS) == (bare,)
+
+
+def test_a_difference_that_is_a_recent_change_is_shown_once():
+    change = replace(CHANGE, path="/etc/x/x.conf", setting="[a] b", share=1.0)
+    difference, other = (seen(Kind.DIFFERENCE, path="/etc/x/x.conf", setting=f"[a] {name}") for name in "bc")
+    assert evidence.evidence(cause("x", "h", change, difference, other), WEIGHTS) == (change, other)
 
 
 def test_missing_step_is_evidence_if_there_is_no_other():
