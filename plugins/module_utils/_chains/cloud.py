@@ -13,7 +13,18 @@ from typing import TypeVar
 
 from .._match import places
 from .._model import codec
-from .._model.facts import Ceph, Facts, Image, LogicalPort, OvnPort, OvnRouter, PortBinding, SwitchInterface
+from .._model.facts import (
+    Ceph,
+    Disk,
+    Facts,
+    Image,
+    LogicalPort,
+    OriginImage,
+    OvnPort,
+    OvnRouter,
+    PortBinding,
+    SwitchInterface,
+)
 from .._model.host import Host, Unread
 from .._model.instance import DescribedInstance, Network, Port, ServingPort
 from .._model.record import Record
@@ -25,6 +36,8 @@ from .._record.sole import sole
 HUNG = "hung"
 # The states of units that do their work, or begin to as soon as somebody needs them
 AT_WORK = ("running", "on demand")
+# The owner of a router's port on a network. Those of distributed routers, and of routers on several hosts, have others.
+ROUTER_INTERFACE = "network:router_interface"
 # A network is carried by a physical network of one of these kinds, or in tunnels.
 PHYSICAL = ("flat", "vlan")
 # Stand for what was not read, or is not there
@@ -41,6 +54,10 @@ class Names(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         return f"<{name}>"
+
+    def with_known(self, more: Mapping[str, str | None]) -> Names:
+        """Return these names with others instead, as far as those are known."""
+        return Names({**self, **{name: value for name, value in more.items() if value is not None}})
 
 
 @dataclass(frozen=True)
@@ -82,19 +99,38 @@ class Cloud:
         return next((resource.id for resource in self.record.resources if resource.kind == "volume"), None)
 
     @cached_property
-    def ceph(self) -> Ceph | None:
-        """Return Ceph as the first host that could ask it shows it."""
-        return next((facts.ceph for facts in self.facts.values() if facts.ceph and facts.ceph.images is not None), None)
+    def ceph_hosts(self) -> dict[str, Ceph]:
+        """Return Ceph as each host shows it that was asked about the instance's images."""
+        return {host: facts.ceph for host, facts in self.facts.items() if facts.ceph and facts.ceph.images is not None}
 
-    def disk_in_ceph(self, name: str | None) -> Image | None:
-        """Return the RBD image of a disk or a volume."""
-        images = (self.ceph.images if self.ceph else None) or ()
-        return next((image for image in images if image.name == name), None)
+    @property
+    def ceph_host(self) -> str | None:
+        return next(iter(self.ceph_hosts), None)
+
+    @property
+    def origin(self) -> OriginImage | None:
+        """Return the image that the instance's disk is cloned from, if possible from a host that could ask for it."""
+        found = [ceph.origin for ceph in self.ceph_hosts.values() if ceph.origin]
+        return min(found, key=lambda origin: origin.exists is None, default=None)
+
+    def disk(self, name: str) -> Disk | None:
+        """Return the disk of the instance's domain that is an RBD image with a name."""
+        domain = self.facts_of(self.host).domain
+        disks = [disk for disk in (domain.disks if domain else ()) if disk.protocol == "rbd"]
+        return next((disk for disk in disks if (disk.source or "").endswith(f"/{name}")), None)
+
+    def image_of(self, disk: Disk) -> Image | None:
+        """Return the RBD image of a disk, from a host that could ask for it if there is one."""
+        found: list[Image] = []
+        for ceph in self.ceph_hosts.values():
+            found += [image for image in ceph.images or () if f"{image.pool}/{image.name}" == disk.source]
+        return min(found, key=lambda image: image.exists is None, default=None)
 
     @property
     def router_id(self) -> str | None:
-        """Return the first router of the instance's network."""
-        return next(iter(self.network_or_empty.routers), None)
+        """Return the first router that has an interface on the instance's network; not one whose gateway it is."""
+        inner = self.serving(ROUTER_INTERFACE)
+        return next(iter(self.network_or_empty.routers), None) if inner else None
 
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
@@ -143,7 +179,7 @@ class Cloud:
     @cached_property
     def facts(self) -> dict[str, Facts]:
         """Return the facts of the hosts that were read."""
-        found = {name: facts_of(host) for name, host in self.hosts.items()}
+        found = {name: typed_facts(host) for name, host in self.hosts.items()}
         return {name: facts for name, facts in found.items() if facts is not None}
 
     @cached_property
@@ -299,7 +335,7 @@ class Cloud:
         return [entry for entry in self.host_of(host).unread if entry.what == what]
 
 
-def facts_of(host: Host) -> Facts | None:
+def typed_facts(host: Host) -> Facts | None:
     """Return the facts of a host; None if there are none, or those that another version has written."""
     try:
         return codec.from_json(Facts, host.facts) if host.facts else None

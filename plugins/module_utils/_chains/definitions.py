@@ -88,7 +88,8 @@ def holds_if(condition: bool, found: str | None = None, expected: str | None = N
 class LinkDefinition:
     """A link. owner: the component that has to make it hold, host: where.
 
-    command: what shows it by hand, with {port}, {network}, {host} and {server}; on: the host to run it on.
+    command: what shows it by hand, with the names of Cloud.names, and {host} and {subject} of the link, in braces.
+    on: the host to run it on, where that is another one.
     """
 
     code: str
@@ -123,7 +124,8 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
     found = checked(definition, cloud)
     host = found.host or definition.host(cloud)
     is_broken = found.state is LinkState.BROKEN
-    command = definition.command.format_map(cloud.names) if is_broken else None
+    names = {"host": host, "subject": found.subject}
+    command = definition.command.format_map(cloud.names.with_known(names)) if is_broken else None
     return Link(
         code=definition.code,
         state=found.state,
@@ -133,9 +135,16 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
         expected=found.expected,
         found=found.found,
         command=command,
-        reader=(definition.on or definition.host)(cloud) if command else None,
+        reader=reader_of(command, definition, cloud),
         reason=found.reason,
     )
+
+
+def reader_of(command: str | None, definition: LinkDefinition, cloud: Cloud) -> str | None:
+    """Return the host to run a command on; None for a client of the API, which runs where its credentials are."""
+    if command is None or command.startswith("openstack "):
+        return None
+    return (definition.on or definition.host)(cloud)
 
 
 def checked(definition: LinkDefinition, cloud: Cloud) -> Found:

@@ -23,7 +23,7 @@ from .definitions import (
     read,
     unreadable_if,
 )
-from .ovn_port import DHCP_TRACE
+from .ovn_port import DHCP_TRACE, here
 from .ovs_port import DEAD_VLAN, agent_links
 from .services import is_alive
 
@@ -112,10 +112,10 @@ def received(cloud: Cloud) -> Found:
     """Check whether what the guest sends reaches dnsmasq."""
     heard = kinds(cloud)
     applies_if(cloud.guest_asked_for_lease and not cloud.guest_has_lease)
-    return HOLDS if heard else broken(subject=way(cloud))
+    return HOLDS if heard else broken(subject=ends(cloud))
 
 
-def way(cloud: Cloud) -> str:
+def ends(cloud: Cloud) -> str:
     """Return between which hosts the packets of DHCP go."""
     hosts = sorted({host for host in (cloud.host, dhcp_host(cloud)) if host})
     return f"between {hosts[0]} and {hosts[1]}" if len(hosts) > 1 else "inside the host"
@@ -133,11 +133,7 @@ def taken(cloud: Cloud) -> Found:
     heard = kinds(cloud)
     offers = heard.count("OFFER")
     applies_if(offers)
-    return HOLDS if "REQUEST" in heard or offers == 1 else broken(str(offers), subject=way(cloud))
-
-
-def instance_host(cloud: Cloud) -> str | None:
-    return cloud.host
+    return HOLDS if "REQUEST" in heard or offers == 1 else broken(str(offers), subject=ends(cloud))
 
 
 def carrying_host(cloud: Cloud) -> str | None:
@@ -167,9 +163,9 @@ CHAIN = ChainDefinition(
         LinkDefinition("dhcp_process", AGENT, process, dhcp_host, "pgrep --full --list-full dnsmasq.*{network}"),
         LinkDefinition("dhcp_reservation", AGENT, reservation, dhcp_host, "cat /var/lib/neutron/dhcp/{network}/host"),
         LinkDefinition("dhcp_wired", "neutron-l2-agent", wired, dhcp_host, "ovs-vsctl show"),
-        LinkDefinition("dhcp_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "dhcp"), instance_host, DHCP_TRACE),
-        LinkDefinition("dhcp_received", "data network", received, carrying_host, CARRIED, instance_host),
+        LinkDefinition("dhcp_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "dhcp"), here, DHCP_TRACE),
+        LinkDefinition("dhcp_received", "data network", received, carrying_host, CARRIED, here),
         LinkDefinition("dhcp_offered", "dnsmasq", offered, dhcp_host, "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp"),
-        LinkDefinition("dhcp_taken", "data network", taken, carrying_host, CARRIED, instance_host),
+        LinkDefinition("dhcp_taken", "data network", taken, carrying_host, CARRIED, here),
     ),
 )

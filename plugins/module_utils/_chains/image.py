@@ -5,37 +5,39 @@
 
 from __future__ import annotations
 
-from .._model.facts import OriginImage
 from .._model.words import StageName
 from .cloud import Cloud
-from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, broken, given, holds_if, read
+from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, read
 
 GLANCE = "glance-api"
 
 
-def origin(cloud: Cloud) -> OriginImage:
-    return given(given(cloud.ceph).origin)
-
-
 def stored(cloud: Cloud) -> Found:
-    found = origin(cloud)
+    found = given(cloud.origin)
     return HOLDS if read(found.exists) else broken(subject=f"{found.pool}/{found.name}")
 
 
-def protected(cloud: Cloud) -> Found:
-    """Check whether the image has the snapshot that a disk is cloned from."""
-    found = origin(cloud)
-    given(found.exists or None)
-    return holds_if(bool(read(found.snapshots)))
+def has_snapshot(cloud: Cloud) -> Found:
+    found = given(cloud.origin)
+    applies_if(found.exists)
+    return HOLDS if read(found.snapshots) else broken(subject=f"{found.pool}/{found.name}")
+
+
+def ceph_host(cloud: Cloud) -> str | None:
+    return cloud.ceph_host
+
+
+def nowhere(_cloud: Cloud) -> None:
+    return None
 
 
 CHAIN = ChainDefinition(
     name="image",
-    stages=(StageName.VOLUME, StageName.BOOT, StageName.METADATA),
-    applies=lambda cloud: cloud.ceph is not None and cloud.ceph.origin is not None,
+    stages=(StageName.BOOT, StageName.METADATA),
+    applies=lambda cloud: cloud.origin is not None,
     links=(
-        LinkDefinition("image_stored", GLANCE, stored, lambda _cloud: None, "openstack image show {image}"),
-        LinkDefinition("image_snapshot", GLANCE, protected, lambda _cloud: None, "openstack image show {image}"),
+        LinkDefinition("image_stored", GLANCE, stored, nowhere, "rbd info {subject}", ceph_host),
+        LinkDefinition("image_snapshot", GLANCE, has_snapshot, nowhere, "rbd snap ls {subject}", ceph_host),
     ),
     subject=lambda cloud: cloud.names.get("image"),
 )

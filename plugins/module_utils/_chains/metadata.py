@@ -21,7 +21,6 @@ from .definitions import (
     broken,
     given,
     passes,
-    read,
     unreadable_if,
 )
 from .dhcp import dhcp_host
@@ -55,16 +54,21 @@ def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None 
 
 def process(cloud: Cloud) -> Found:
     """Check whether a proxy runs. The agent that serves the router starts it, or else the one that serves DHCP."""
-    proxies = proxies_on(cloud, proxy_host(cloud))
-    unreadable_if(not proxies)
-    processes = [read(proxy.processes) for proxy in proxies]
-    if any(processes):
+    if any(proxy.processes for proxy in proxies_on(cloud, proxy_host(cloud))):
         return HOLDS
+    owner, host = starter_of(cloud)
+    proxies = proxies_on(cloud, host)
+    unreadable_if(not proxies or None in [proxy.processes for proxy in proxies])
+    return broken(owner=owner, host=host)
+
+
+def starter_of(cloud: Cloud) -> tuple[str, str | None]:
+    """Return the agent that starts the proxy, and its host."""
     if cloud.back_end == "ovn":
-        return broken(owner=OVN_AGENT)
+        return OVN_AGENT, cloud.host
     if cloud.router_id is None:
-        return broken(owner=dhcp.AGENT)
-    return broken(owner=ovs_router.AGENT, host=router_host(cloud))
+        return dhcp.AGENT, dhcp_host(cloud)
+    return ovs_router.AGENT, router_host(cloud)
 
 
 def agent_alive(cloud: Cloud) -> Found:

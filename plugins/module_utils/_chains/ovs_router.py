@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from .._model.facts import Router
 from .._model.words import StageName
 from .._record.sole import sole
-from .cloud import Cloud
+from .cloud import ROUTER_INTERFACE, Cloud
 from .definitions import (
     ChainDefinition,
     Found,
     LinkDefinition,
     applies_if,
+    broken,
     given,
     holds_if,
     listed,
@@ -25,24 +28,27 @@ from .ovs_port import agent_links
 from .services import is_alive
 
 AGENT = "neutron-l3-agent"
-# The port of a router that one agent serves; those of distributed routers have other owners, and are on many hosts.
-INTERFACE = "network:router_interface"
 
 
 def router_host(cloud: Cloud) -> str | None:
-    """Return the host whose L3 agent serves the router."""
-    serving = [host for host in cloud.facts if router_on(cloud, host) is not None]
-    bound = filter(None, (port.host for port in cloud.serving(INTERFACE)))
+    """Return the host whose L3 agent serves the network's router."""
+    serving = [host for host in cloud.facts if routers_on(cloud, host)]
+    # Of several hosts with the router one has its addresses.
+    serving.sort(key=lambda host: not any(router.is_active for router in routers_on(cloud, host)))
+    bound = filter(None, (port.host for port in cloud.serving(ROUTER_INTERFACE)))
     agents = [agent.host for agent in cloud.record.known_agents if agent.component == AGENT]
     return cloud.name_of([*serving, *bound, sole(agents)][0])
 
 
-def router_on(cloud: Cloud, host: str | None) -> Router | None:
-    return (cloud.facts_of(host).routers or {}).get(cloud.router_id or "")
+def routers_on(cloud: Cloud, host: str) -> list[Router]:
+    """Return the routers of the instance's network that are on a host."""
+    found = cloud.facts_of(host).routers or {}
+    return [router for name, router in found.items() if router and name in cloud.network_or_empty.routers]
 
 
-def served(cloud: Cloud) -> Router:
-    return given(router_on(cloud, router_host(cloud)))
+def all_routers(cloud: Cloud) -> list[Router]:
+    """Return the network's routers on all hosts: one may be on several, of which one is active."""
+    return list(chain.from_iterable(routers_on(cloud, host) for host in cloud.facts))
 
 
 def l3_agent_alive(cloud: Cloud) -> Found:
@@ -51,42 +57,39 @@ def l3_agent_alive(cloud: Cloud) -> Found:
 
 def bound(cloud: Cloud) -> Found:
     """Check whether the router's port on the network is wired on a host, which the agent has asked for."""
-    ports = cloud.serving(INTERFACE)
-    applies_if(ports)
-    kind = given(ports[0].kind)
-    return holds_if(kind not in UNBOUND, kind)
+    kinds = [given(port.kind) for port in cloud.serving(ROUTER_INTERFACE)]
+    return holds_if(any(kind not in UNBOUND for kind in kinds), listed(kinds))
 
 
 def namespace(cloud: Cloud) -> Found:
     host = router_host(cloud)
-    applies_if(cloud.serving(INTERFACE))
     read(cloud.facts_of(host).routers)
     unreadable_if(cloud.is_unread(host, "the namespaces"))
-    return holds_if(router_on(cloud, host) is not None)
+    return holds_if(bool(all_routers(cloud)))
 
 
 def floating_ips(cloud: Cloud) -> tuple[str, ...]:
     addresses = given(cloud.port).floating_ips
-    applies_if(addresses)
+    applies_if(addresses and all_routers(cloud))
     return addresses
 
 
 def gateway(cloud: Cloud) -> Found:
-    """Check whether the router has the floating IP's address at its interface to the outside."""
+    """Check whether a router has the floating IP's address at its interface to the outside."""
     wanted = floating_ips(cloud)
-    unreadable_if(cloud.is_unread(router_host(cloud), "the router's addresses"))
-    interfaces = served(cloud).external
+    unreadable_if(any(cloud.is_unread(host, "the router's addresses") for host in cloud.facts))
+    interfaces = list(chain.from_iterable(router.external for router in all_routers(cloud)))
     up = [interface for interface in interfaces if interface.up]
     if interfaces and not up:
-        return holds_if(False, f"{interfaces[0].name} is down", wanted[0])
-    has = [address.partition("/")[0] for interface in up for address in interface.addresses]
+        return broken(f"{interfaces[0].name}, which is down", ", ".join(wanted))
+    has = sorted(chain.from_iterable(interface.addresses for interface in up))
     return holds_if(set(wanted) <= set(has), listed(has), ", ".join(wanted))
 
 
 def translated(cloud: Cloud) -> Found:
     wanted = floating_ips(cloud)
-    unreadable_if(cloud.is_unread(router_host(cloud), "the router's translations"))
-    rules = {rule.address for rule in served(cloud).inbound}
+    unreadable_if(any(cloud.is_unread(host, "the router's translations") for host in cloud.facts))
+    rules = {rule.address for router in all_routers(cloud) for rule in router.inbound}
     return holds_if(set(wanted) <= rules, listed(sorted(rules)), ", ".join(wanted))
 
 
@@ -94,7 +97,9 @@ NAMESPACE = "ip netns exec qrouter-{router}"
 CHAIN = ChainDefinition(
     name="ovs_router",
     stages=(StageName.METADATA,),
-    applies=lambda cloud: cloud.back_end == "agents" and cloud.router_id is not None,
+    applies=lambda cloud: (
+        cloud.back_end == "agents" and cloud.router_id is not None and not cloud.network_or_empty.on_computes
+    ),
     links=(
         LinkDefinition(
             "router_agent_alive", AGENT, l3_agent_alive, router_host, "openstack network agent list --agent-type l3"

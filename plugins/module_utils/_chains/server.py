@@ -1,11 +1,11 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How Nova makes an instance real: from the service on its host to a domain that runs with its disk open."""
+"""How Nova builds an instance: from the service on its host to a domain with its disk open."""
 
 from __future__ import annotations
 
-from .._model.facts import Domain, Image
+from .._model.facts import Disk
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
@@ -21,15 +21,15 @@ from .definitions import (
     read,
     unreadable_if,
 )
+from .image import ceph_host, nowhere
 from .ovn_port import here
 from .services import is_alive
 
 COMPUTE, SCHEDULER, LIBVIRT = "nova-compute", "nova-scheduler", "libvirt"
-RUNNING = "running"
 
 
 def service(cloud: Cloud) -> Found:
-    # An instance that is built needs it no more.
+    # Nothing of an instance that is built depends on it.
     applies_if(cloud.host is not None and not cloud.is_active)
     return is_alive(cloud, COMPUTE, cloud.host)
 
@@ -41,43 +41,39 @@ def claimed(cloud: Cloud) -> Found:
     return holds_if(given(instance.allocations) > 0)
 
 
-def domain(cloud: Cloud) -> Domain:
-    return given(cloud.facts_of(cloud.host).domain)
-
-
 def defined(cloud: Cloud) -> Found:
-    applies_if(cloud.is_active and cloud.host in cloud.facts)
-    unreadable_if(cloud.is_unread(cloud.host, "the domain"))
+    """Check whether libvirt has the domain. Why one does not run is a symptom of its own."""
+    applies_if(cloud.is_active and "compute" in cloud.host_of(cloud.host).parts)
+    unreadable_if(cloud.is_unread(cloud.host, "the domain") or cloud.host not in cloud.facts)
     return holds_if(cloud.facts_of(cloud.host).domain is not None)
 
 
-def running(cloud: Cloud) -> Found:
-    applies_if(cloud.is_active)
-    state = read(domain(cloud).state)
-    return holds_if(state.name == RUNNING, f"{state.name} ({state.reason})")
-
-
-def disk(cloud: Cloud) -> Image:
-    return given(cloud.disk_in_ceph(f"{given(cloud.instance).server.id}_disk"))
+def root_disk(cloud: Cloud) -> Disk:
+    return given(cloud.disk(f"{given(cloud.instance).server.id}_disk"))
 
 
 def stored(cloud: Cloud) -> Found:
-    applies_if(cloud.is_active)
-    found = disk(cloud)
-    return HOLDS if read(found.exists) else broken(subject=f"{found.pool}/{found.name}")
+    return is_stored(root_disk(cloud), cloud)
 
 
 def opened(cloud: Cloud) -> Found:
-    """Check whether the host of the instance has its disk open in Ceph."""
-    applies_if(cloud.is_active and domain(cloud).state)
-    return is_watched(disk(cloud), cloud)
+    return is_open(root_disk(cloud), cloud)
 
 
-def is_watched(image: Image, cloud: Cloud) -> Found:
-    watchers = given(image.watchers)
+def is_stored(disk: Disk, cloud: Cloud) -> Found:
+    """Return whether Ceph has the image of a disk."""
+    applies_if(cloud.is_active)
+    image = given(cloud.image_of(disk))
+    return HOLDS if read(image.exists) else broken(subject=disk.source)
+
+
+def is_open(disk: Disk, cloud: Cloud) -> Found:
+    """Return whether the host of the instance has the image of a disk open."""
+    image = given(cloud.image_of(disk))
     known = cloud.facts_of(cloud.host).addresses
-    applies_if(known)
-    return holds_if(bool(set(watchers) & set(known)), listed(watchers), listed(known))
+    applies_if(cloud.is_active and image.exists and known)
+    watchers = read(image.watchers)
+    return HOLDS if set(watchers) & set(known) else broken(listed(watchers), listed(known), subject=disk.source)
 
 
 CHAIN = ChainDefinition(
@@ -90,13 +86,12 @@ CHAIN = ChainDefinition(
             "server_claimed",
             SCHEDULER,
             claimed,
-            lambda _cloud: None,
+            nowhere,
             "openstack resource provider allocation show {server}",
         ),
         LinkDefinition("server_defined", LIBVIRT, defined, here, "virsh domstate --reason {server}"),
-        LinkDefinition("server_stored", COMPUTE, stored, here, "virsh domblklist {server}"),
-        LinkDefinition("server_running", LIBVIRT, running, here, "virsh domstate --reason {server}"),
-        LinkDefinition("server_opened", LIBVIRT, opened, here, "virsh domblklist {server}"),
+        LinkDefinition("server_stored", COMPUTE, stored, here, "rbd info {subject}", ceph_host),
+        LinkDefinition("server_opened", LIBVIRT, opened, here, "rbd status {subject}", ceph_host),
     ),
     subject=lambda cloud: cloud.names.get("server"),
 )

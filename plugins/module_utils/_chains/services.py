@@ -21,11 +21,11 @@ def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
     # The cloud takes it for alive until it has not reported for a minute.
     if halted is not None:
         return broken(halted)
-    unreadable_if(not cloud.record.agents or host is None)
+    # The API that knows them may be what does not answer.
+    known = [one for one in cloud.record.known_agents if one.component == component]
+    unreadable_if(not known or host is None)
     agent = agent_on(cloud, component, host)
-    if agent is None:
-        return broken("unknown to the cloud")
-    return is_in_service(agent)
+    return broken("unknown to the cloud") if agent is None else is_in_service(agent)
 
 
 def is_in_service(agent: Agent) -> Found:

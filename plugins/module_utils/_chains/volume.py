@@ -5,25 +5,15 @@
 
 from __future__ import annotations
 
-from .._model.facts import Image
+from .._model.facts import Disk
 from .._model.record import Agent
 from .._model.words import StageName
+from .._record.sole import sole
 from .cloud import Cloud
-from .definitions import (
-    HOLDS,
-    ChainDefinition,
-    Found,
-    LinkDefinition,
-    applies_if,
-    broken,
-    given,
-    holds_if,
-    listed,
-    read,
-    unreadable_if,
-)
+from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, given, holds_if, listed
+from .image import ceph_host
 from .ovn_port import here
-from .server import domain, is_watched
+from .server import is_open, is_stored
 from .services import is_alive, is_in_service
 
 SCHEDULER, VOLUME, COMPUTE, LIBVIRT = "cinder-scheduler", "cinder-volume", "nova-compute", "libvirt"
@@ -35,8 +25,7 @@ def services(cloud: Cloud, component: str) -> list[Agent]:
 
 def only_host(cloud: Cloud, component: str) -> str | None:
     """Return the host of a service; None if several hosts have it."""
-    hosts = {cloud.name_of(agent.host) for agent in services(cloud, component)}
-    return hosts.pop() if len(hosts) == 1 else None
+    return sole({cloud.name_of(agent.host) for agent in services(cloud, component)})
 
 
 def scheduler_host(cloud: Cloud) -> str | None:
@@ -49,7 +38,7 @@ def volume_host(cloud: Cloud) -> str | None:
 
 def scheduled(cloud: Cloud) -> Found:
     failed = cloud.record.failed_stage
-    # A volume that was made needs it no more.
+    # Nothing of a volume that was made depends on it.
     applies_if(failed is not None and failed.stage is StageName.VOLUME)
     return any_works(cloud, SCHEDULER)
 
@@ -59,40 +48,34 @@ def served(cloud: Cloud) -> Found:
 
 
 def any_works(cloud: Cloud, component: str) -> Found:
-    """Return whether at least one of a service does its work; what is wrong with the only one, if there is one."""
+    """Return whether a service works. Of several that differ it is not known which one the volume needs."""
     found = services(cloud, component)
-    unreadable_if(not found)
-    host = only_host(cloud, component)
-    if host is not None and len(found) == 1:
-        return is_alive(cloud, component, host)
-    works = [one for one in found if is_in_service(one) is HOLDS]
-    return holds_if(bool(works), f"none of {len(found)} works")
+    applies_if(found)
+    if len(found) == 1:
+        return is_alive(cloud, component, only_host(cloud, component))
+    working = [one for one in found if is_in_service(one) is HOLDS]
+    applies_if(len(working) in (0, len(found)))
+    return holds_if(bool(working), f"none of {len(found)} works")
 
 
-def image(cloud: Cloud) -> Image:
-    return given(cloud.disk_in_ceph(f"volume-{cloud.volume_id}"))
+def disk(cloud: Cloud) -> Disk:
+    return given(cloud.disk(f"volume-{cloud.volume_id}"))
 
 
-def stored(cloud: Cloud) -> Found:
-    found = image(cloud)
-    return HOLDS if read(found.exists) else broken(subject=f"{found.pool}/{found.name}")
-
-
-def attached(cloud: Cloud) -> Found:
-    applies_if(cloud.is_active)
-    return holds_if(cloud.volume_id in given(cloud.instance).volumes)
-
-
-def disk(cloud: Cloud) -> Found:
-    """Check whether the domain has the volume as a disk."""
-    applies_if(cloud.is_active)
-    serials = [one.serial for one in domain(cloud).disks if one.serial]
+def plugged(cloud: Cloud) -> Found:
+    """Check whether the domain has the volume that the API shows as attached."""
+    instance, domain = given(cloud.instance), given(cloud.facts_of(cloud.host).domain)
+    applies_if(cloud.is_active and cloud.volume_id in instance.volumes)
+    serials = [one.serial for one in domain.disks if one.serial]
     return holds_if(cloud.volume_id in serials, listed(serials))
 
 
+def stored(cloud: Cloud) -> Found:
+    return is_stored(disk(cloud), cloud)
+
+
 def opened(cloud: Cloud) -> Found:
-    applies_if(cloud.is_active)
-    return is_watched(image(cloud), cloud)
+    return is_open(disk(cloud), cloud)
 
 
 CHAIN = ChainDefinition(
@@ -102,10 +85,9 @@ CHAIN = ChainDefinition(
     links=(
         LinkDefinition("volume_scheduled", SCHEDULER, scheduled, scheduler_host, "openstack volume service list"),
         LinkDefinition("volume_served", VOLUME, served, volume_host, "openstack volume service list"),
-        LinkDefinition("volume_stored", VOLUME, stored, volume_host, "openstack volume show {volume}"),
-        LinkDefinition("volume_attached", COMPUTE, attached, here, "openstack server volume list {server}"),
-        LinkDefinition("volume_disk", COMPUTE, disk, here, "virsh domblklist {server}"),
-        LinkDefinition("volume_opened", LIBVIRT, opened, here, "openstack volume show {volume}"),
+        LinkDefinition("volume_disk", COMPUTE, plugged, here, "virsh domblklist {server}"),
+        LinkDefinition("volume_stored", VOLUME, stored, volume_host, "rbd info {subject}", ceph_host),
+        LinkDefinition("volume_opened", LIBVIRT, opened, here, "rbd status {subject}", ceph_host),
     ),
     subject=lambda cloud: cloud.volume_id,
 )

@@ -70,7 +70,13 @@ PROJECTS = (
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 starts=("ovs-vsctl", "ovs-ofctl"),
             ),
-            Component("neutron-l3-agent", network_back_end="agents", stages=("network",), topics=("l3_agent",)),
+            Component(
+                "neutron-l3-agent",
+                depends_on=("rabbitmq", "neutron-server"),
+                network_back_end="agents",
+                stages=("network", "metadata"),
+                topics=("l3_agent",),
+            ),
         ),
     ),
 )

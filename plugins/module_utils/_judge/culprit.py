@@ -16,10 +16,11 @@ from itertools import chain
 from .._components.tables import carriers_of, depends_on, stands_for
 from .._model.finding import Cause, Finding, Suspect
 from .._model.flow import Step
+from .._model.how import How
 from .._model.record import Record
 from .._model.shortage import Explanation, Shortage
 from .._model.stage import Stage
-from .._model.symptom import Kind, Symptom
+from .._model.symptom import Code, Symptom
 from .._model.verdict import Connection, Place
 from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms, unsatisfied, used
@@ -30,8 +31,9 @@ from .symptoms import logs
 from .weights import WEIGHTS, Weights, rounded
 from .world import World
 
-# A component that shows a symptom of these kinds is broken, whatever else is.
-PROOF = (Kind.STATE, Kind.LINK)
+# A service in one of these states does no work, and does not begin to.
+NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN)
+RUNNING = "running"
 VOLUME_SERVICE = "cinder-volume"
 # Errors of these kinds are about what the run itself asked for.
 OWN_ERRORS = (
@@ -86,15 +88,14 @@ def may_be_broken(explanation: Explanation, case: Case) -> bool:
 def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: Case) -> Finding:
     """Return a finding with what is known of the cause that it names."""
     weights = case.weights
-    unexplained = evidence.unexplained(cause, found, weights)
     return replace(
         general,
         quoted=evidence.quoted(cause, CUT),
         connection=connection_of(cause),
         evidence=evidence.evidence(cause, weights),
         explains=evidence.explained(cause),
-        unexplained=unexplained,
-        also=second_causes(unexplained, case),
+        unexplained=evidence.left_over(cause, found, weights)[: weights.evidence],
+        also=second_causes(cause, found, case),
         dependencies=dependencies.edges(cause, weights),
         path=path_of(cause, case, general.step, found),
         main=evidence.main_symptom(cause),
@@ -102,13 +103,35 @@ def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: C
     )
 
 
-def second_causes(unexplained: Sequence[Symptom], case: Case) -> tuple[Symptom, ...]:
+def second_causes(cause: Cause, found: Sequence[Symptom], case: Case) -> tuple[Symptom, ...]:
     """Return what proves by itself that another component is broken, which this run needs as well."""
-    world = World(case, unexplained)
     parts = used.parts_of_flow(case)
     needed = parts.union(*map(depends_on, parts))
-    proofs = [symptom for symptom in used.by_run(unexplained, case) if symptom.kind in PROOF and symptom.certain]
-    return tuple(one for one in proofs if one.component in needed and not world.is_elsewhere(one.component, one.host))
+    world = World(case, found)
+    left = used.by_run(evidence.left_over(cause, found, case.weights), case)
+    return tuple(
+        symptom
+        for symptom in left
+        if symptom.component in needed
+        and is_proof(symptom)
+        and not world.is_elsewhere(symptom.component, symptom.host)
+        and not works_elsewhere(symptom, case)
+    )
+
+
+def is_proof(symptom: Symptom) -> bool:
+    """Return whether a component that shows it is broken, whatever else is: it does not run, or breaks a chain."""
+    if symptom.code == Code.UNIT_NOT_RUNNING:
+        return symptom.how in NOT_AT_WORK
+    return symptom.code == Code.UNIT_CRASH_LOOP or (symptom.code == Code.LINK_BROKEN and symptom.certain)
+
+
+def works_elsewhere(symptom: Symptom, case: Case) -> bool:
+    """Return whether another host has the same service, which runs and may have done the work."""
+    return any(
+        service.component == symptom.component and service.state == RUNNING and host.host != symptom.host
+        for host, service in case.services
+    )
 
 
 def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:

@@ -113,7 +113,7 @@ def is_old_change(symptom: Symptom, weights: Weights) -> bool:
     return symptom.kind == Kind.CHANGE and symptom.share < weights.fresh_change
 
 
-def unexplained(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tuple[Symptom, ...]:
+def left_over(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tuple[Symptom, ...]:
     """Return what else is wrong, which the cause does not explain. An old change of configuration is nothing wrong."""
     known = {symptom.identity for symptom in cause.symptoms} | {symptom.source for symptom in cause.symptoms}
     # Without a host and a peer it is of the whole cloud, and shows no other fault.
@@ -124,7 +124,7 @@ def unexplained(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tup
         is_explained = is_known or (symptom.host, symptom.peer) in cut
         if is_wrong(symptom, weights) and not is_explained:
             rest.setdefault(symptom.identity, symptom)
-    return tuple(rest.values())[: weights.evidence]
+    return tuple(rest.values())
 
 
 def is_wrong(symptom: Symptom, weights: Weights) -> bool:

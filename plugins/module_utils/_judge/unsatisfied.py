@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from .._collect.api import refused
 from .._model import codec
 from .._model.capacity import Capacity
 from .._model.details import BootDetails, VolumeDetails
-from .._model.record import FilterResult
+from .._model.record import FilterResult, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
 from .._model.words import StageName
@@ -21,10 +20,15 @@ from .capacity import explain, explain_volume
 from .case import Case
 
 SCHEDULER, COMPUTE = "nova-scheduler", "nova-compute"
-# An exception of Nova about what the flavor or the image asks of a host. A host's own configuration sets the other one.
-UNSUPPORTED = re.compile(
-    r"\bnova\.exception\.(?!UnsupportedVirtType)\w*(?:NotSupported|Unsupported)\w*: (?P<text>[^\n]+)"
-)
+PASSED_ON = "RescheduledException"
+# Exceptions of nova-compute about what a flavor or an image asks of the host
+UNSUPPORTED = {
+    "SecureBootNotSupported": "Secure Boot",
+    "UEFINotSupported": "UEFI",
+    "MemoryPageSizeNotSupported": "the size of memory pages",
+    "NUMATopologyUnsupported": "the NUMA topology",
+    "UnsupportedHardware": "the hardware that the image asks for",
+}
 
 
 def of_case(case: Case) -> Explanation | None:
@@ -58,15 +62,31 @@ def explained(case: Case, error: Failure) -> Explanation | None:
 
 
 def unsupported(case: Case) -> Explanation | None:
-    """Return what no host can do, as each nova-compute that tried to build the server has logged."""
-    own = [error for error in case.record.known_errors if error.own and error.service == COMPUTE]
-    texts = [UNSUPPORTED.search(error.quote or "") for error in own if not error.is_warning]
-    first = next(iter(texts), None)
-    if first is None or not all(texts):
+    """Return what no host can do, as each nova-compute that tried to build the server has logged.
+
+    If the run chose the host, another one may do it.
+    """
+    if case.stage.stage != StageName.BOOT or "requested_host" in case.stage.details:
+        return None
+    own = [error for error in case.record.known_errors if is_reason(error)]
+    named = {UNSUPPORTED.get(class_of(error)) for error in own}
+    what = named.pop() if len(named) == 1 else None
+    if what is None:
         return None
     hosts = sorted({error.host for error in own})
-    reason = Reason(Shortage.UNSUPPORTED, first["text"].rstrip("."), detail=", ".join(hosts), host=hosts[0])
+    reason = Reason(Shortage.UNSUPPORTED, what, detail=", ".join(hosts), host=hosts[0])
     return Explanation(Sought.HOST, Answer.SHORT, reason=reason)
+
+
+def is_reason(error: LoggedError) -> bool:
+    """Return whether an error is why a nova-compute did not build the server; that it passed it on is no reason."""
+    is_own = error.own and not error.is_warning and error.service == COMPUTE
+    return is_own and error.exception is not None and class_of(error) != PASSED_ON
+
+
+def class_of(error: LoggedError) -> str:
+    _module, _dot, name = (error.exception or "").rpartition(".")
+    return name
 
 
 def filters_of(case: Case) -> tuple[FilterResult, ...]:

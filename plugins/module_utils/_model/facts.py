@@ -217,6 +217,10 @@ class Router:
     inbound: tuple[Translation, ...]
     outbound: tuple[Translation, ...]
 
+    @property
+    def is_active(self) -> bool:
+        return any(interface.up and interface.addresses for interface in self.external)
+
 
 @dataclass(frozen=True)
 class ProxiedRequest:

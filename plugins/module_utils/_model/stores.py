@@ -37,7 +37,7 @@ class Interface:
     """An interface of Open vSwitch. kind: empty for a device of the host.
 
     port: the Neutron port that is wired with it. peer: the other end of a patch. local, remote: the ends of a tunnel.
-    error: why Open vSwitch could not create it. tag: its VLAN on the bridge. drops: what it is told to drop.
+    error: why Open vSwitch could not create it. tag: its VLAN on the bridge. drops: what its flags have it drop.
     """
 
     name: str

@@ -33,7 +33,8 @@ SETTINGS = (
 PROTOCOLS = "--protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"
 # The beginning of a port, such as 1(eth1): addr:..., and the flags of its configuration
 PORT = re.compile(r" \w+\(([^)]+)\): addr:")
-DROPS = {"PORT_DOWN": "all packets", "NO_RECV": "incoming packets", "NO_FWD": "outgoing packets"}
+ALL = "all packets"
+DROPS = {"PORT_DOWN": ALL, "NO_RECV": "incoming packets", "NO_FWD": "outgoing packets"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,12 @@ def read(host: Host) -> Switch:
         for port_id in listed(bridge.ports):
             plugged += [interfaces[uuid].name for uuid in listed(ports[port_id].interfaces)]
         bridges.append(Bridge(bridge.name, bridge.datapath_type or "system", first(bridge.fail_mode), tuple(plugged)))
-        drops.update(host.attempt(f"the ports of {bridge.name}", drops_on, bridge.name) or {})
+    for name in [bridge.name for bridge in bridges]:
+        found = host.attempt(f"the ports of {name}", drops_on, name)
+        if found is None:
+            # The others would be refused, or hang, as well.
+            break
+        drops.update(found)
     return Switch(
         settings=settings_of(host),
         bridges=tuple(bridges),
@@ -99,7 +105,7 @@ def settings_of(host: Host) -> dict[str, str]:
 
 
 def drops_on(host: Host, bridge: str) -> dict[str, str]:
-    """Return which packets each port of a bridge is told to drop, if any."""
+    """Return which packets the flags of each port of a bridge have it drop, if any."""
     output = host.ask("ovs", "ovs-ofctl", PROTOCOLS, "dump-ports-desc", bridge)
     found: dict[str, str] = {}
     name = ""
@@ -107,9 +113,9 @@ def drops_on(host: Host, bridge: str) -> dict[str, str]:
         port = PORT.match(line)
         name = port[1] if port else name
         field, _colon, flags = line.strip().partition(":")
-        told = [words for flag, words in DROPS.items() if flag in flags.split()]
-        if field == "config" and told:
-            found[name] = told[0]
+        dropped = [packets for flag, packets in DROPS.items() if flag in flags.split()]
+        if field == "config" and dropped:
+            found[name] = dropped[0] if len(dropped) == 1 else ALL
     return found
 
 

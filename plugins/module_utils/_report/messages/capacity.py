@@ -371,7 +371,8 @@ def filtered(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
 
 
 def unsupported(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
-    return f"{reason.subject} ({reason.detail})", reason.subject or "", "no host can do what is asked for"
+    whole = f"{reason.subject} is not supported"
+    return f"{whole} ({reason.detail})", whole, "what is asked for is not supported"
 
 
 def zone_unknown(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:

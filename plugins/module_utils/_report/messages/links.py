@@ -42,13 +42,12 @@ LINKS = {
     ),
     "volume_scheduled": LinkText("cinder-scheduler works", "{found}"),
     "volume_served": LinkText("cinder-volume works", "{found}"),
-    "volume_stored": LinkText("Ceph has the volume", "the volume {subject} is not in Ceph"),
-    "volume_attached": LinkText("the volume is attached to the instance", "has not attached the volume"),
     "volume_disk": LinkText(
         "the domain has the volume as a disk",
         "has not given the volume to the domain; disks with a serial number: {found}",
         "has not given the volume to the domain",
     ),
+    "volume_stored": LinkText("Ceph has the volume", "the volume {subject} is not in Ceph"),
     "volume_opened": LinkText(
         "the host has the volume open in Ceph",
         "does not have the volume open in Ceph, which shows {found}; addresses of the host: {expected}",
@@ -58,9 +57,8 @@ LINKS = {
     "server_claimed": LinkText(
         "a resource provider holds what the instance needs", "no resource provider holds anything for the instance"
     ),
-    "server_defined": LinkText("libvirt has the domain", "has no domain of the instance, which Nova takes for active"),
+    "server_defined": LinkText("libvirt has the domain", "has no domain of the instance, which is active in Nova"),
     "server_stored": LinkText("Ceph has the disk of the instance", "the disk {subject} is not in Ceph"),
-    "server_running": LinkText("the domain runs", "the domain of the instance is {found}"),
     "server_opened": LinkText(
         "the host has the disk open in Ceph",
         "does not have the disk open in Ceph, which shows {found}; addresses of the host: {expected}",
@@ -187,8 +185,8 @@ LINKS = {
     **dict.fromkeys(
         ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open", "router_l2_ports_open"),
         LinkText(
-            "each port of the switch takes and gives packets",
-            "the port {subject} of the switch has been set to drop {found}",
+            "no flag of the switch's ports drops packets",
+            "the flags of the port {subject} of the switch drop {found}",
         ),
     ),
     "ovs_linked": LinkText("the link of the port is up", "the link of the port is {found}"),

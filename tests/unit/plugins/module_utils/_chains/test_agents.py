@@ -75,7 +75,7 @@ def unpatched(record: Json) -> None:
     switch["interfaces"] = [one for one in switch["interfaces"] if one["name"] != "int-br-ex"]
 
 
-def deaf(record: Json) -> None:
+def with_uplink_that_drops(record: Json) -> None:
     uplink = next(one for one in host(record, HERE)["stores"]["switch"]["interfaces"] if one["name"] == "eth1")
     uplink["drops"] = "incoming packets"
 
@@ -102,7 +102,7 @@ BREAKS = [
     (unreported, "agent_alive", L2, HERE),
     (disabled, "agent_alive", L2, HERE),
     (unpatched, "agent_patches", L2, HERE),
-    (deaf, "ports_open", "ovsdb", HERE),
+    (with_uplink_that_drops, "ports_open", "ovsdb", HERE),
     (binding_failed, "ovs_bound", "neutron-server", None),
     (unplugged, "ovs_plugged", "ovsdb", HERE),
     (dead_vlan, "ovs_tagged", L2, HERE),
@@ -149,6 +149,30 @@ def test_each_link_of_the_port_breaks(change: Callable[[Json], None], code: str,
     assert link is not None
     assert (link.code, link.owner, link.host) == (code, owner, place)
     assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
+
+
+def spare_device_down(record: Json) -> None:
+    """Give the bridge a second device, which nobody has brought up."""
+    switch = host(record, HERE)["stores"]["switch"]
+    switch["interfaces"].append({"name": "eth9", "kind": "", "ofport": 9, "drops": "all packets"})
+    next(bridge for bridge in switch["bridges"] if bridge["name"] == "br-ex")["interfaces"].append("eth9")
+
+
+def foreign_bridge_down(record: Json) -> None:
+    switch = host(record, HERE)["stores"]["switch"]
+    switch["interfaces"].append({"name": "eth9", "kind": "", "ofport": 1, "drops": "incoming packets"})
+    switch["bridges"].append({"name": "br-9", "datapath": "system", "fail_mode": None, "interfaces": ["eth9"]})
+
+
+def with_refused_ports(record: Json) -> None:
+    with_uplink_that_drops(record)
+    refused = {"kind": "refused", "what": "the ports of br-ex", "reason": "sudo: a password is required"}
+    host(record, HERE)["unread"].append(refused)
+
+
+@pytest.mark.parametrize("change", [spare_device_down, foreign_bridge_down, with_refused_ports])
+def test_ports_that_the_network_does_not_use_or_nobody_read_break_nothing(change: Callable[[Json], None]) -> None:
+    assert chains_of(change)["ovs_port"].broken is None
 
 
 def test_no_chain_has_two_links_of_one_code() -> None:

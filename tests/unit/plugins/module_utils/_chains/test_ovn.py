@@ -103,7 +103,7 @@ def without_mapping(record: Json) -> None:
     chassis(record)["mappings"] = ["other"]
 
 
-def deaf(record: Json) -> None:
+def with_uplink_that_drops(record: Json) -> None:
     next(one for one in switch(record)["interfaces"] if one["name"] == "eth1")["drops"] = "incoming packets"
 
 
@@ -115,7 +115,7 @@ def without_tunnel(record: Json) -> None:
 BREAKS = {
     "ovn_northbound_active": (put(databases, northbound="backup"), "ovn-nb-db", "controller1"),
     "ovn_southbound_active": (put(databases, southbound="backup"), "ovn-sb-db", "controller1"),
-    "ports_open": (deaf, "ovsdb", HERE),
+    "ports_open": (with_uplink_that_drops, "ovsdb", HERE),
     "ovn_northd_active": (put(databases, northd="paused"), "ovn-northd", "controller1"),
     "ovn_northd_translates": (put(databases, version=9, translated=4), "ovn-northd", "controller1"),
     "ovn_host_remote": (set_external("ovn-remote", "tcp:10.71.20.12:6641"), "ovn-controller", HERE),

@@ -129,6 +129,34 @@ def test_each_link_of_the_router_breaks(changes: list[Change | str], code: str, 
     assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
 
 
+def on_standby(record: Json) -> None:
+    """Have a second host with the same router, which is not the active one."""
+    standby = copy.deepcopy(recorded_router(record))
+    standby["external"][0].update(up=False, addresses=[])
+    standby["inbound"] = []
+    other = next(host for host in record["hosts"] if host["host"] == "controller1")
+    other["facts"]["routers"] = {ROUTER: standby}
+
+
+def distributed(record: Json) -> None:
+    record["instance"]["networks"][0]["on_computes"] = True
+
+
+def outside(record: Json) -> None:
+    """Have the network be one on which a router of others has its gateway."""
+    for port in record["instance"]["networks"][0]["serving"]:
+        port["owner"] = port["owner"].replace("router_interface", "router_gateway")
+
+
+def test_the_router_of_one_active_host_is_enough(served: Change) -> None:
+    assert chains_of(reporting, bound, served, on_standby)["ovs_router"].broken is None
+
+
+@pytest.mark.parametrize("change", [distributed, outside])
+def test_a_router_that_no_single_agent_serves_for_the_network_has_no_chain(change: Change) -> None:
+    assert "ovs_router" not in chains_of(change)
+
+
 @pytest.mark.parametrize(("what", "code"), [("addresses", "router_gateway"), ("translations", "router_translated")])
 def test_what_could_not_be_read_of_a_router_breaks_nothing(what: str, code: str, served: Change) -> None:
     def unread(record: Json) -> None:

@@ -265,6 +265,8 @@ def test_a_finding_does_not_explain_the_same_that_it_leaves_unexplained(name):
     ("component", "host", "is_second"),
     [
         ("nova-scheduler", "controller1", True),
+        # Another host has one that works.
+        ("nova-conductor", "controller1", False),
         # No step of a boot needs it.
         ("billing", "controller1", False),
         # It serves the instances of another host.
@@ -276,6 +278,8 @@ def test_another_component_that_is_stopped_and_needed_is_a_second_cause(componen
     stopped = {"component": component, "unit": f"{component}.service", "state": "stopped", "for_s": 9.0}
     (facts,) = [one["facts"] for one in record["hosts"] if one["host"] == host]
     facts["services"] = [one for one in facts.get("services", []) if one["component"] != component] + [stopped]
+    (other,) = [one["facts"] for one in record["hosts"] if one["host"] == "storage1"]
+    other["services"].append({"component": "nova-conductor", "unit": "nova-conductor.service", "state": "running"})
     verdict = as_json.verdict_on(record)
     assert verdict["component"] == "ceph-osd"
     expected = [f"{component} ({host}): stopped 9 s ago ({component}.service)"] if is_second else []

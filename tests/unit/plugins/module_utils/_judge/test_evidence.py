@@ -68,7 +68,7 @@ def test_change_of_configuration_is_reported_once():
 @pytest.mark.parametrize("share", [1.0, WEIGHTS.fresh_change / 2])
 def test_old_change_of_configuration_is_nothing_wrong(share):
     change = replace(CHANGE, share=share)
-    left = evidence.unexplained(cause("y", "h2"), [change], WEIGHTS)
+    left = evidence.left_over(cause("y", "h2"), [change], WEIGHTS)
     assert left == ((change,) if share == 1.0 else ())
 
 
