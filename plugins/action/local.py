@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-# The first of our imports, as it is for those that follow
+# First, so that what follows is kept compiled
 import ansible_collections.stackproof.provision.plugins.plugin_utils._compiled  # noqa: F401
 from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
 from ansible.plugins.action import ActionBase
