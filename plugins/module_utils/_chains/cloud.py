@@ -101,7 +101,12 @@ class Cloud:
     @cached_property
     def ceph_hosts(self) -> dict[str, Ceph]:
         """Return Ceph as each host shows it that was asked about the instance's images."""
-        return {host: facts.ceph for host, facts in self.facts.items() if facts.ceph and facts.ceph.images is not None}
+        found: dict[str, Ceph] = {}
+        for host, facts in self.facts.items():
+            ceph = facts.ceph
+            if ceph is not None and ceph.images is not None:
+                found[host] = ceph
+        return found
 
     @property
     def ceph_host(self) -> str | None:
@@ -110,20 +115,26 @@ class Cloud:
     @property
     def origin(self) -> OriginImage | None:
         """Return the image that the instance's disk is cloned from, if possible from a host that could ask for it."""
-        found = [ceph.origin for ceph in self.ceph_hosts.values() if ceph.origin]
+        found = [ceph.origin for ceph in self.ceph_hosts.values() if ceph.origin is not None]
         return min(found, key=lambda origin: origin.exists is None, default=None)
 
     def disk(self, name: str) -> Disk | None:
         """Return the disk of the instance's domain that is an RBD image with a name."""
         domain = self.facts_of(self.host).domain
-        disks = [disk for disk in (domain.disks if domain else ()) if disk.protocol == "rbd"]
-        return next((disk for disk in disks if (disk.source or "").endswith(f"/{name}")), None)
+        if domain is None:
+            return None
+        for disk in domain.disks:
+            _pool, _slash, image = (disk.source or "").partition("/")
+            if disk.protocol == "rbd" and image == name:
+                return disk
+        return None
 
     def image_of(self, disk: Disk) -> Image | None:
         """Return the RBD image of a disk, from a host that could ask for it if there is one."""
         found: list[Image] = []
         for ceph in self.ceph_hosts.values():
-            found += [image for image in ceph.images or () if f"{image.pool}/{image.name}" == disk.source]
+            found.extend(ceph.images or ())
+        found = [image for image in found if f"{image.pool}/{image.name}" == disk.source]
         return min(found, key=lambda image: image.exists is None, default=None)
 
     @property
@@ -179,8 +190,12 @@ class Cloud:
     @cached_property
     def facts(self) -> dict[str, Facts]:
         """Return the facts of the hosts that were read."""
-        found = {name: typed_facts(host) for name, host in self.hosts.items()}
-        return {name: facts for name, facts in found.items() if facts is not None}
+        found: dict[str, Facts] = {}
+        for name, host in self.hosts.items():
+            facts = typed_facts(host)
+            if facts is not None:
+                found[name] = facts
+        return found
 
     @cached_property
     def stores(self) -> dict[str, Stores]:
@@ -337,7 +352,9 @@ class Cloud:
 
 def typed_facts(host: Host) -> Facts | None:
     """Return the facts of a host; None if there are none, or those that another version has written."""
+    if not host.facts:
+        return None
     try:
-        return codec.from_json(Facts, host.facts) if host.facts else None
+        return codec.from_json(Facts, host.facts)
     except codec.MalformedError:
         return None

@@ -21,6 +21,7 @@ from .definitions import (
     broken,
     given,
     passes,
+    read,
     unreadable_if,
 )
 from .dhcp import dhcp_host
@@ -58,7 +59,9 @@ def process(cloud: Cloud) -> Found:
         return HOLDS
     owner, host = starter_of(cloud)
     proxies = proxies_on(cloud, host)
-    unreadable_if(not proxies or None in [proxy.processes for proxy in proxies])
+    unreadable_if(not proxies)
+    for proxy in proxies:
+        read(proxy.processes)
     return broken(owner=owner, host=host)
 
 

@@ -257,11 +257,13 @@ def is_wanted(name: str, value: str, options: DhcpOptions, cloud: Cloud) -> bool
 def wanted(name: str, options: DhcpOptions, cloud: Cloud) -> str:
     """Return the value that Neutron gives to an option, in words."""
     network = given(cloud.network)
-    if name == "router":
-        return listed(subnet.gateway for subnet in network.subnets if subnet.cidr == options.cidr and subnet.gateway)
-    if name == "mtu":
-        return str(network.mtu)
-    return f"to 169.254.169.254 by {listed(answering(cloud))}"
+    gateways = [subnet.gateway or "none" for subnet in network.subnets if subnet.cidr == options.cidr]
+    values = {
+        "router": listed(gateways),
+        "mtu": str(network.mtu),
+        "classless_static_route": f"to 169.254.169.254 by {listed(answering(cloud))}",
+    }
+    return values[name]
 
 
 def answering(cloud: Cloud) -> list[str]:

@@ -42,8 +42,13 @@ def router_host(cloud: Cloud) -> str | None:
 
 def routers_on(cloud: Cloud, host: str) -> list[Router]:
     """Return the routers of the instance's network that are on a host."""
-    found = cloud.facts_of(host).routers or {}
-    return [router for name, router in found.items() if router and name in cloud.network_or_empty.routers]
+    known = cloud.facts_of(host).routers or {}
+    found: list[Router] = []
+    for name in cloud.network_or_empty.routers:
+        router = known.get(name)
+        if router is not None:
+            found.append(router)
+    return found
 
 
 def all_routers(cloud: Cloud) -> list[Router]:
@@ -93,13 +98,18 @@ def translated(cloud: Cloud) -> Found:
     return holds_if(set(wanted) <= rules, listed(sorted(rules)), ", ".join(wanted))
 
 
+def has_router(cloud: Cloud) -> bool:
+    """Return whether one agent serves the router of the instance's network; a distributed one is on many hosts."""
+    if cloud.back_end != "agents" or cloud.network_or_empty.on_computes:
+        return False
+    return cloud.router_id is not None
+
+
 NAMESPACE = "ip netns exec qrouter-{router}"
 CHAIN = ChainDefinition(
     name="ovs_router",
     stages=(StageName.METADATA,),
-    applies=lambda cloud: (
-        cloud.back_end == "agents" and cloud.router_id is not None and not cloud.network_or_empty.on_computes
-    ),
+    applies=has_router,
     links=(
         LinkDefinition(
             "router_agent_alive", AGENT, l3_agent_alive, router_host, "openstack network agent list --agent-type l3"

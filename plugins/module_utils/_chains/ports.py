@@ -25,36 +25,47 @@ COMMAND = (
 def open_ports(cloud: Cloud, host: str | None) -> Found:
     """Return whether the flags of no port that the instance's packets may use have it drop them."""
     switch = given(cloud.switch(host))
-    # Where sudo lacks the rule for it, as one of an older version does, nothing is known.
-    applies_if(not any(cloud.is_unread(host, f"the ports of {bridge.name}") for bridge in switch.bridges))
-    names = {INTEGRATION, *bridges_of(cloud, host)}
-    for bridge in [bridge for bridge in switch.bridges if bridge.name in names]:
+    used = {INTEGRATION, *bridges_of(cloud, host)}
+    for bridge in switch.bridges:
+        # Where sudo lacks the rule for it, as one of an older version does, nothing is known.
+        applies_if(not cloud.is_unread(host, f"the ports of {bridge.name}"))
+    for bridge in switch.bridges:
         cut = first_cut(switch, bridge, cloud)
-        if cut is not None:
+        if cut is not None and bridge.name in used:
             return broken(cut.drops, subject=cut.name)
     return HOLDS
 
 
 def bridges_of(cloud: Cloud, host: str | None) -> set[str]:
     """Return the bridges of the physical networks that a host is configured with."""
-    agent = agent_on(cloud, "neutron-l2-agent", host)
-    switch = cloud.switch(host)
-    mapped = bridge_mappings(switch.settings.get("ovn-bridge-mappings", "")) if switch else {}
-    return {*mapped.values(), *((agent.physical if agent else None) or {}).values()}
+    found: set[str] = set()
+    agent, switch = agent_on(cloud, "neutron-l2-agent", host), cloud.switch(host)
+    if agent is not None and agent.physical:
+        found.update(agent.physical.values())
+    if switch is not None:
+        mapped = bridge_mappings(switch.settings.get("ovn-bridge-mappings", ""))
+        found.update(mapped.values())
+    return found
 
 
 def first_cut(switch: Switch, bridge: Bridge, cloud: Cloud) -> Interface | None:
     """Return the first port of a bridge that drops what the instance may send or get; a spare device may be down."""
-    ports = [
-        interface
-        for interface in switch.interfaces
-        if interface.name in bridge.interfaces
-        and interface.kind != OWN
-        and (interface.port is None or interface.port == cloud.port_id)
-    ]
-    up = [port for port in ports if port.drops != ALL]
-    cut = [port for port in (up or ports) if port.drops]
-    return next(iter(cut), None)
+    down: list[Interface] = []
+    up: list[Interface] = []
+    for interface in switch.interfaces:
+        if interface.name not in bridge.interfaces or interface.kind == OWN:
+            continue
+        # Those of other instances do not matter.
+        if interface.port not in (None, cloud.port_id):
+            continue
+        if interface.drops == ALL:
+            down.append(interface)
+        else:
+            up.append(interface)
+    for interface in up or down:
+        if interface.drops:
+            return interface
+    return None
 
 
 def link_of_open_ports(code: str, host_of: Callable[[Cloud], str | None]) -> LinkDefinition:

@@ -43,8 +43,10 @@ def claimed(cloud: Cloud) -> Found:
 
 def defined(cloud: Cloud) -> Found:
     """Check whether libvirt has the domain. Why one does not run is a symptom of its own."""
-    applies_if(cloud.is_active and "compute" in cloud.host_of(cloud.host).parts)
-    unreadable_if(cloud.is_unread(cloud.host, "the domain") or cloud.host not in cloud.facts)
+    applies_if(cloud.is_active)
+    applies_if("compute" in cloud.host_of(cloud.host).parts)
+    unreadable_if(cloud.host not in cloud.facts)
+    unreadable_if(cloud.is_unread(cloud.host, "the domain"))
     return holds_if(cloud.facts_of(cloud.host).domain is not None)
 
 
@@ -71,7 +73,9 @@ def is_open(disk: Disk, cloud: Cloud) -> Found:
     """Return whether the host of the instance has the image of a disk open."""
     image = given(cloud.image_of(disk))
     known = cloud.facts_of(cloud.host).addresses
-    applies_if(cloud.is_active and image.exists and known)
+    applies_if(cloud.is_active)
+    applies_if(image.exists)
+    applies_if(known)
     watchers = read(image.watchers)
     return HOLDS if set(watchers) & set(known) else broken(listed(watchers), listed(known), subject=disk.source)
 

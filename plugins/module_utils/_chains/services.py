@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._model.record import Agent
 from .cloud import Cloud
-from .definitions import Found, broken, holds_if, unreadable_if
+from .definitions import HOLDS, Found, broken, read, unreadable_if
 
 
 def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
@@ -23,7 +23,8 @@ def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
         return broken(halted)
     # The API that knows them may be what does not answer.
     known = [one for one in cloud.record.known_agents if one.component == component]
-    unreadable_if(not known or host is None)
+    unreadable_if(not known)
+    read(host)
     agent = agent_on(cloud, component, host)
     return broken("unknown to the cloud") if agent is None else is_in_service(agent)
 
@@ -31,5 +32,6 @@ def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
 def is_in_service(agent: Agent) -> Found:
     if not agent.enabled:
         return broken("disabled")
-    since = f" since {agent.last_report}" if agent.last_report else ""
-    return holds_if(agent.state == "up", f"not reporting{since}")
+    if agent.state == "up":
+        return HOLDS
+    return broken(f"not reporting since {agent.last_report}" if agent.last_report else "not reporting")

@@ -65,7 +65,8 @@ def disk(cloud: Cloud) -> Disk:
 def plugged(cloud: Cloud) -> Found:
     """Check whether the domain has the volume that the API shows as attached."""
     instance, domain = given(cloud.instance), given(cloud.facts_of(cloud.host).domain)
-    applies_if(cloud.is_active and cloud.volume_id in instance.volumes)
+    applies_if(cloud.is_active)
+    applies_if(cloud.volume_id in instance.volumes)
     serials = [one.serial for one in domain.disks if one.serial]
     return holds_if(cloud.volume_id in serials, listed(serials))
 

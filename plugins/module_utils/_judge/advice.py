@@ -137,9 +137,9 @@ def command_for(cause: Cause, case: Case) -> Advice | None:
 def changed_option(cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows the option that was changed just now and that other hosts have otherwise."""
     change = recent_change(cause, case.weights)
-    if change is None or change.path is None or change.setting is None:
+    if change is None or change.setting is None:
         return None
-    return by_option(change, change.path, change.setting)
+    return by_option(change, change.path or "", change.setting)
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
@@ -214,11 +214,10 @@ def by_path(symptom: Symptom, path: str) -> Advice | None:
 def credentials(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows what a component identifies itself with, if that file has changed recently."""
     change = recent_change(cause, case.weights)
-    if change is None or change.path is None or not cause.shows(symptom):
+    if change is None or not cause.shows(symptom):
         return None
-    if change.setting is not None:
-        return by_option(change, change.path, change.setting)
-    return command(CREDENTIALS.format(path=shlex.quote(change.path)), change.host)
+    path = shlex.quote(change.path or "")
+    return changed_option(cause, case) or command(CREDENTIALS.format(path=path), change.host)
 
 
 def rights(symptom: Symptom, case: Case) -> Advice | None:

@@ -31,6 +31,7 @@ from .._model.capacity import (
 )
 from .._model.record import Agent, FilterResult
 from .._model.shortage import Answer, Explanation, HostReasons, Reason, Shortage, Sought
+from .._record.sole import sole
 
 DOWN = "down"
 # With this begins the reason where nova-compute has disabled its service by itself.
@@ -404,9 +405,9 @@ def explain_volume(capacity: Capacity, services: Iterable[Agent] = ()) -> Explan
 def without_pool(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
     """Return why no pool is of the right back end; None if no back end has reported to the scheduler."""
     disabled = backends_disabled(volume, services)
-    if disabled is not None or volume.pools:
-        return disabled or missing_backend(volume)
-    return None
+    if disabled is None and volume.pools:
+        return missing_backend(volume)
+    return disabled
 
 
 def backends_disabled(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
@@ -414,11 +415,11 @@ def backends_disabled(volume: VolumeCapacity, services: Iterable[Agent]) -> Reas
     known = [service for service in services if service.back_end]
     # A service has the name of the back end's section, which need not be the name that a volume type asks for.
     asked = [service for service in known if service.back_end == volume.backend] or known
-    if not asked or any(service.enabled for service in asked):
+    enabled = [service for service in asked if service.enabled]
+    if enabled or not asked:
         return None
     names = sorted(f"{service.host}@{service.back_end}" for service in asked)
-    details = {service.reason for service in asked}
-    detail = details.pop() if len(details) == 1 else None
+    detail = sole({service.reason for service in asked})
     return Reason(Shortage.BACKENDS_DISABLED, listed(names), capacity=len(names), detail=detail)
 
 

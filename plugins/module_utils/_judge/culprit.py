@@ -108,15 +108,15 @@ def second_causes(cause: Cause, found: Sequence[Symptom], case: Case) -> tuple[S
     parts = used.parts_of_flow(case)
     needed = parts.union(*map(depends_on, parts))
     world = World(case, found)
-    left = used.by_run(evidence.left_over(cause, found, case.weights), case)
-    return tuple(
-        symptom
-        for symptom in left
-        if symptom.component in needed
-        and is_proof(symptom)
-        and not world.is_elsewhere(symptom.component, symptom.host)
-        and not works_elsewhere(symptom, case)
-    )
+    second: list[Symptom] = []
+    for symptom in used.by_run(evidence.left_over(cause, found, case.weights), case):
+        component, host = symptom.place
+        if component not in needed or not is_proof(symptom):
+            continue
+        if world.is_elsewhere(component, host) or works_elsewhere(component, host, case):
+            continue
+        second.append(symptom)
+    return tuple(second)
 
 
 def is_proof(symptom: Symptom) -> bool:
@@ -126,12 +126,12 @@ def is_proof(symptom: Symptom) -> bool:
     return symptom.code == Code.UNIT_CRASH_LOOP or (symptom.code == Code.LINK_BROKEN and symptom.certain)
 
 
-def works_elsewhere(symptom: Symptom, case: Case) -> bool:
+def works_elsewhere(component: str, host: str | None, case: Case) -> bool:
     """Return whether another host has the same service, which runs and may have done the work."""
-    return any(
-        service.component == symptom.component and service.state == RUNNING and host.host != symptom.host
-        for host, service in case.services
-    )
+    for other, service in case.services:
+        if (service.component, service.state) == (component, RUNNING) and other.host != host:
+            return True
+    return False
 
 
 def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:

@@ -56,15 +56,14 @@ def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
     """Return what speaks for a cause. A missing step or an old change counts only if nothing else does."""
     listed = reportable(cause)
     changed = {(symptom.path, symptom.setting) for symptom in listed if symptom.kind == Kind.CHANGE}
-    facts = [
-        symptom
-        for symptom in listed
-        if not (
-            symptom.kind == Kind.STEP
-            or is_old_change(symptom, weights)
-            or (symptom.kind == Kind.DIFFERENCE and (symptom.path, symptom.setting) in changed)
-        )
-    ]
+    facts: list[Symptom] = []
+    for symptom in listed:
+        if symptom.kind == Kind.STEP or is_old_change(symptom, weights):
+            continue
+        # The change says so as well.
+        if symptom.kind == Kind.DIFFERENCE and (symptom.path, symptom.setting) in changed:
+            continue
+        facts.append(symptom)
     telling = [symptom for symptom in facts if not is_bare_error(symptom)]
     return tuple((telling or facts or listed)[: weights.evidence])
 
@@ -149,10 +148,10 @@ def quoted(cause: Cause, cut_mark: str) -> Symptom | None:
     lines = [symptom for symptom in cause.symptoms if symptom.quote]
     has_exited = any(is_exit(symptom) for symptom in cause.symptoms if cause.shows(symptom))
 
-    def order(symptom: Symptom) -> tuple[bool, bool, bool, bool]:
+    def order(symptom: Symptom) -> tuple[bool, ...]:
         is_of_another = has_exited and not cause.shows(symptom)
         is_cut = cut_mark in (symptom.quote or "")
-        return is_of_another, is_cut, symptom.how is None, symptom.exception is None
+        return is_of_another, is_cut, symptom.how is None, not cause.shows(symptom), symptom.exception is None
 
     return min(lines, key=order, default=None)
 

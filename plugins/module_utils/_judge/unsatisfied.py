@@ -16,6 +16,7 @@ from .._model.record import FilterResult, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
 from .._model.words import StageName
+from .._record.sole import sole
 from .capacity import explain, explain_volume
 from .case import Case
 
@@ -70,7 +71,7 @@ def unsupported(case: Case) -> Explanation | None:
         return None
     own = [error for error in case.record.known_errors if is_reason(error)]
     named = {UNSUPPORTED.get(class_of(error)) for error in own}
-    what = named.pop() if len(named) == 1 else None
+    what = sole(named)
     if what is None:
         return None
     hosts = sorted({error.host for error in own})
@@ -80,8 +81,8 @@ def unsupported(case: Case) -> Explanation | None:
 
 def is_reason(error: LoggedError) -> bool:
     """Return whether an error is why a nova-compute did not build the server; that it passed it on is no reason."""
-    is_own = error.own and not error.is_warning and error.service == COMPUTE
-    return is_own and error.exception is not None and class_of(error) != PASSED_ON
+    is_own = error.own and error.service == COMPUTE and not error.is_warning
+    return is_own and class_of(error) not in ("", PASSED_ON)
 
 
 def class_of(error: LoggedError) -> str:

@@ -156,8 +156,11 @@ def slowest_calls(record: Record, most: int = SLOWEST) -> list[tuple[str, Call]]
 
 def host_lines(record: Record) -> list[str]:
     """Return a line for each host that was read, and one for each reason why checks failed or could not be read."""
-    if not any(host.checks or host.reason for host in record.hosts):
-        return ["", "  hosts: read, not checked, for want of an instance"] if record.hosts else []
+    if not record.hosts:
+        return []
+    worth_a_line = [host for host in record.hosts if host.checks or host.reason]
+    if not worth_a_line:
+        return ["", "  hosts: read, but not checked, for want of an instance"]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:
         counts = Counter(check.status for check in host.checks)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..._model.stores import Bridge, Interface, Switch
+from ..._record.sole import sole
 from ..commands import Host
 from ..ovsdb import Uuid, columns_of, first, listed, number, rows
 
@@ -111,11 +112,15 @@ def drops_on(host: Host, bridge: str) -> dict[str, str]:
     name = ""
     for line in output.splitlines():
         port = PORT.match(line)
-        name = port[1] if port else name
+        if port:
+            name = port[1]
+            continue
         field, _colon, flags = line.strip().partition(":")
+        if field != "config":
+            continue
         dropped = [packets for flag, packets in DROPS.items() if flag in flags.split()]
-        if field == "config" and dropped:
-            found[name] = dropped[0] if len(dropped) == 1 else ALL
+        if dropped:
+            found[name] = sole(dropped) or ALL
     return found
 
 

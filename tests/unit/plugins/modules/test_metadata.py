@@ -71,7 +71,7 @@ def test_the_nonce_of_another_run_is_found_out_at_once(error, cloud, booted, con
 )
 def test_what_is_missing_at_the_deadline_is_named(error, go, cloud, booted, console, share, kind):
     cloud.console = part(console(booted["id"]), share)
-    failure = error("metadata", timeout=0.05)
+    failure = error("metadata", timeout=1)
     assert failure["kind"] == kind
     assert failure["message"].startswith("the server stackproof-run-1-server: ")
     assert go.record("metadata")["waits"][0]["timed_out"] is True
