@@ -22,15 +22,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-# First, so that what follows is kept compiled
-import ansible_collections.stackproof.provision.plugins.plugin_utils._compiled  # noqa: F401
+# First, as it keeps the compiled code of what it loads, and the others load much of that.
+from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
+
+# isort: split
 from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.line_formats import REQUEST
 from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs, _variables
-from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF
 
 display = Display()

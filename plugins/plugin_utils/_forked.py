@@ -21,20 +21,15 @@ import os
 import signal
 import sys
 import traceback
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
+from ansible_collections.stackproof.provision.plugins.plugin_utils import _compiled
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
-ROLES = Path(__file__).parents[2] / "roles"
 # The modules of a run. A fork that had to load its own would compile it, with all that it imports: no compiled code of
 # a collection is kept.
 MODULES = (
@@ -44,21 +39,12 @@ MODULES = (
 
 
 def load_what_is_shared() -> None:
-    """Load what the modules of a run need: the SDK, their code, our flows, and the template of the report."""
-    for name in MODULES:
-        importlib.import_module(f"{COLLECTION}.modules.{name}")
-    # Each fork would make it for itself, and it takes longer than reading a record.
-    codec.decoder_of(Record)
-    if flow.HAS_LIBRARIES:
-        load_flows()
-    if frame.HAS_JINJA2:
-        frame.load(ROLES / "report/templates/report.html.j2")
-
-
-def load_flows() -> None:
-    for path in (ROLES / "flow/files/flows").glob("*.yml"):
-        with contextlib.suppress(errors.StageError):  # the module that uses the flow reports it
-            flow.load(str(path))
+    """Load what the modules of a run need: the SDK, their code, and what _shared prepares."""
+    with _compiled.kept():
+        for name in MODULES:
+            importlib.import_module(f"{COLLECTION}.modules.{name}")
+        shared = importlib.import_module(f"{COLLECTION}.plugin_utils._shared")
+    shared.prepare()
 
 
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
