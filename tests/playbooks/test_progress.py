@@ -16,13 +16,13 @@ import subprocess
 import sys
 import termios
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.callback import progress
+from tree import ROOT
 
-PLUGIN = Path(__file__).resolve().parents[4] / "plugins" / "callback" / "progress.py"
+PLUGIN = ROOT / "plugins" / "callback" / "progress.py"
 HIDDEN = "the output has been hidden due to the fact that 'no_log: true' was specified for this result"
 
 
