@@ -58,7 +58,8 @@ def bound(record: Json) -> None:
 @pytest.fixture
 def served(replay: Any) -> Change:
     """Give the network host a router as another lab's had it, and the instance that router's floating IP."""
-    (found,) = router.read(replay("network1-router"), [RECORDED_ROUTER]).values()
+    found = router.read(replay("network1-router"), [RECORDED_ROUTER])[RECORDED_ROUTER]
+    assert found is not None
 
     def serve(record: Json) -> None:
         network_host(record)["facts"]["routers"] = {ROUTER: to_json(found)}
