@@ -42,7 +42,7 @@ class Bundle:
         for path in sorted(LOGS.rglob("*.log")):
             host, _var, _log, *rest = path.relative_to(LOGS).parts
             self.lines[host, "/".join(rest)] = path.read_text(errors="surrogateescape").splitlines()
-        # Not all lines were recorded, and a boot that goes on without these two is none.
+        # Not all lines were recorded, and no boot goes on without these two.
         self.lines["compute2", "nova/nova-compute.log"].insert(18, ANSWERED)
         rpc = self.lines["controller1", "neutron/neutron-rpc-server.log"]
         rpc.insert(next(number for number, line in enumerate(rpc) if line > PROVISIONED), PROVISIONED)

@@ -30,8 +30,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record impor
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _compiled
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
-# The modules of a run. A fork that had to load its own would compile it, with all that it imports: no compiled code of
-# a collection is kept.
+# The modules of a run. A fork that had to load its own would compile it, with all that it imports.
 MODULES = (
     *("run", "auth", "image", "network", "volume", "boot", "metadata"),
     *("instance", "flow_info", "evidence", "flow", "host_checks", "cleanup", "report"),

@@ -84,6 +84,16 @@ def holds_if(condition: bool, found: str | None = None, expected: str | None = N
     return HOLDS if condition else broken(found, expected)
 
 
+def here(cloud: Cloud) -> str | None:
+    """Return the host of the instance."""
+    return cloud.host
+
+
+def nowhere(_cloud: Cloud) -> None:
+    """Return no host: of what the whole cloud has."""
+    return
+
+
 @dataclass(frozen=True)
 class LinkDefinition:
     """A link. owner: the component that has to make it hold, host: where.

@@ -17,15 +17,17 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    here,
     holds_if,
     listed,
+    nowhere,
     passes,
     read,
     unreadable_if,
 )
-from .ovn_port import DHCP_TRACE, here
+from .ovn_port import DHCP_TRACE
 from .ovs_port import DEAD_VLAN, agent_links
-from .services import is_alive
+from .services import agents_of, is_alive
 
 AGENT = "neutron-dhcp-agent"
 OWNER = "network:dhcp"
@@ -35,7 +37,7 @@ def dhcp_host(cloud: Cloud) -> str | None:
     """Return the host whose DHCP agent serves the port's network."""
     serving = [host for host in cloud.facts if is_served_on(cloud, host)]
     bound = filter(None, (port.host for port in cloud.serving(OWNER)))
-    agents = [agent.host for agent in cloud.record.known_agents if agent.component == AGENT]
+    agents = [agent.host for agent in agents_of(cloud, AGENT)]
     return cloud.name_of([*serving, *bound, sole(agents)][0])
 
 
@@ -156,7 +158,7 @@ CHAIN = ChainDefinition(
             "dhcp_assigned",
             "neutron-server",
             assigned,
-            lambda _cloud: None,
+            nowhere,
             "openstack network agent list --network {network}",
         ),
         LinkDefinition("dhcp_directory", AGENT, directory, dhcp_host, "ls /var/lib/neutron/dhcp/{network}"),

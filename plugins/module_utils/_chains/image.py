@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._model.words import StageName
 from .cloud import Cloud
-from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, read
+from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, nowhere, read
 
 GLANCE = "glance-api"
 
@@ -25,10 +25,6 @@ def has_snapshot(cloud: Cloud) -> Found:
 
 def ceph_host(cloud: Cloud) -> str | None:
     return cloud.ceph_host
-
-
-def nowhere(_cloud: Cloud) -> None:
-    return None
 
 
 CHAIN = ChainDefinition(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from .._model.stores import Chassis, Switch, bridge_mappings
+from .._model.stores import Chassis, Switch
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -73,7 +73,7 @@ def patched(cloud: Cloud) -> Found:
     switch = given(cloud.switch(gateway_host(cloud)))
     networks = given(given(cloud.databases).networks)
     applies_if(networks and cloud.routers)
-    bridges = bridge_mappings(switch.settings.get("ovn-bridge-mappings", ""))
+    bridges = switch.mappings
     for bridge in [bridges[network.physical] for network in networks if network.physical in bridges]:
         if switch.bridge(bridge) is None:
             return broken("none", bridge)

@@ -22,16 +22,16 @@ from .definitions import (
     broken,
     common,
     given,
+    here,
     holds_if,
     listed,
     passes,
     read,
     unreadable_if,
 )
-from .ports import link_of_open_ports
+from .ports import INTEGRATION, link_of_open_ports
 
 ACTIVE = "active"
-INTEGRATION = "br-int"
 # Neutron binds a port to its host by one of these, or says that it could not.
 UNBOUND = ("unbound", "binding_failed")
 # In versions: Neutron makes a new one whenever somebody lists its agents, and the last one may still be on its way.
@@ -46,10 +46,6 @@ DHCP_OPTIONS = ("lease_time", "server_id", "server_mac")
 
 def controller(cloud: Cloud) -> str | None:
     return cloud.database_host
-
-
-def here(cloud: Cloud) -> str | None:
-    return cloud.host
 
 
 def northbound_active(cloud: Cloud) -> Found:

@@ -18,17 +18,17 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    here,
     holds_if,
     listed,
+    nowhere,
     read,
 )
-from .ovn_port import here, plugged, port_bound
-from .ports import link_of_open_ports
+from .ovn_port import plugged, port_bound
+from .ports import INTEGRATION, link_of_open_ports
 from .services import agent_on, is_alive
 
 AGENT = "neutron-l2-agent"
-# The bridge into which agents plug ports
-INTEGRATION = "br-int"
 # The VLAN that an agent gives to what it could not wire
 DEAD_VLAN = 4095
 
@@ -119,7 +119,7 @@ CHAIN = ChainDefinition(
     applies=lambda cloud: cloud.back_end == "agents" and bool(cloud.stores),
     links=(
         *agent_links(here),
-        LinkDefinition("ovs_bound", "neutron-server", port_bound, lambda _cloud: None, "openstack port show {port}"),
+        LinkDefinition("ovs_bound", "neutron-server", port_bound, nowhere, "openstack port show {port}"),
         LinkDefinition("ovs_plugged", "ovsdb", plugged, here, "ovs-vsctl find Interface external_ids:iface-id={port}"),
         LinkDefinition("ovs_tagged", AGENT, tagged, here, "ovs-vsctl show"),
         LinkDefinition("ovs_linked", "libvirt", linked, here, "ip link show"),

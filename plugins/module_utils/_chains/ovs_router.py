@@ -25,7 +25,7 @@ from .definitions import (
 )
 from .ovn_port import UNBOUND
 from .ovs_port import agent_links
-from .services import is_alive
+from .services import agents_of, is_alive
 
 AGENT = "neutron-l3-agent"
 
@@ -36,7 +36,7 @@ def router_host(cloud: Cloud) -> str | None:
     # Of several hosts with the router one has its addresses.
     serving.sort(key=lambda host: not any(router.is_active for router in routers_on(cloud, host)))
     bound = filter(None, (port.host for port in cloud.serving(ROUTER_INTERFACE)))
-    agents = [agent.host for agent in cloud.record.known_agents if agent.component == AGENT]
+    agents = [agent.host for agent in agents_of(cloud, AGENT)]
     return cloud.name_of([*serving, *bound, sole(agents)][0])
 
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._model.stores import Bridge, Interface, Switch, bridge_mappings
+from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
 from .cloud import Cloud
 from .definitions import HOLDS, Found, LinkDefinition, applies_if, broken, given
 from .services import agent_on
 
 # The kind of a bridge's own port, which is usually down as nothing uses it
 OWN = "internal"
-# The flag of a device that is down as well, be it only a spare one
-ALL = "all packets"
+# The bridge into which ports are plugged
 INTEGRATION = "br-int"
 COMMAND = (
     "for bridge in $(ovs-vsctl list-br); do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
@@ -43,8 +42,7 @@ def bridges_of(cloud: Cloud, host: str | None) -> set[str]:
     if agent is not None and agent.physical:
         found.update(agent.physical.values())
     if switch is not None:
-        mapped = bridge_mappings(switch.settings.get("ovn-bridge-mappings", ""))
-        found.update(mapped.values())
+        found.update(switch.mappings.values())
     return found
 
 
@@ -58,7 +56,8 @@ def first_cut(switch: Switch, bridge: Bridge, cloud: Cloud) -> Interface | None:
         # Those of other instances do not matter.
         if interface.port not in (None, cloud.port_id):
             continue
-        if interface.drops == ALL:
+        # A spare device is down as well.
+        if interface.drops == ALL_PACKETS:
             down.append(interface)
         else:
             up.append(interface)

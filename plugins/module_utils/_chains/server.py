@@ -16,13 +16,14 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    here,
     holds_if,
     listed,
+    nowhere,
     read,
     unreadable_if,
 )
-from .image import ceph_host, nowhere
-from .ovn_port import here
+from .image import ceph_host
 from .services import is_alive
 
 COMPUTE, SCHEDULER, LIBVIRT = "nova-compute", "nova-scheduler", "libvirt"

@@ -10,9 +10,13 @@ from .cloud import Cloud
 from .definitions import HOLDS, Found, broken, read, unreadable_if
 
 
+def agents_of(cloud: Cloud, component: str) -> list[Agent]:
+    """Return the services or agents of a component on all hosts, as the cloud reports them."""
+    return [agent for agent in cloud.record.known_agents if agent.component == component]
+
+
 def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
-    agents = cloud.record.known_agents
-    return next((one for one in agents if one.component == component and cloud.name_of(one.host) == host), None)
+    return next((agent for agent in agents_of(cloud, component) if cloud.name_of(agent.host) == host), None)
 
 
 def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
@@ -22,8 +26,7 @@ def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
     if halted is not None:
         return broken(halted)
     # The API that knows them may be what does not answer.
-    known = [one for one in cloud.record.known_agents if one.component == component]
-    unreadable_if(not known)
+    unreadable_if(not agents_of(cloud, component))
     read(host)
     agent = agent_on(cloud, component, host)
     return broken("unknown to the cloud") if agent is None else is_in_service(agent)

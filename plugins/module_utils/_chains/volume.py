@@ -6,26 +6,20 @@
 from __future__ import annotations
 
 from .._model.facts import Disk
-from .._model.record import Agent
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
-from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, given, holds_if, listed
+from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, given, here, holds_if, listed
 from .image import ceph_host
-from .ovn_port import here
 from .server import is_open, is_stored
-from .services import is_alive, is_in_service
+from .services import agents_of, is_alive, is_in_service
 
 SCHEDULER, VOLUME, COMPUTE, LIBVIRT = "cinder-scheduler", "cinder-volume", "nova-compute", "libvirt"
 
 
-def services(cloud: Cloud, component: str) -> list[Agent]:
-    return [agent for agent in cloud.record.known_agents if agent.component == component]
-
-
 def only_host(cloud: Cloud, component: str) -> str | None:
     """Return the host of a service; None if several hosts have it."""
-    return sole({cloud.name_of(agent.host) for agent in services(cloud, component)})
+    return sole({cloud.name_of(agent.host) for agent in agents_of(cloud, component)})
 
 
 def scheduler_host(cloud: Cloud) -> str | None:
@@ -49,7 +43,7 @@ def served(cloud: Cloud) -> Found:
 
 def any_works(cloud: Cloud, component: str) -> Found:
     """Return whether a service works. Of several that differ it is not known which one the volume needs."""
-    found = services(cloud, component)
+    found = agents_of(cloud, component)
     applies_if(found)
     if len(found) == 1:
         return is_alive(cloud, component, only_host(cloud, component))

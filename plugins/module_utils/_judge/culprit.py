@@ -18,6 +18,7 @@ from .._model.finding import Cause, Finding, Suspect
 from .._model.flow import Step
 from .._model.how import How
 from .._model.record import Record
+from .._model.service import RUNNING
 from .._model.shortage import Explanation, Shortage
 from .._model.stage import Stage
 from .._model.symptom import Code, Symptom
@@ -33,7 +34,6 @@ from .world import World
 
 # A service in one of these states does no work, and does not begin to.
 NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN)
-RUNNING = "running"
 VOLUME_SERVICE = "cinder-volume"
 # Errors of these kinds are about what the run itself asked for.
 OWN_ERRORS = (
@@ -88,14 +88,15 @@ def may_be_broken(explanation: Explanation, case: Case) -> bool:
 def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: Case) -> Finding:
     """Return a finding with what is known of the cause that it names."""
     weights = case.weights
+    left = evidence.left_over(cause, found, weights)
     return replace(
         general,
         quoted=evidence.quoted(cause, CUT),
         connection=connection_of(cause),
         evidence=evidence.evidence(cause, weights),
         explains=evidence.explained(cause),
-        unexplained=evidence.left_over(cause, found, weights)[: weights.evidence],
-        also=second_causes(cause, found, case),
+        unexplained=left[: weights.evidence],
+        also=second_causes(left, case),
         dependencies=dependencies.edges(cause, weights),
         path=path_of(cause, case, general.step, found),
         main=evidence.main_symptom(cause),
@@ -103,13 +104,16 @@ def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: C
     )
 
 
-def second_causes(cause: Cause, found: Sequence[Symptom], case: Case) -> tuple[Symptom, ...]:
-    """Return what proves by itself that another component is broken, which this run needs as well."""
+def second_causes(left: Sequence[Symptom], case: Case) -> tuple[Symptom, ...]:
+    """Return what proves by itself that another component is broken, which this run needs as well.
+
+    left: the symptoms that the named cause does not explain.
+    """
     parts = used.parts_of_flow(case)
     needed = parts.union(*map(depends_on, parts))
-    world = World(case, found)
+    world = World(case, left)
     second: list[Symptom] = []
-    for symptom in used.by_run(evidence.left_over(cause, found, case.weights), case):
+    for symptom in used.by_run(left, case):
         component, host = symptom.place
         if component not in needed or not is_proof(symptom):
             continue

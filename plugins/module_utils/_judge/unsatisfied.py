@@ -70,7 +70,7 @@ def unsupported(case: Case) -> Explanation | None:
     if case.stage.stage != StageName.BOOT or "requested_host" in case.stage.details:
         return None
     own = [error for error in case.record.known_errors if is_reason(error)]
-    named = {UNSUPPORTED.get(class_of(error)) for error in own}
+    named = {UNSUPPORTED.get(error.exception_class) for error in own}
     what = sole(named)
     if what is None:
         return None
@@ -82,12 +82,7 @@ def unsupported(case: Case) -> Explanation | None:
 def is_reason(error: LoggedError) -> bool:
     """Return whether an error is why a nova-compute did not build the server; that it passed it on is no reason."""
     is_own = error.own and error.service == COMPUTE and not error.is_warning
-    return is_own and class_of(error) not in ("", PASSED_ON)
-
-
-def class_of(error: LoggedError) -> str:
-    _module, _dot, name = (error.exception or "").rpartition(".")
-    return name
+    return is_own and error.exception_class not in ("", PASSED_ON)
 
 
 def filters_of(case: Case) -> tuple[FilterResult, ...]:

@@ -126,6 +126,11 @@ class LoggedError:
     def is_warning(self) -> bool:
         return self.severity is Severity.WARNING
 
+    @property
+    def exception_class(self) -> str:
+        """Return the name of its exception without the module; an empty one without an exception."""
+        return (self.exception or "").rpartition(".")[-1]
+
 
 @dataclass(frozen=True)
 class Agent:

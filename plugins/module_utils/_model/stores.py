@@ -15,6 +15,9 @@ from typing import Optional
 
 from .codec import omitted
 
+# What the flags of a port have it drop
+ALL_PACKETS, INCOMING, OUTGOING = "all packets", "incoming packets", "outgoing packets"
+
 
 def bridge_mappings(text: str) -> dict[str, str]:
     """Return the bridge of each physical network, from a text such as physnet1:br-ex,physnet2:br-data."""
@@ -59,6 +62,11 @@ class Switch:
     settings: Mapping[str, str]
     bridges: tuple[Bridge, ...]
     interfaces: tuple[Interface, ...]
+
+    @property
+    def mappings(self) -> dict[str, str]:
+        """Return the bridge of each physical network that ovn-controller is configured with."""
+        return bridge_mappings(self.settings.get("ovn-bridge-mappings", ""))
 
     def bridge(self, name: str) -> Optional[Bridge]:
         return next((bridge for bridge in self.bridges if bridge.name == name), None)

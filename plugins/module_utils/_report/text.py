@@ -158,8 +158,7 @@ def host_lines(record: Record) -> list[str]:
     """Return a line for each host that was read, and one for each reason why checks failed or could not be read."""
     if not record.hosts:
         return []
-    worth_a_line = [host for host in record.hosts if host.checks or host.reason]
-    if not worth_a_line:
+    if not any(host.checks or host.reason for host in record.hosts):
         return ["", "  hosts: read, but not checked, for want of an instance"]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:

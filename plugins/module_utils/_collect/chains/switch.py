@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..._model.stores import Bridge, Interface, Switch
+from ..._model.stores import ALL_PACKETS, INCOMING, OUTGOING, Bridge, Interface, Switch
 from ..._record.sole import sole
 from ..commands import Host
 from ..ovsdb import Uuid, columns_of, first, listed, number, rows
@@ -34,8 +34,7 @@ SETTINGS = (
 PROTOCOLS = "--protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"
 # The beginning of a port, such as 1(eth1): addr:..., and the flags of its configuration
 PORT = re.compile(r" \w+\(([^)]+)\): addr:")
-ALL = "all packets"
-DROPS = {"PORT_DOWN": ALL, "NO_RECV": "incoming packets", "NO_FWD": "outgoing packets"}
+DROPS = {"PORT_DOWN": ALL_PACKETS, "NO_RECV": INCOMING, "NO_FWD": OUTGOING}
 
 
 @dataclass(frozen=True)
@@ -76,18 +75,12 @@ def read(host: Host) -> Switch:
     for port in ports.values():
         tags.update(dict.fromkeys(listed(port.interfaces), number(port.tag)))
     bridges: list[Bridge] = []
-    drops: dict[str, str] = {}
     for bridge in listing(host, BridgeRow, "Bridge"):
         plugged: list[str] = []
         for port_id in listed(bridge.ports):
             plugged += [interfaces[uuid].name for uuid in listed(ports[port_id].interfaces)]
         bridges.append(Bridge(bridge.name, bridge.datapath_type or "system", first(bridge.fail_mode), tuple(plugged)))
-    for name in [bridge.name for bridge in bridges]:
-        found = host.attempt(f"the ports of {name}", drops_on, name)
-        if found is None:
-            # The others would be refused, or hang, as well.
-            break
-        drops.update(found)
+    drops = drops_of(host, bridges)
     return Switch(
         settings=settings_of(host),
         bridges=tuple(bridges),
@@ -105,6 +98,18 @@ def settings_of(host: Host) -> dict[str, str]:
     return {name: found[name] for name in SETTINGS if name in found}
 
 
+def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:
+    """Return which packets the flags of each port of some bridges have it drop, if any."""
+    drops: dict[str, str] = {}
+    for bridge in bridges:
+        found = host.attempt(f"the ports of {bridge.name}", drops_on, bridge.name)
+        if found is None:
+            # The others would be refused, or hang, as well.
+            break
+        drops.update(found)
+    return drops
+
+
 def drops_on(host: Host, bridge: str) -> dict[str, str]:
     """Return which packets the flags of each port of a bridge have it drop, if any."""
     output = host.ask("ovs", "ovs-ofctl", PROTOCOLS, "dump-ports-desc", bridge)
@@ -120,7 +125,7 @@ def drops_on(host: Host, bridge: str) -> dict[str, str]:
             continue
         dropped = [packets for flag, packets in DROPS.items() if flag in flags.split()]
         if dropped:
-            found[name] = sole(dropped) or ALL
+            found[name] = sole(dropped) or ALL_PACKETS
     return found
 
 

@@ -66,7 +66,8 @@ APACHE = re.compile(
 RAISED = (
     r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
     r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
-    r"|Conflict|NotSupported|Unsupported|UnsupportedHardware|NoValidHost|NoMoreFixedIps|NoValidBackend|DeadlinePassed|Undeliverable|SERVER_DOWN))"
+    r"|Conflict|NotSupported|Unsupported|UnsupportedHardware|NoValidHost|NoMoreFixedIps|NoValidBackend"
+    r"|DeadlinePassed|Undeliverable|SERVER_DOWN))"
     # An exception that another service has sent back
     r"(?:_Remote)?(?=[:>(.]|$)"
 )

@@ -96,13 +96,9 @@ def is_same(other: LoggedError, error: LoggedError, weights: Weights) -> bool:
     """Return whether two errors of the run are of one exception, which the other one logged right before."""
     if not (error.exception and other.exception and other.own and error.own):
         return False
-    if class_of(other.exception) != class_of(error.exception):
+    if other.exception_class != error.exception_class:
         return False
     return 0 <= error.at - other.at <= weights.reraised_s
-
-
-def class_of(exception: str) -> str:
-    return exception.rpartition(".")[-1]
 
 
 def symptoms_of(error: LoggedError, is_first: bool, case: Case) -> list[Symptom]:
@@ -190,7 +186,7 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     """Return the components that a line names, or its logger. A project speaks of itself all the time."""
     own_project = project_of(component)
     module = module_of(error.raised_in)
-    about_value = class_of(error.exception or "") in ABOUT_VALUES
+    about_value = error.exception_class in ABOUT_VALUES
     # Its own code went wrong, whatever the line speaks of.
     if module == own_project and error.how is None and not about_value:
         return []
