@@ -29,7 +29,10 @@ UNSUPPORTED = {
     "MemoryPageSizeNotSupported": "the size of memory pages",
     "NUMATopologyUnsupported": "the NUMA topology",
     "UnsupportedHardware": "the hardware that the image asks for",
+    "InvalidMachineType": "the machine type",
 }
+# A host may also have these in its own settings; the request is to blame if several hosts cannot do it.
+IN_SETTINGS = ("InvalidMachineType",)
 
 
 def of_case(case: Case) -> Explanation | None:
@@ -70,12 +73,11 @@ def unsupported(case: Case) -> Explanation | None:
     if case.stage.stage != StageName.BOOT or "requested_host" in case.stage.details:
         return None
     own = [error for error in case.record.known_errors if is_reason(error)]
-    named = {UNSUPPORTED.get(error.exception_class) for error in own}
-    what = sole(named)
-    if what is None:
-        return None
+    exception = sole({error.exception_class for error in own})
     hosts = sorted({error.host for error in own})
-    reason = Reason(Shortage.UNSUPPORTED, what, detail=", ".join(hosts), host=hosts[0])
+    if exception not in UNSUPPORTED or (exception in IN_SETTINGS and len(hosts) == 1):
+        return None
+    reason = Reason(Shortage.UNSUPPORTED, UNSUPPORTED[exception], detail=", ".join(hosts), host=hosts[0])
     return Explanation(Sought.HOST, Answer.SHORT, reason=reason)
 
 

@@ -62,12 +62,13 @@ APACHE = re.compile(
     r"^(?P<client>\S+) \S+ \S+ \[(?P<time>\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "
     r'"(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" (?P<status>\d{3})'
 )
-# The usual endings of exceptions, and those of OpenStack's own. A name has letters only, so that it cannot be a token.
+# What a module of exceptions has, the usual endings of exceptions, and those of OpenStack's own. A name has letters
+# only, so that it cannot be a token.
 RAISED = (
-    r"((?:[a-z_]\w{0,40}\.){0,8}[A-Za-z]{0,60}"
+    r"((?:[a-z_]\w{0,40}\.){0,8}(?:(?<=\bexception\.)[A-Za-z]{1,60}|(?<=\bexceptions\.)[A-Za-z]{1,60}|[A-Za-z]{0,60}"
     r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
     r"|Conflict|NotSupported|Unsupported|UnsupportedHardware|NoValidHost|NoMoreFixedIps|NoValidBackend"
-    r"|DeadlinePassed|Undeliverable|SERVER_DOWN))"
+    r"|DeadlinePassed|Undeliverable|SERVER_DOWN)))"
     # An exception that another service has sent back
     r"(?:_Remote)?(?=[:>(.]|$)"
 )

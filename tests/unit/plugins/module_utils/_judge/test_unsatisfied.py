@@ -259,6 +259,13 @@ def test_hosts_of_which_one_failed_otherwise_are_not_said_to_lack_anything(detai
     assert not (verdict["headline"] or "").startswith("No host fits")
 
 
+@pytest.mark.parametrize(("tried", "is_asked_for"), [(["c1", "c2"], True), (["c1"], False)])
+def test_what_a_host_may_also_have_in_its_settings_is_of_the_request_if_several_hosts_refuse_it(tried, is_asked_for):
+    errors = [logged(host=name, exception="nova.exception.InvalidMachineType") for name in tried]
+    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
+    assert (verdict["headline"] == "No host fits: the machine type is not supported (c1, c2)") is is_asked_for
+
+
 def test_verdict_has_a_line_for_each_host_and_shows_it():
     given, _headline, _command = REQUESTS["computes that are disabled"]
     record = record_of(**given)
