@@ -44,7 +44,7 @@ options:
   examine:
     description:
       - What the examination of the host after a failed stage needs to know. Without it the host is not examined.
-      - C(salt) keys the digests of settings, C(since) is a time in seconds, and C(urls) are those of the catalog.
+      - C(salt) keys the digests of settings, C(since) is a time in seconds, and C(endpoints) are those of the catalog.
     type: dict
   patience:
     description: After how many seconds a command on the host counts as hung, unless it reads logs. Defaults to 15.
@@ -101,12 +101,13 @@ from typing import Any
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import Question, examine
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import examine
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import last_words, reader
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import Facts
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
+from ansible_collections.stackproof.provision.plugins.module_utils._model.question import Question
 
 
 def read(host: Host, params: info_module.Params) -> dict[str, Any]:

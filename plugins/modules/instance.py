@@ -110,7 +110,7 @@ broken:
   sample: false
 examine:
   description:
-    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since) and C(urls). Null if no
+    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since) and C(endpoints). Null if no
       stage has failed, or O(examine) is false.
   returned: success
   type: dict
@@ -135,12 +135,13 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import Capacity
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
+from ansible_collections.stackproof.provision.plugins.module_utils._model.question import Endpoint, Question
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
     Agent,
     Instance,
     OtherBoots,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     MALFORMED,
@@ -272,17 +273,20 @@ def what_to_examine(askers: Askers, module: AnsibleModule, run: Run | None) -> d
     """Return what a host needs to know for a second look; None if no stage has failed, or examination is off."""
     if run is None or not (has_failed(run) and module.params["examine"]):
         return None
-    is_known = run.record.stage_or_skipped(StageName.AUTH).status is StageStatus.OK
-    urls = ask_or_warn(module, lambda: urls_of(askers.member.session)) if is_known else None
+    # A run has the catalogue with its token, even if a service in it did not answer afterwards.
+    has_catalog = "token" in run.record.stage_or_skipped(StageName.AUTH).details
+    endpoints = ask_or_warn(module, lambda: endpoints_of(askers.member.session)) if has_catalog else None
     # By this word the hosts make digests that can be compared in this run, and with nothing else.
-    examine: dict[str, Any] = bounded({"salt": secrets.token_hex(16), "since": run.record.started, "urls": urls or []})
+    question = Question(secrets.token_hex(16), run.record.started, endpoints or ())
+    examine: dict[str, Any] = bounded(to_json(question))
     return examine
 
 
-def urls_of(session: Any) -> list[str]:
-    """Return the URLs of all services in the catalogue."""
+def endpoints_of(session: Any) -> tuple[Endpoint, ...]:
+    """Return the endpoints of all services in the catalogue."""
     catalogue = session.auth.get_access(session).service_catalog.catalog
-    return sorted({endpoint["url"] for service in catalogue for endpoint in service["endpoints"]})
+    found = {Endpoint(service["type"], endpoint["url"]) for service in catalogue for endpoint in service["endpoints"]}
+    return tuple(sorted(found, key=str))
 
 
 def ask_or_warn(module: AnsibleModule, ask: Callable[[], T]) -> T | None:

@@ -22,6 +22,7 @@ from .._model.symptom import Code, Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
 from .evidence import SETTINGS, by_weight, recent_change
+from .symptoms.reach import CATALOG
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 # Commands for what no component alone shows, with the fields of the symptom in them
@@ -155,6 +156,8 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return command(symptom.link.command, symptom.link.reader)
     if symptom.code in COMMANDS:
         return by_code(symptom)
+    if symptom.code is Code.WRONG_ADDRESS and symptom.component == CATALOG:
+        return command("openstack endpoint list")
     if symptom.kind == Kind.REACH and symptom.only_from_here and cause.shows(symptom):
         return command(f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host)
     if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED:

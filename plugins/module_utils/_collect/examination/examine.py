@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from ..._components.tables import dependents_of
+from ..._components.tables import APIS, dependents_of
 from ..._model.broker import Queue
 from ..._model.codec import omitted
 from ..._model.host import Exhausted, OwnReport, PendingConnection, Reach
+from ..._model.question import Endpoint, Question
 from ..._model.reach import BackEnd, Certificate, ResolvedName
 from ..commands import Host
 from . import (
@@ -34,18 +35,6 @@ PARTS_AT_ONCE = 8
 VIRT_TYPE = ("nova", "libvirt", "virt_type")
 DATABASE_CLIENTS = dependents_of("database")
 OVN_REMOTE = ("ovs-vsctl", "--timeout=4", "--if-exists", "get", "open", ".", "external-ids:ovn-remote")
-
-
-@dataclass(frozen=True)
-class Question:
-    """The question that a host is asked. salt: the word that keys digests. urls: those of the catalogue.
-
-    since: when the time begins whose errors of the kernel count, by the clock of the host.
-    """
-
-    salt: str
-    since: float
-    urls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +68,7 @@ def examine(host: Host, components: set[str], own: Iterable[str], question: Ques
         packages = pool.submit(host.attempt, "the packages", configuration.packages, default={})
         pending = pool.submit(host.attempt, "the connections", peer_probes.pending, default=())
     options = options_of(host, components, files.result())
-    peers = peers_of(components, options.all, question.urls)
+    peers = peers_of(components, options.all, question.endpoints)
     # These need what the settings name.
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
         reach = pool.submit(peer_probes.probes, peers)
@@ -149,15 +138,15 @@ def options_of(host: Host, components: set[str], files: Mapping[str, SettingsFil
     return Options(options, remotes)
 
 
-def peers_of(components: set[str], options: Iterable[Option], urls: Iterable[str]) -> NamedPeers:
+def peers_of(components: set[str], options: Iterable[Option], endpoints: Iterable[Endpoint]) -> NamedPeers:
     """Return the peers that the settings and the catalogue name.
 
     A database counts connections that nobody logs in to, and bars a host with many of them until one does. So it is
     left out on hosts whose services never log in to it, though their settings name it.
     """
     peers = peer_probes.peers_in(options)
-    for url in urls:
-        for peer in peer_probes.peers_of("", url):
+    for endpoint in endpoints:
+        for peer in peer_probes.peers_of("", endpoint.url, APIS.get(endpoint.service)):
             peers.setdefault(peer, set()).add("catalogue")
     if components & DATABASE_CLIENTS:
         return peers

@@ -87,11 +87,11 @@ def peers_in(options: Iterable[Option]) -> NamedPeers:
     return dict(list(peers.items())[:MOST])
 
 
-def peers_of(option: str, value: str) -> list[Peer]:
-    """Return each peer that the value of an option names."""
+def peers_of(option: str, value: str, owner: str | None = None) -> list[Peer]:
+    """Return each peer that the value of an option names. owner: the component behind its URLs, where it is known."""
     peers: list[Peer] = []
     for url in URL.finditer(value):
-        peers += peers_of_url(url.group("scheme").lower(), url.group("rest"), option)
+        peers += peers_of_url(url.group("scheme").lower(), url.group("rest"), option, owner)
     for match in REMOTE.finditer(value):
         peers += peers_at(match, encrypted=match.group("way").lower() == "ssl")
     if not peers:
@@ -109,7 +109,7 @@ def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
     return [Peer(component, match.group("place").strip("[]"), number, "tls" if encrypted else port.speaks)]
 
 
-def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
+def peers_of_url(scheme: str, rest: str, option: str = "", owner: str | None = None) -> list[Peer]:
     """Return the peers that a URL names. rest: what stands behind its scheme."""
     known = spoken_by(scheme)
     if known is None:
@@ -126,7 +126,7 @@ def peers_of_url(scheme: str, rest: str, option: str = "") -> list[Peer]:
         if address is None:
             continue
         place, port = address
-        named = component or component_behind(option, path, port)
+        named = component or owner or component_behind(option, path, port)
         if named:
             peers.append(Peer(named, place, port, "tls" if is_encrypted(port) else spoken))
     return peers

@@ -10,6 +10,7 @@ from http import HTTPStatus
 
 from ..._collect.logs.error_text import how_of, mentioned_in
 from ..._components.tables import APIS, project_of, writer_of
+from ..._model.host import Reach
 from ..._model.how import How
 from ..._model.record import Agent
 from ..._model.shortage import Answer, Explanation, Shortage
@@ -19,6 +20,7 @@ from ..._record.clock import seconds_of
 from ..._record.errors import MALFORMED
 from .. import unsatisfied
 from ..case import Case
+from . import reach
 
 NO_VALID_HOST = "No valid host"
 DOWN = "down"
@@ -63,10 +65,19 @@ def request_of(call: Call) -> str:
 def silent_api(case: Case, component: str, call: Call) -> Symptom:
     message = case.stage.error.message if case.stage.error else ""
     how = how_of(message) or How.SILENT
+    peer = place_of(call, component, how)
+    if peer and component != reach.CATALOG and reach.is_misplaced(case, peer):
+        return reach.wrong_endpoint(case, peer)
     share = case.weights.silent_api_unseen if how == How.SILENT and not case.is_seen else 1.0
     return Symptom(
         Code.API_SILENT, component, how=how, own=True, share=share, request=request_of(call), address=call.host
     )
+
+
+def place_of(call: Call, component: str, how: How) -> Reach | None:
+    """Return where the catalog has a component, as a request found it."""
+    address, _colon, port = (call.host or "").rpartition(":")
+    return Reach(component, address.strip("[]"), int(port), how.value) if address and port.isdecimal() else None
 
 
 def failing_api(case: Case, component: str, call: Call) -> list[Symptom]:

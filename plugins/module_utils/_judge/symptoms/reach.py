@@ -60,23 +60,27 @@ def is_misplaced(case: Case, entry: Reach) -> bool:
 def wrong_addresses(case: Case, host: Host, entry: Reach) -> list[Symptom]:
     """Return that a peer is looked for where it is not: by the services of a host, or by all that ask the catalog."""
     if CATALOGUE in entry.named_by:
-        places = [place.host for place, unit in case.services if unit.component == CATALOG]
-        owners: list[tuple[str | None, str | None]] = [(CATALOG, next(iter(places), None))]
-    else:
-        owners = [(component, host.host) for component in clients(host, entry.component, entry.named_by)]
-    return [
-        Symptom(
-            Code.WRONG_ADDRESS,
-            component,
-            host=place,
-            own=True,
-            certain=len(owners) == 1,
-            address=entry.address,
-            port=entry.port,
-            setting=entry.component,
-        )
-        for component, place in owners
-    ]
+        return [wrong_endpoint(case, entry)]
+    components = clients(host, entry.component, entry.named_by)
+    return [wrong_address(entry, component, host.host, certain=len(components) == 1) for component in components]
+
+
+def wrong_endpoint(case: Case, entry: Reach) -> Symptom:
+    places = [place.host for place, unit in case.services if unit.component == CATALOG]
+    return wrong_address(entry, CATALOG, next(iter(places), None), certain=True)
+
+
+def wrong_address(entry: Reach, component: str | None, host: str | None, certain: bool) -> Symptom:
+    return Symptom(
+        Code.WRONG_ADDRESS,
+        component,
+        host=host,
+        own=True,
+        certain=certain,
+        address=entry.address,
+        port=entry.port,
+        setting=entry.component,
+    )
 
 
 def probed(host: Host) -> Sequence[Reach]:

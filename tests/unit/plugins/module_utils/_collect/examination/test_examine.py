@@ -17,7 +17,7 @@ from recorded_hosts import printed
 
 CONTROLLER, COMPUTE = "examined-controller1", "examined-compute1"
 OWN = {CONTROLLER: ["controller1", "10.71.16.12"], COMPUTE: ["compute1", "10.71.16.14"]}
-ASKED = {"salt": "0123456789abcdef" * 2, "since": 1795446300.25, "urls": []}
+ASKED = {"salt": "0123456789abcdef" * 2, "since": 1795446300.25, "endpoints": []}
 REFUSED = (1, "", "sudo: a password is required")
 PARTS = {"reports", "exhausted", "files", "packages", "pending", "reach", "digests"}
 
@@ -87,9 +87,14 @@ def test_the_peers_of_a_recorded_controller_are_those_that_its_settings_name(loo
 
 
 def test_the_services_of_the_catalogue_are_peers_of_every_host(look):
-    urls = ["http://10.71.16.12:9696", "http://10.71.16.12:5000/v3", "https://cloud.example.org/image", "not a URL"]
+    endpoints = [
+        {"service": "network", "url": "http://10.71.16.12:9797"},
+        {"service": "identity", "url": "http://10.71.16.12:5000/v3"},
+        {"service": "a type that nobody knows", "url": "https://cloud.example.org/image"},
+        {"service": "image", "url": "not a URL"},
+    ]
     resolved = {"getent": "192.0.2.7       STREAM cloud.example.org\n192.0.2.7       DGRAM  \n"}
-    found = look(COMPUTE, resolved, urls=urls).found
+    found = look(COMPUTE, resolved, endpoints=endpoints).found
     assert found["names"] == [{"name": "cloud.example.org", "addresses": ["192.0.2.7"]}]
     reached = found["reach"]
     named = {entry["component"]: (entry["address"], entry["named_by"]) for entry in reached}

@@ -53,6 +53,29 @@ def test_an_api_is_judged_by_its_last_answer(calls, symptoms):
     assert [symptom.how for symptom in found] == [HOWS[symptom.code] for symptom in found]
 
 
+@pytest.mark.parametrize(
+    ("address", "ports", "accused"),
+    [
+        ("10.0.0.1:8777", [8774], ("keystone", Code.WRONG_ADDRESS)),
+        ("[fd00::1]:8777", [8774], ("keystone", Code.WRONG_ADDRESS)),
+        ("10.0.0.1:8777", [8774, 8777], ("nova-api", Code.API_SILENT)),
+        ("10.0.0.1:8774", [], ("nova-api", Code.API_SILENT)),
+        ("192.0.2.1:8777", [8774], ("nova-api", Code.API_SILENT)),
+        ("10.0.0.1", [8774], ("nova-api", Code.API_SILENT)),
+    ],
+)
+def test_an_api_that_is_not_where_the_catalog_has_it_is_not_silent(address, ports, accused):
+    services = [
+        {"component": name, "unit": f"{name}.service", "state": "running", "since": None, "restarts": 0, "for_s": None}
+        for name in ("nova-api", "keystone")
+    ]
+    facts = {"services": services, "addresses": ["10.0.0.1", "fd00::1"]}
+    place = as_json.host("ctl", facts=facts, stores={"listening": ports})
+    asked = {**call(None), "host": address}
+    (symptom,) = told(cloud.answers, place, stage=failed(calls=[asked]))
+    assert (symptom.component, symptom.code) == accused
+
+
 @pytest.mark.parametrize("service", APIS)
 def test_an_api_that_did_not_answer_has_a_part_in_any_stage(service):
     (symptom,) = told(cloud.answers, stage=failed(calls=[call(None, service)]))

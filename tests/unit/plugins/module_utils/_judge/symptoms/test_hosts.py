@@ -459,6 +459,27 @@ def test_a_peer_that_does_not_answer_is_reported_with_its_place(how, meant):
     assert (symptom.address, symptom.port) == ("10.0.0.1", 5672)
 
 
+def listening(*ports):
+    return {**CONTROL, "stores": {"listening": list(ports)}}
+
+
+@pytest.mark.parametrize(
+    ("named_by", "owner"), [(("nova",), ("nova-compute", "c1")), (("catalogue", "nova"), ("keystone", "ctl"))]
+)
+def test_a_peer_that_listens_at_its_usual_port_is_looked_for_at_a_wrong_one(named_by, owner):
+    (symptom,) = told(reach.probes, listening(5672), reached(peer("rabbitmq", "refused", named_by, port=5673)))
+    assert (symptom.code, symptom.place) == (Code.WRONG_ADDRESS, owner)
+    assert (symptom.setting, symptom.address, symptom.port) == ("rabbitmq", "10.0.0.1", 5673)
+
+
+# It listens nowhere, it does not answer although it listens, it may listen at another port on purpose, and nobody
+# has looked.
+@pytest.mark.parametrize("ports", [(22,), (5672, 5673), (15672,), ()])
+def test_a_peer_is_not_taken_for_misplaced_without_a_proof(ports):
+    (symptom,) = told(reach.probes, listening(*ports), reached(peer("rabbitmq", "refused", port=5673)))
+    assert symptom.code == Code.PEER_UNREACHABLE
+
+
 def test_a_peer_at_an_address_that_no_host_has_is_nobody_knows_where():
     (symptom,) = told(reach.probes, CONTROL, reached(peer("rabbitmq", "silent", address="192.0.2.1")))
     assert symptom.peer_host is None
