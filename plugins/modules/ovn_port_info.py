@@ -61,11 +61,11 @@ port:
   type: dict
   sample:
     logical:
-      uuid: 4da7d82f-8800-4b8b-9635-b9c55ded4c44
+      uuid: 011054c4-365d-476a-b31e-a3b2c6178e53
       up: true
       enabled: true
-      addresses: ['fa:16:3e:52:95:6c 192.168.222.85']
-      dhcp: 8bead9d2-56ed-4617-a933-2d1354ee8944
+      addresses: ['fa:16:3e:dc:45:0f 192.168.222.137']
+      dhcp: 6a6daf56-8536-4286-9dab-a2ccc4f4fa87
     binding: {host: compute2, up: true}
     dhcp:
       cidr: 192.168.222.0/24
@@ -75,13 +75,13 @@ port:
         mtu: '1500'
         router: 192.168.222.1
         server_id: 192.168.222.1
-        server_mac: fa:16:3e:80:16:46
-    groups: {neutron_pg_drop: 2, pg_ed5dd24d_0e25_4385_a931_28e7c854d43f: 4}
+        server_mac: fa:16:3e:0c:f9:48
+    groups: {neutron_pg_drop: 2, pg_4249cd3f_5093_4195_b1af_f8d71aef4a40: 4}
     routers:
-      6a97fb63-00aa-4861-abdb-13236b756530:
+      c232fba2-9fd7-41ec-9a3c-55f92f8b28e4:
         gateway: network1
-        mac: fa:16:3e:0e:ed:5c
-        floating_ips: [{address: 10.92.129.169, fixed: 192.168.222.85, mac: null}]
+        mac: fa:16:3e:26:a4:f5
+        floating_ips: [{address: 10.71.21.156, fixed: 192.168.222.137, mac: null}]
 unread:
   description: The reads that failed, and why (kind C(refused), C(missing), C(failed), C(hung) or C(strange)).
   returned: success

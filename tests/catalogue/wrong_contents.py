@@ -427,7 +427,7 @@ def switch(site):
     yield at(compute, "old-openflow", old, back)
     dropped = (
         ("dhcp-dropped", "udp,tp_src=68,tp_dst=67"), ("arp-dropped", "arp"),
-        ("metadata-dropped", "tcp,nw_dst=169.254.169.254,tp_dst=80"),
+        ("metadata-dropped", "tcp,nw_dst=169.254.169.254,tp_dst=80"), ("ping-dropped", "icmp"),
     )  # fmt: skip
     for name, match in dropped:
         for host in [compute, *([network] if network and not site.is_ovn else [])]:

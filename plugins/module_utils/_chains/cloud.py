@@ -174,6 +174,8 @@ class Cloud:
         known = {
             "port": self.port_id,
             "mac": self.port.mac if self.port else None,
+            "address": next(iter(self.port.addresses), None) if self.port else None,
+            "router_mac": next((port.mac for port in self.serving(ROUTER_INTERFACE)), None),
             "network": self.network.id if self.network else None,
             "router": self.router_id,
             "volume": self.volume_id,

@@ -11,8 +11,19 @@ from .._model.stores import Chassis, Switch
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
-from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, holds_if
-from .ovn_port import NBCTL, SBCTL, SETTINGS, all_mapped, controller, is_current
+from .definitions import (
+    HOLDS,
+    ChainDefinition,
+    Found,
+    LinkDefinition,
+    applies_if,
+    broken,
+    given,
+    here,
+    holds_if,
+    passes,
+)
+from .ovn_port import NBCTL, PING_TRACE, SBCTL, SETTINGS, all_mapped, controller, is_current
 from .ovs_port import names_on
 from .ports import link_of_open_ports
 
@@ -111,6 +122,7 @@ CHAIN = ChainDefinition(
         link_of_open_ports("ovn_gateway_ports_open", gateway_host),
         LinkDefinition("ovn_gateway_patched", "ovn-controller", patched, gateway_host, "ovs-vsctl show"),
         LinkDefinition("ovn_gateway_translated", "neutron-server", translated, controller, f"{NBCTL} list NAT"),
+        LinkDefinition("ping_flow", "ovn-controller", lambda cloud: passes(cloud, "ping"), here, PING_TRACE),
     ),
     subject=lambda cloud: next(iter(cloud.routers), None),
 )

@@ -342,6 +342,10 @@ DHCP_TRACE = (
     "ovs-appctl ofproto/trace br-int in_port=<ofport>,udp,dl_src={mac},dl_dst=ff:ff:ff:ff:ff:ff,"
     "nw_src=0.0.0.0,nw_dst=255.255.255.255,udp_src=68,udp_dst=67"
 )
+PING_TRACE = (
+    "ovs-appctl ofproto/trace br-int in_port=<ofport>,icmp,dl_src={mac},dl_dst={router_mac},"
+    "nw_src={address},nw_dst=198.51.100.1,nw_ttl=64,icmp_type=8,icmp_code=0"
+)
 CHASSIS = f"{SBCTL} list Chassis; {SBCTL} list Encap"
 
 CHAIN = ChainDefinition(

@@ -18,12 +18,14 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    here,
     holds_if,
     listed,
+    passes,
     read,
     unreadable_if,
 )
-from .ovn_port import UNBOUND
+from .ovn_port import PING_TRACE, UNBOUND
 from .ovs_port import agent_links
 from .services import agents_of, is_alive
 
@@ -121,6 +123,7 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "router_translated", AGENT, translated, router_host, f"{NAMESPACE} iptables --table nat --list-rules"
         ),
+        LinkDefinition("ping_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "ping"), here, PING_TRACE),
     ),
     subject=lambda cloud: cloud.router_id,
 )

@@ -160,7 +160,8 @@ class OvnDatabases:
 class Trace:
     """The way that a packet of a port would take through the flows of Open vSwitch.
 
-    packet: dhcp or metadata. outcome: answered (by ovn-controller), sent or dropped. table, rule: those that end it.
+    packet: dhcp, metadata or ping. outcome: answered (by ovn-controller), sent or dropped. table, rule: those that end
+    it.
     """
 
     port: str

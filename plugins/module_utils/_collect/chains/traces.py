@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packet traces: what the flows of Open vSwitch would do with the packets by which a guest begins. None is sent."""
+"""Packet traces: what the flows of Open vSwitch would do with the first packets of a guest. None is sent."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from ..._model.instance import DescribedInstance, Network, Port
 from ..._model.stores import Interface, Switch, Trace
 from ..commands import Host
 
-DHCP, METADATA = "dhcp", "metadata"
+DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 ANSWERED, SENT, DROPPED = "answered", "sent", "dropped"
 LOCALPORT = "network:distributed"
+ROUTER = "network:router_interface"
 METADATA_ADDRESS = "169.254.169.254"
+# An address of the world outside: one of those for documentation, which nobody has
+OUTSIDE = "198.51.100.1"
 # A line of a trace about a table: its number, and the flow in it that matches
 TABLE = re.compile(r"^ *(?P<table>\d+)\. (?P<rule>.+)$")
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
@@ -35,8 +38,10 @@ def read(host: Host, switch: Switch, instance: DescribedInstance) -> tuple[Trace
             continue
         network = instance.network_of(port)
         found.append(host.attempt("the trace of DHCP", dhcp, bridge.name, interface, port))
-        if network.distributed and port.addresses:
+        if network.distributed:
             found.append(host.attempt("the trace of metadata", metadata, bridge.name, interface, port, network))
+        if port.floating_ips:
+            found.append(host.attempt("the trace of ping", ping, bridge.name, interface, port, network))
     return tuple(filter(None, found))
 
 
@@ -50,15 +55,27 @@ def dhcp(host: Host, bridge: str, interface: Interface, port: Port) -> Trace:
 
 def metadata(host: Host, bridge: str, interface: Interface, port: Port, network: Network) -> Trace | None:
     """Trace a guest's request to OVN's metadata port, which its DHCP options name as the way there."""
-    macs = [serving.mac for serving in network.serving if serving.owner == LOCALPORT and serving.mac]
-    address = next((address for address in port.addresses if ":" not in address), None)
-    if not macs or address is None:
+    way = way_by(LOCALPORT, port, network)
+    if way is None:
         return None
-    packet = (
-        f"in_port={interface.ofport},tcp,dl_src={port.mac},dl_dst={macs[0]},"
-        f"nw_src={address},nw_dst={METADATA_ADDRESS},nw_ttl=64,tcp_src=40000,tcp_dst=80"
-    )
+    packet = f"in_port={interface.ofport},tcp,{way},nw_dst={METADATA_ADDRESS},nw_ttl=64,tcp_src=40000,tcp_dst=80"
     return parsed(host.ask("ovs", "ovs-appctl", "ofproto/trace", bridge, packet), port.id, METADATA)
+
+
+def ping(host: Host, bridge: str, interface: Interface, port: Port, network: Network) -> Trace | None:
+    """Trace a guest's ping to the outside, by its router: the flows let answers to others pass as they do this."""
+    way = way_by(ROUTER, port, network)
+    if way is None:
+        return None
+    packet = f"in_port={interface.ofport},icmp,{way},nw_dst={OUTSIDE},nw_ttl=64,icmp_type=8,icmp_code=0"
+    return parsed(host.ask("ovs", "ovs-appctl", "ofproto/trace", bridge, packet), port.id, PING)
+
+
+def way_by(owner: str, port: Port, network: Network) -> str | None:
+    """Return the fields of a packet that a guest sends by a port of its network, if both are known."""
+    macs = [serving.mac for serving in network.serving if serving.owner == owner and serving.mac]
+    addresses = [address for address in port.addresses if ":" not in address]
+    return f"dl_src={port.mac},dl_dst={macs[0]},nw_src={addresses[0]}" if macs and addresses else None
 
 
 def parsed(text: str, port: str, packet: str) -> Trace:

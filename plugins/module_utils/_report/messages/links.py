@@ -269,6 +269,11 @@ LINKS = {
         "a flow drops the guest's DHCP request: {subject}, {found}",
         "a flow drops the guest's DHCP request ({subject})",
     ),
+    "ping_flow": LinkText(
+        "the flows let the guest's packets to its router pass",
+        "a flow drops the guest's packets to its router: {subject}, {found}",
+        "a flow drops the packets to the router ({subject})",
+    ),
     "metadata_flow": LinkText(
         "the flows let the guest's request for metadata pass",
         "a flow drops the guest's request for metadata: {subject}, {found}",

@@ -44,6 +44,11 @@ def network_host(record: Json) -> Json:
     return found
 
 
+def instance_host(record: Json) -> Json:
+    found: Json = next(host for host in record["hosts"] if host["host"] == record["instance"]["server"]["host"])
+    return found
+
+
 def reporting(record: Json) -> None:
     next(one for one in record["agents"] if one["component"] == L3)["state"] = "up"
 
@@ -64,6 +69,8 @@ def served(replay: Any) -> Change:
     def serve(record: Json) -> None:
         network_host(record)["facts"]["routers"] = {ROUTER: to_json(found)}
         record["instance"]["ports"][0]["floating_ips"] = [found.inbound[0].address]
+        traces = instance_host(record)["stores"]["traces"]
+        traces.append({**traces[0], "packet": "ping"})
 
     return serve
 
@@ -128,6 +135,18 @@ def test_each_link_of_the_router_breaks(changes: list[Change | str], code: str, 
     assert link.command
     assert "<" not in link.command
     assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
+
+
+def test_a_flow_that_drops_the_packets_to_the_router_breaks_its_chain_on_the_host_of_the_instance(
+    served: Change,
+) -> None:
+    def dropping(record: Json) -> None:
+        instance_host(record)["stores"]["traces"][-1].update(outcome="dropped", table=0, rule="icmp, priority 65000")
+
+    link = chains_of(reporting, bound, served, dropping)["ovs_router"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ping_flow", "neutron-l2-agent", "compute1")
+    assert links.broken(link)[0] == "a flow drops the guest's packets to its router: table 0, icmp, priority 65000"
 
 
 def on_standby(record: Json) -> None:

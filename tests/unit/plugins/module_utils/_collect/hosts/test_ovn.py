@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from tree import RECORDED
 
 NO_SOCKET = "unix:/var/run/ovn/ovnnb_db.sock: database connection failed (No such file or directory)"
 REFUSED = "unix:/var/run/ovn/ovnnb_db.sock: database connection failed (Connection refused)"
@@ -88,10 +90,16 @@ def test_a_port_that_no_chassis_has_claimed(read):
     assert [router["gateway"] for router in facts["routers"].values()] == [None]
 
 
+def gateway_port():
+    """Return the name of the router's port to the outside, by which the recorded host was asked for its chassis."""
+    commands = (RECORDED / "hosts/controller1-ovn.jsonl").read_text()
+    return re.search(r"cr-(lrp-[0-9a-f-]+)", commands)[1]
+
+
 def test_a_gateway_that_a_group_of_chassis_has(read):
     # As Neutron 29 has it with OVN 26.03
     group = {"gateway_chassis": ["set", []], "ha_chassis_group": ["uuid", "327235b8"]}
-    port = table(name="lrp-347781d2-563c-47a5-9a14-e103c47e959f", mac="fa:16:3e:0e:ed:5c", **group)
+    port = table(name=gateway_port(), mac="fa:16:3e:0e:ed:5c", **group)
     facts, unread = read({"Logical_Router_Port": port})
     ((gateway, mac),) = [(router["gateway"], router["mac"]) for router in facts["routers"].values()]
     assert (gateway, mac, unread) == ("network1", "fa:16:3e:0e:ed:5c", [])
