@@ -12,7 +12,7 @@ from ..._model.host import ChangedFile, Difference, Host
 from ..._model.service import services_of
 from ..._model.symptom import Code, Symptom
 from ..case import Case
-from .owners import owner_in, owners_of
+from .owners import owner_in, owners_of, readers_of
 
 # What the examination names in the place of a file for the database of Open vSwitch, and whose configuration is there
 SWITCH = "Open vSwitch"
@@ -56,8 +56,8 @@ def changes(case: Case) -> list[Symptom]:
 def owned_changes(case: Case) -> list[Change]:
     found: list[Change] = []
     for host in case.record.hosts:
-        for file in host.examination.changed if host.examination else ():
-            owners = owners_of(file.path, host)
+        for file in host.examined.changed:
+            owners = readers_of(file, host)
             if owners:
                 found.append(Change(host, file, owners))
     return found

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ..._components.tables import PROGRAMS, entry_of, project_of
-from ..._model.host import Host
+from ..._model.host import ChangedFile, Host
 from ..._model.service import Service, services_of
 
 # kolla-ansible has a folder for each service: /etc/kolla/nova-api.
@@ -39,6 +39,16 @@ def owner_in(path: str) -> str | None:
 def owners_of(path: str, host: Host) -> list[str]:
     """Return the components on a host whose configuration a file has; none if its path does not say it."""
     return components_of(path, host) if has_owner(path) else []
+
+
+def readers_of(file: ChangedFile, host: Host) -> list[str]:
+    """Return the components on a host that have a changed file of configuration in use.
+
+    Those that started before it changed have not read it. If all did, they may have read it without a start.
+    """
+    owners = owners_of(file.path, host)
+    started = [service for service in services_of(host) if service.for_s is not None and service.for_s <= file.ago_s]
+    return sorted(set(owners) & set(names_of(started))) or owners
 
 
 def components_of(path: str, host: Host) -> list[str]:

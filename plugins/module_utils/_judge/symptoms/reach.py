@@ -14,8 +14,9 @@ from ..._model.how import How
 from ..._model.service import RUNNING, services_of
 from ..._model.symptom import Code, Symptom
 from ..case import Case
+from .owners import owners_of, readers_of
 
-OPEN = "open"
+OPEN, UNRESOLVED = "open", "no such name"
 # How a peer that was probed did not answer
 HOW = {"silent": How.SILENT, "mute": How.SILENT, "refused": How.REFUSED, "closed": How.BROKEN_OFF}
 # A peer whose address the catalogue has is that of all its clients.
@@ -44,12 +45,15 @@ def probes(case: Case) -> list[Symptom]:
 def is_misplaced(case: Case, entry: Reach) -> bool:
     """Return whether a peer is not where it is looked for, and runs where it should be.
 
-    Behind an address that no host of the inventory has, such as that of a balancer, anything may be.
+    Behind an address that no host of the inventory has, such as that of a balancer, anything may be; behind a name
+    that nobody knows there is nothing.
     """
     named = case.addresses.get(entry.address)
     running = {host.host for host, unit in case.services if unit.component == entry.component and unit.state == RUNNING}
-    if named is None or not running:
+    if not running:
         return False
+    if named is None:
+        return entry.how == UNRESOLVED
     if named not in running:
         return not any(host.host == named and unit.component == entry.component for host, unit in case.services)
     listening = case.listening_on(named)
@@ -61,8 +65,16 @@ def wrong_addresses(case: Case, host: Host, entry: Reach) -> list[Symptom]:
     """Return that a peer is looked for where it is not: by the services of a host, or by all that ask the catalog."""
     if CATALOGUE in entry.named_by:
         return [wrong_endpoint(case, entry)]
-    components = clients(host, entry.component, entry.named_by)
+    components = with_new_settings(host, clients(host, entry.component, entry.named_by))
     return [wrong_address(entry, component, host.host, certain=len(components) == 1) for component in components]
+
+
+def with_new_settings(host: Host, components: Sequence[str | None]) -> Sequence[str | None]:
+    """Return the components that have read all changes of their settings. If none has, nobody knows who has."""
+    outdated: set[str] = set()
+    for file in host.examined.changed:
+        outdated.update(set(owners_of(file.path, host)).difference(readers_of(file, host)))
+    return [component for component in components if component not in outdated] or components
 
 
 def wrong_endpoint(case: Case, entry: Reach) -> Symptom:

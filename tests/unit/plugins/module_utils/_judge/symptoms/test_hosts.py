@@ -472,6 +472,33 @@ def test_a_peer_that_listens_at_its_usual_port_is_looked_for_at_a_wrong_one(name
     assert (symptom.setting, symptom.address, symptom.port) == ("rabbitmq", "10.0.0.1", 5673)
 
 
+@pytest.mark.parametrize(
+    ("started", "owners"),
+    [
+        # Those that started before the file changed have not read it.
+        ((900.0, 10.0), ["nova-scheduler"]),
+        ((900.0, 900.0), ["nova-conductor", "nova-scheduler"]),
+        ((10.0, 10.0), ["nova-conductor", "nova-scheduler"]),
+    ],
+)
+def test_what_changed_is_of_the_services_that_have_read_it(started, owners):
+    names = ("nova-conductor", "nova-scheduler")
+    services = [service(name, for_s=for_s) for name, for_s in zip(names, started, strict=True)]
+    changed = [{"path": "/etc/nova/nova.conf", "ago_s": 20.0}]
+    unresolved = peer("rabbitmq", "no such name", address="rabbit.example")
+    here = host("ctl", *services, "rabbitmq", facts=HOME, changed=changed, reach=[unresolved])
+    assert components(told(configuration.changes, here)) == owners
+    found = told(reach.probes, here)
+    assert components(found) == owners
+    assert {symptom.code for symptom in found} == {Code.WRONG_ADDRESS}
+
+
+def test_a_name_that_nobody_knows_shows_nothing_of_a_setting_if_the_peer_runs_nowhere():
+    gone = as_json.host("ctl", facts={"services": [service("rabbitmq", state="stopped")], **HOME})
+    (symptom,) = told(reach.probes, gone, reached(peer("rabbitmq", "no such name", address="rabbit.example")))
+    assert symptom.code == Code.PEER_UNREACHABLE
+
+
 # It listens nowhere, it does not answer although it listens, it may listen at another port on purpose, and nobody
 # has looked.
 @pytest.mark.parametrize("ports", [(22,), (5672, 5673), (15672,), ()])
