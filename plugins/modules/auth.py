@@ -149,6 +149,7 @@ from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import kind_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
@@ -247,14 +248,6 @@ def version_of(stage: Stage[AuthDetails], service: str) -> ServiceVersion:
 
 def dotted(version: tuple[int, ...] | None) -> str | None:
     return ".".join(map(str, version)) if version else None
-
-
-def kind_of(token: str) -> str:
-    """Return the kind of a token, by its first characters. The token itself is stored nowhere."""
-    # A Fernet token begins with its version, 0x80, and a time of eight bytes, of which the first four are 0.
-    if token.startswith("gAAAA"):
-        return "fernet"
-    return "jws" if token.startswith("eyJ") else "unknown"
 
 
 def clock_of(stage: Stage[AuthDetails]) -> ClockDifference | None:

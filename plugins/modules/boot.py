@@ -184,8 +184,8 @@ import base64
 import contextlib
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
@@ -194,6 +194,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.networki
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, failure_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import server as server_module
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.failures import failed_build
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
@@ -208,24 +210,17 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
     Deadline,
     Look,
     wait_until,
 )
 
-POWER: dict[Any, str] = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
-# A boot has some five events.
-MOST_EVENTS = 100
-# What reading them may raise. The boot is judged without them, too.
-UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, ValueError, KeyError)
 # In seconds: the compute service writes the ends of its events in this time.
 EVENT_SECONDS = 1
-# Since these versions a server can be sent to a host, and users see the events with the host's hash.
+# Since this version a server can be sent to a host.
 HOST_SINCE = "2.74"
 HOST_HINT = "Use an administrator's cloud as stackproof_cloud, or leave out stackproof_host."
-EVENTS_SINCE = "2.62"
 GIB = 1 << 30
 
 # A part of a request or an answer
@@ -335,41 +330,6 @@ def disk(identity: str, source: str, index: int) -> JsonObject:
     }
 
 
-def state_of(server: JsonObject) -> str:
-    """Return status, task and power state as one short text."""
-    task, power = server.get("OS-EXT-STS:task_state"), server.get("OS-EXT-STS:power_state")
-    parts = (server["status"], task, POWER.get(power, f"power {power}"))
-    return ", ".join(filter(None, parts))
-
-
-def read_server(nova: Any, identity: str) -> JsonObject:
-    server: JsonObject = answer_of(nova.get(f"/servers/{identity}"))["server"]
-    return server
-
-
-def events_of(nova: Any, identity: str, request_id: str | None) -> tuple[ServerEvent, ...]:
-    """Return the compute service's events of the creation, as far as it shows them to this user."""
-    try:
-        answer = nova.get(f"/servers/{identity}/os-instance-actions/{request_id}", microversion=EVENTS_SINCE)
-        if answer.status_code != 200:
-            return ()
-        events = answer.json()["instanceAction"].get("events") or []
-        return tuple(event_of(event) for event in events[:MOST_EVENTS])
-    except UNREADABLE:
-        return ()
-
-
-@dataclass(frozen=True)
-class EventAnswer(ServerEvent):
-    """An event as Nova answers it."""
-
-    host_id: Annotated[str | None, codec.Key("hostId")] = None
-
-
-def event_of(answer: Any) -> ServerEvent:
-    return ServerEvent(**vars(codec.from_json(EventAnswer, answer, "event")))
-
-
 def finished_events(
     stage: Stage[BootDetails], nova: Any, identity: str, request_id: str | None
 ) -> tuple[ServerEvent, ...]:
@@ -378,7 +338,7 @@ def finished_events(
 
     def look() -> Look:
         nonlocal events
-        events = events_of(nova, identity, request_id)
+        events = server_module.events_of(nova, identity, request_id)
         ended = [event for event in events if event.finish_time]
         return len(ended) == len(events), f"{len(ended)} of {len(events)}", None
 
@@ -388,29 +348,16 @@ def finished_events(
 
 
 def look_at(stage: Stage[BootDetails], nova: Any, identity: str, name: str) -> Look:
-    server = read_server(nova, identity)
+    server = server_module.read(nova, identity)
     if server["status"] == "ERROR":
         raise failed_build(name, server.get("fault") or {}, stage.details.request_id)
-    return server["status"] == "ACTIVE", state_of(server), server
-
-
-def failed_build(name: str, fault: JsonObject, request_id: str | None) -> StageError:
-    fault_message = words_of(fault.get("message") or "no fault is given")
-    return StageError(
-        "build_failed",
-        f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
-        resource=name,
-        answer=fault_message,
-        request_id=request_id,
-        hint=f"Look for {request_id} in the logs of nova-conductor, nova-scheduler and nova-compute.",
-        fault=fault,
-    )
+    return server["status"] == "ACTIVE", server_module.state_of(server), server
 
 
 def attach_volume(stage: Stage[BootDetails], nova: Any, server_id: str, volume: Resource) -> None:
     cinder = stage.cloud.block_storage
     stage.begin(f"attaching the volume {volume.name}")
-    attached = read_server(nova, server_id)["os-extended-volumes:volumes_attached"]
+    attached = server_module.read(nova, server_id)["os-extended-volumes:volumes_attached"]
     if volume.id not in [attached_volume["id"] for attached_volume in attached]:
         body = {"volumeAttachment": {"volumeId": volume.id}}
         answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))

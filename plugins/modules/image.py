@@ -165,6 +165,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.choices 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.failures import LOST_IMAGE, lost_image
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Image, ImageDetails
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
@@ -183,8 +184,6 @@ FORMATS = {
 NOT_BOOTABLE = ("aki", "ari", "ami", "iso", None)
 # Nobody but its project sees an image of such a visibility, except an administrator.
 NOT_PUBLIC = ("private", "shared")
-# The states from which no image becomes active
-LOST = ("killed", "deleted", "deactivated")
 # In bytes
 CHUNK = 1 << 20
 # In seconds, between two reports on an upload
@@ -318,9 +317,8 @@ def send(stage: Stage[ImageDetails], image_id: str, path: str, size: int) -> str
 
 def look_at(image_api: Any, image_id: str, name: str) -> Look:
     image = image_api.get_image(image_id)
-    if image.status in LOST:
-        hint = "Look for the image's id in the log of glance-api."
-        raise StageError("service", f"the image {name} became {image.status}", resource=name, hint=hint)
+    if image.status in LOST_IMAGE:
+        raise lost_image(name, image.status)
     return image.status == "active", image.status, image
 
 

@@ -243,7 +243,9 @@ def main() -> None:
         if params["otlp_endpoint"]:
             send(module, run.record, params["otlp_endpoint"])
     verdict = run.record.verdict
-    if params["enforce"] and verdict.result is not Result.PASS:
+    # A diagnosis has done its work, whatever it has found.
+    is_run = run.record.operation is None
+    if params["enforce"] and is_run and verdict.result is not Result.PASS:
         module.fail_json(msg=verdict.reason, **result)
     module.exit_json(**result)
 

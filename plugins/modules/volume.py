@@ -152,30 +152,14 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import o
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.failures import failed_volume
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.volume import messages_about
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Volume, VolumeDetails
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import words_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
-
-# Cinder has one message for each failure of a volume, the newest first.
-MOST_MESSAGES = 5
-# What reading them may raise. The failure is reported without them, too.
-UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED)
-
-
-def messages_about(cinder: Any, volume_id: str) -> list[str]:
-    """Return Cinder's messages to the user about a volume that failed. Clouds before Pike have no such messages."""
-    try:
-        answer = cinder.get("/messages", params={"resource_uuid": volume_id}, microversion="3.5")
-        messages = answer.json()["messages"] if answer.status_code == 200 else []
-        about = [message["user_message"] for message in messages if message["resource_uuid"] == volume_id]
-    except UNREADABLE:
-        return []
-    return [words_of(text) for text in about[:MOST_MESSAGES]]
 
 
 def check_type(stage: Stage[VolumeDetails], name: str) -> None:
@@ -206,10 +190,7 @@ def make_volume(stage: Stage[VolumeDetails], name: str, image: Resource | None) 
 def look_at(cinder: Any, volume_id: str, name: str) -> Look:
     volume = cinder.get_volume(volume_id)
     if volume.status.startswith("error"):
-        messages = "; ".join(messages_about(cinder, volume_id)) or "nothing more"
-        message = f"the volume {name} became {volume.status}; the cloud said: {messages}"
-        hint = f"Look for the id {volume_id} in the logs of cinder-scheduler and cinder-volume."
-        raise StageError("service", message, resource=name, answer=messages, hint=hint)
+        raise failed_volume(name, volume_id, volume.status, messages_about(cinder, volume_id))
     return volume.status == "available", volume.status, volume
 
 

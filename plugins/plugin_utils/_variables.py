@@ -28,6 +28,7 @@ FIRST_TASKS = {
     "playbooks/cleanup.yml": "cleanup",
     "playbooks/load.yml": "preflight",
     "playbooks/tasks/begin.yml": "run",
+    "roles/diagnosis/tasks/live.yml": "operation",
     "roles/diagnosis/tasks/main.yml": "bundle_info",
     "roles/report/tasks/history.yml": "history",
     "roles/report/tasks/merge.yml": "sweep",

@@ -158,7 +158,7 @@ def test_the_playbook_asks_what_the_module_takes():
 @pytest.mark.parametrize("path", sorted(ROOT.glob("roles/*/README.md")), ids=lambda path: path.parent.name)
 def test_an_example_of_a_role_has_variables_that_the_role_has(path):
     specs = yaml.safe_load((path.parent / "meta/argument_specs.yml").read_text())["argument_specs"]
-    options = {name for spec in specs.values() for name in spec["options"]}
+    options = {name for spec in specs.values() for name in spec.get("options", ())}
     for block in re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
         assert yaml.safe_load(block)
         assert set(re.findall(r"^ +(stackproof_\w+):", block, re.MULTILINE)) <= options

@@ -73,3 +73,11 @@ def check_url(url: Any) -> None:
     if match and "/" in match[1]:
         hint = "Write user and password under username and password, or encode the password: / is %2F, @ is %40."
         raise StageError("config", "a user and a password in auth_url make it no URL", hint=hint)
+
+
+def kind_of(token: str) -> str:
+    """Return the kind of a token, by its first characters. The token itself is stored nowhere."""
+    # A Fernet token begins with its version, 0x80, and a time of eight bytes, of which the first four are 0.
+    if token.startswith("gAAAA"):
+        return "fernet"
+    return "jws" if token.startswith("eyJ") else "unknown"

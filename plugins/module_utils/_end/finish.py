@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._judge import verdict
@@ -15,7 +16,8 @@ from .._judge.thresholds import apply_limits
 from .._model import codec
 from .._model.flow import FollowedFlow
 from .._model.record import EarlierRun, Record
-from .._model.stage import Leftover
+from .._model.stage import Leftover, Stage
+from .._model.words import Result, StageStatus
 from .._record.masking import bounded_copy
 from .._record.run import Run, write_whole
 from .._report.messages.verdict import of_record
@@ -34,7 +36,9 @@ HISTORY = 20
 
 
 def earlier_of(run: Run, most: int = HISTORY) -> list[EarlierRun]:
-    """Return the last runs before this one on the same cloud."""
+    """Return the last runs before this one on the same cloud; none before what others have done."""
+    if run.record.operation:
+        return []
     return earlier_runs(os.path.dirname(run.directory), run.record, most)
 
 
@@ -50,7 +54,15 @@ def finish(
     run.finish()  # limits may be about the whole duration
     run.update(thresholds=apply_limits(thresholds, codec.to_json(run.record)))
     run.update(verdict=of_record(run.record, broke_off))
+    if run.record.verdict.result is Result.PASS:
+        run.update(stages=tuple(map(cleared, run.record.stages)))
     run.save()
+
+
+def cleared(stage: Stage) -> Stage:
+    """Return a stage without a suspicion that was not confirmed."""
+    is_suspected = stage.error is not None and stage.error.kind == verdict.SUSPECTED
+    return replace(stage, status=StageStatus.OK, error=None) if is_suspected else stage
 
 
 def unaccounted(run: Run) -> list[Leftover]:

@@ -17,6 +17,8 @@ from .weights import WEIGHTS, Weights
 # Why a run does not pass if its playbook did not end it: it broke off after its stages, for an unknown reason.
 AFTER_STAGES = ""
 INTERRUPTED = "interrupted"
+# The kind of the error of a stage that may have failed: whoever asked for the diagnosis thinks so.
+SUSPECTED = "suspected"
 
 
 def with_skipped(record: Record) -> tuple[Stage, ...]:
@@ -51,9 +53,13 @@ def judge(record: Record, interruption: str | None = None, weights: Weights = WE
 
 def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
     """Return the judgement on a stage that failed, with the finding about who broke it."""
-    if failed.error is not None and failed.error.kind == INTERRUPTED:
+    kind = failed.error.kind if failed.error else None
+    if kind == INTERRUPTED:
         return Judgement(Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed)
-    return Judgement(Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, finding(record, weights))
+    found = finding(record, weights)
+    if kind == SUSPECTED and not (found and found.cause):
+        return flaw(record, weights) or Judgement(Result.PASS, Outcome.NOTHING_FOUND)
+    return Judgement(Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, found)
 
 
 def flaw(record: Record, weights: Weights) -> Judgement | None:

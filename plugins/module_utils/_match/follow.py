@@ -37,6 +37,8 @@ ScopeOf = Callable[[Record, Sequence[Event], Reads], Scope]
 
 # In seconds: how long after a removal agents may still be at work
 TIDYING = 5
+# The time in which an operation that has ended still shows in logs, in seconds
+SETTLING = 60
 # The fields of events.jsonl that only some events have
 FIELDS = sorted(set(chain.from_iterable(source.fields for source in SOURCES.values())))
 
@@ -47,9 +49,15 @@ def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
     by_sources: dict[str, Any] = {}
     for source in SOURCES.values():
         by_sources.update(source.wanted(record))
-    texts, until = texts_in_logs(own_flows), seconds_of(now())
-    in_logs = wanted_in_logs(keys_of(record), texts, record.started, until, looks_back(own_flows))
+    texts = texts_in_logs(own_flows)
+    in_logs = wanted_in_logs(keys_of(record), texts, record.started, end_of_logs(record), looks_back(own_flows))
     return {**by_sources, **in_logs}
+
+
+def end_of_logs(record: Record) -> float:
+    """Return up to when logs are read: now, or when an operation that was asked about had its last effects."""
+    operation, asked = record.operation, seconds_of(now())
+    return min(asked, operation.ended + SETTLING) if operation and operation.ended is not None else asked
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
@@ -72,6 +80,7 @@ def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
         other_boots=boots_of(record),
         settled=settled_at(record),
         links=links_in(record),
+        watched=record.operation is None,
     )
 
 

@@ -41,6 +41,7 @@ class Scope:
     other_boots: an administrator's answer about other boots (rivals.rivals_in).
     levels: service to the level at which it logs, where that is known better than by the events.
     logs_alone: whether nobody asked the API, so that a step is not missing for want of its answers.
+    watched: whether the run was the client, and saw its answers and the guest's console.
     caller_known: whether the host that has sent a request is known by its address.
     complete: whether all that happened had to be seen, so that a step can be missing.
     links: code to the links of chains that hold, and those at which they break.
@@ -55,6 +56,7 @@ class Scope:
     other_boots: tuple[float, Sequence[Boot]] | None = None
     levels: Mapping[str, Level] = field(default_factory=dict)
     logs_alone: bool = False
+    watched: bool = True
     caller_known: bool = True
     complete: bool = True
     links: Mapping[str, Link] = field(default_factory=dict)

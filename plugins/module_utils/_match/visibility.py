@@ -19,6 +19,8 @@ from .scope import ReadLog, Scope
 
 # Services that send others the same requests as nova-compute
 ALSO_ASK = working_on_boots() - {"nova-compute"}
+# What only the client of an operation sees: its own requests, the states that it waited for, and the guest's console
+SEEN_BY_CLIENT = {("api", "http"), ("api", "state"), ("console", None)}
 NAME_OF_CALL = re.compile(r"\bmethod\b")
 
 
@@ -83,6 +85,8 @@ class Visibility:
             return False  # the run has no such name, and nothing could have been found
         if rule.edge == "later":
             return False  # it may still come
+        if not self._scope.watched and (rule.source, rule.kind) in SEEN_BY_CLIENT:
+            return False
         if self._scope.logs_alone and (rule.source != "log" or rule.needs == "asked" or rule.window):
             return False
         return self.hidden(rule) is None

@@ -132,6 +132,7 @@ class Outcome(Word):
     """What decided the result of a run."""
 
     PASSED = "passed"
+    NOTHING_FOUND = "nothing_found"
     INTERRUPTED = "interrupted"
     STAGE_MISSING = "stage_missing"
     BROKE_OFF = "broke_off"

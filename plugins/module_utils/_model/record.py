@@ -17,6 +17,7 @@ from .diagnosis import Diagnosis
 from .flow import FollowedFlow
 from .host import Host, Unread
 from .instance import Claims, DescribedInstance, Network, Port
+from .operation import Operation
 from .stage import Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
 from .words import Result, Severity, StageName, StageStatus
@@ -270,6 +271,7 @@ class Record:
     sources: by source of your own, why a host was not read; only where there are such sources.
     diagnosis: how the boot was found in the logs, and the causes of other requests that failed; only in a diagnosis.
     chains: how the request was carried from store to store, and where it broke; only after a failed stage.
+    operation: the operation on a live cloud that was asked about; only in a diagnosis of one.
     """
 
     schema: Annotated[str, schema(const=SCHEMA)]
@@ -301,6 +303,7 @@ class Record:
     sources: Optional[Mapping[str, tuple[SourceAccount, ...]]] = omitted()
     diagnosis: Optional[Diagnosis] = omitted()
     chains: Optional[tuple[Chain, ...]] = omitted()
+    operation: Optional[Operation] = omitted()
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:

@@ -184,9 +184,14 @@ class Run:
         write_record(self.directory, self.record)
 
     def finish(self) -> None:
-        finished = seconds_of(now())
+        finished = self.ended_at()
         # Several processes have done the run, so there is no other clock than one that may have been set back.
         self.update(finished=finished, duration_s=max(0.0, round(finished - self.record.started, 6)))
+
+    def ended_at(self) -> float:
+        """Return when the run has ended: now, or when the operation did that was asked about."""
+        operation = self.record.operation
+        return seconds_of(now()) if operation is None or operation.ended is None else operation.ended
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:

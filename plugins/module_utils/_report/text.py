@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from .._model.codec import iso_of
 from .._model.diagnosis import Diagnosis, RequestFailure
 from .._model.host import Check, Host
+from .._model.operation import Operation
 from .._model.record import EarlierRuns, HostLogs, LogFile, Record, Threshold
 from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
@@ -68,6 +69,8 @@ def summary(record: Record, directory: str) -> list[str]:
     """Return the lines on the terminal at the end of a run."""
     if record.diagnosis:
         lines = diagnosis_lines(record, record.diagnosis, directory)
+    elif record.operation:
+        lines = [*operation_lines(record, record.operation), *ending(record, directory)]
     else:
         lines = [*run_lines(record, directory), *ending(record, directory)]
     return [clean(line) for line in lines]
@@ -183,6 +186,16 @@ def lines_of_checks(checks: Iterable[Check]) -> list[str]:
 
 
 # The summary of a diagnosis
+
+
+def operation_lines(record: Record, operation: Operation) -> list[str]:
+    """Return the lines on the terminal about an operation on a live cloud: its subject, its time, its hosts."""
+    asked = ", ".join(operation.query.values())
+    lines = ["", f"Diagnosis {record.run_id} on {record.cloud}", "", f"  subject    {operation.subject} ({asked})"]
+    lines += [f"  time       {span_of(record)}", "", f"  {'stage':<10} {'result':<8} seconds"]
+    shown = [stage for stage in record.stages if stage.status is not StageStatus.SKIPPED]
+    lines += [stage_line(stage, record.history) for stage in shown]
+    return [*lines, *host_lines(record)]
 
 
 def diagnosis_lines(record: Record, about: Diagnosis, directory: str) -> list[str]:

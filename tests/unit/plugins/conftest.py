@@ -267,6 +267,9 @@ class FakeCloud:
             return self.recorded(PRIVATE[path])
         if "/os-instance-actions/" in path:
             return self.recorded("actions")
+        if path.endswith("/os-instance-actions"):
+            status, headers, text = self.recorded("actions")
+            return status, headers, {"instanceActions": [json.loads(text)["instanceAction"]]}
         if path.endswith("/action"):
             return self._action(path.split("/")[-2], request.body)
         if path.endswith("/os-volume_attachments"):

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
 
 from ..._model.facts import MetadataProxy, ProxiedRequest
 from ..commands import Host, processes
@@ -70,3 +72,12 @@ def parse_request(line: MatchingLine, address: str) -> ProxiedRequest | None:
         # From the first byte to the last, in milliseconds; the line is written at the end.
         seconds=max(0, int(match.group("took"))) / 1000,
     )
+
+
+def telling(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the requests of an instance whose answers say whether it gets its metadata.
+
+    One that has it may have none of what else it asks for, such as user data.
+    """
+    is_known = any(request["status"] == HTTPStatus.OK for request in requests)
+    return [request for request in requests if not (is_known and request["status"] == HTTPStatus.NOT_FOUND)]

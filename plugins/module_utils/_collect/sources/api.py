@@ -76,8 +76,9 @@ def from_token(record: Record) -> Iterable[Event]:
     """Return the kind of the token. Keystone checks one of its own kind without asking anybody."""
     auth = record.stage_or_skipped(StageName.AUTH)
     token = auth.details.get("token")
-    if token and auth.started is not None:
-        yield Event(auth.started, "token", "fact", f"the token is of the kind {token}", fields={"token": token})
+    if token:
+        at = record.started if auth.started is None else auth.started
+        yield Event(at, "token", "fact", f"the token is of the kind {token}", fields={"token": token})
 
 
 def from_nova(record: Record, keys: Keys) -> Iterable[Event]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from ..._collect.hosts.metadata_proxy import telling
 from ..._components.tables import entry_of, project_of
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
@@ -94,7 +95,7 @@ def statuses_of_proxies(case: Case) -> list[int]:
     for host in case.record.hosts:
         for proxies in (host.facts.get("metadata") or {}).values():
             for proxy in proxies:
-                statuses += [request["status"] for request in proxy["requests"] or []]
+                statuses += [request["status"] for request in telling(proxy["requests"] or [])]
     return statuses
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ..._collect.commands import SUDO_ADVICE
@@ -13,6 +14,7 @@ from ..._judge import verdict as judge
 from ..._judge.evidence import evidence
 from ..._judge.weights import WEIGHTS
 from ..._model import codec
+from ..._model.chain import LinkState
 from ..._model.event import CONTROL_NODE
 from ..._model.finding import Cause, Finding, Judgement, Outcome
 from ..._model.flow import Step
@@ -177,8 +179,23 @@ def passed(_judgement: Judgement, record: Record) -> str:
     return reason + errors_sentence(record.known_errors) + hosts_sentence(record)
 
 
+def nothing_found(_judgement: Judgement, record: Record) -> str:
+    """Return what was looked at in a diagnosis that found no fault."""
+    boot = record.stage_or_skipped(StageName.BOOT)
+    subject = record.operation.subject if record.operation else "server"
+    links = Counter(link.state for walked in record.known_chains for link in walked.links)
+    held = plural(links[LinkState.HOLDS], "link")
+    unread = f", {plural(links[LinkState.UNREADABLE], 'link')} could not be read" if links[LinkState.UNREADABLE] else ""
+    reason = (
+        f"No fault was found: the server {subject} was active after {boot.duration_s or 0.0:.1f} s, and {held} of the "
+        f"chains behind it hold{unread}."
+    )
+    return reason + errors_sentence(record.known_errors) + hosts_sentence(record)
+
+
 REASONS = {
     Outcome.PASSED: passed,
+    Outcome.NOTHING_FOUND: nothing_found,
     Outcome.INTERRUPTED: interrupted,
     Outcome.STAGE_MISSING: stage_missing,
     Outcome.BROKE_OFF: broke_off,

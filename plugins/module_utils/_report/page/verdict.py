@@ -150,6 +150,8 @@ def account(record: Record) -> str:
     """Return how many resources the run created, deleted and left, as a sentence."""
     if record.diagnosis:
         return "Nothing was created: this is a diagnosis of collected logs, not a run. Its times are those in the logs."
+    if record.operation:
+        return "Nothing was created or changed: this is a diagnosis of what others have done."
     left = record.created - record.deleted
     created = f"{plural(record.created, 'resource')} created, {record.deleted} deleted"
     if record.kept:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.all_facts import listed
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.metadata_proxy import telling
 
 pytestmark = pytest.mark.part("compute")
 
@@ -144,7 +145,7 @@ def test_metadata_proxy(home, networks_of_ovn, instance, not_applicable):
         for proxy in facts[port["id"]]:
             if proxy["owner"] in networks_of_ovn:
                 assert proxy["processes"], f"{home.name} runs no metadata proxy for the network {proxy['owner']}"
-                answers += [(port, request) for request in proxy["requests"]]
+                answers += [(port, request) for request in telling(proxy["requests"])]
     assert answers, f"the metadata proxies on {home.name} have had no request of the instance"
     port, last = max(answers, key=lambda answer: answer[1]["at"])
     assert last["status"] == 200, (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.metadata_proxy import telling
 from ansible_collections.stackproof.provision.plugins.module_utils._match import places
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Network
@@ -139,7 +140,7 @@ def test_metadata_proxy(here, readings, instance, not_applicable):
         return  # it is not known where they log, so that one runs is all that can be checked
     addresses = [address for port in instance["ports"] for address in port["addresses"]]
     assert asked, f"the metadata proxy on {here.name} has had no request of {', '.join(addresses)}"
-    last = asked[0][1]["requests"][-1]
+    last = telling(asked[0][1]["requests"])[-1]
     assert last["status"] == 200, (
         f"the metadata proxy on {here.name} has answered {addresses[0]} {last['status']} at last"
     )

@@ -9,6 +9,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import kind_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import auth as module
@@ -189,4 +190,4 @@ def test_an_empty_catalogue():
     [("gAAAAABrAa0XzVEX", "fernet"), ("eyJhbGciOiJFUzI1NiJ9.e30.c2ln", "jws"), ("0123456789abcdef", "unknown")],
 )
 def test_how_a_token_is_made_shows_in_how_it_begins(token, kind):
-    assert module.kind_of(token) == kind
+    assert kind_of(token) == kind

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The error of a stage for what a cloud could not make, with the words of the cloud about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._record.errors import StageError
+from ..._record.masking import words_of
+
+# The states from which no image becomes active
+LOST_IMAGE = ("killed", "deleted", "deactivated")
+
+
+def failed_build(name: str, fault: dict[str, Any], request_id: str | None) -> StageError:
+    fault_message = words_of(fault.get("message") or "no fault is given")
+    return StageError(
+        "build_failed",
+        f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
+        resource=name,
+        answer=fault_message,
+        request_id=request_id,
+        hint=f"Look for {request_id} in the logs of nova-conductor, nova-scheduler and nova-compute.",
+        fault=fault,
+    )
+
+
+def failed_volume(name: str, identity: str, status: str, messages: Sequence[str]) -> StageError:
+    answer = "; ".join(messages) or "nothing more"
+    message = f"the volume {name} became {status}; the cloud said: {answer}"
+    hint = f"Look for the id {identity} in the logs of cinder-scheduler and cinder-volume."
+    return StageError("service", message, resource=name, answer=answer, hint=hint)
+
+
+def lost_image(name: str, status: str) -> StageError:
+    hint = "Look for the image's id in the log of glance-api."
+    return StageError("service", f"the image {name} became {status}", resource=name, hint=hint)

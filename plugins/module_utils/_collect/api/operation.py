@@ -1,0 +1,176 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find what was asked about on a live cloud, and read how it was made. Only what is recorded already is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Any, Optional, Union
+
+from ..._cloud.connection import answer_of
+from ..._model.codec import Key, from_json
+from ..._model.details import ServerEvent
+from ..._record.errors import StageError
+from . import server as server_module
+from .answers import VolumeAnswer
+from .volume import messages_about
+
+# Up to this version a server names its flavor by an id.
+FLAVOR_UNTIL = "2.46"
+# The owner of the port of a server begins so.
+OF_COMPUTE = "compute:"
+
+
+@dataclass(frozen=True)
+class NamedAnswer:
+    id: str
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """A server of nova. image: an empty text if it boots from a volume."""
+
+    id: str
+    name: str
+    status: str
+    created: str
+    updated: str
+    flavor: NamedAnswer
+    image: Any
+    volumes: Annotated[tuple[VolumeAnswer, ...], Key("os-extended-volumes:volumes_attached")] = ()
+    launched: Annotated[Optional[str], Key("OS-SRV-USG:launched_at")] = None
+    zone: Annotated[Optional[str], Key("OS-EXT-AZ:availability_zone")] = None
+    host: Annotated[Optional[str], Key("OS-EXT-SRV-ATTR:host")] = None
+    host_id: Annotated[Optional[str], Key("hostId")] = None
+    fault: Optional[Mapping[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action on a server, as nova has recorded it. message: Error if it failed."""
+
+    action: str
+    request_id: str
+    start_time: str
+    message: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class ServerOperation:
+    """A server, with the action that made it and nova's events of that. state: the server's, in words."""
+
+    server: LiveServer
+    state: str
+    action: Optional[Action]
+    events: tuple[ServerEvent, ...]
+
+
+@dataclass(frozen=True)
+class LiveVolume:
+    """A volume of cinder."""
+
+    id: str
+    name: Optional[str]
+    status: str
+    size: int
+    created: Annotated[str, Key("created_at")]
+    updated: Annotated[Optional[str], Key("updated_at")] = None
+    type: Annotated[Optional[str], Key("volume_type")] = None
+    zone: Annotated[Optional[str], Key("availability_zone")] = None
+
+
+@dataclass(frozen=True)
+class VolumeOperation:
+    """A volume, with what cinder says about it to its user."""
+
+    volume: LiveVolume
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ImageOperation:
+    """An image of glance."""
+
+    id: str
+    name: Optional[str]
+    status: str
+    created: Annotated[str, Key("created_at")]
+    updated: Annotated[str, Key("updated_at")]
+
+
+Found = Union[ServerOperation, VolumeOperation, ImageOperation]
+
+
+def find(cloud: Any, identity: str) -> Found:
+    """Return what has an id: a server, or that of a port or a floating IP, a volume or an image."""
+    for look in (of_server, of_volume, of_image, of_port, of_floating_ip):
+        found = look(cloud, identity)
+        if found is not None:
+            return found
+    message = (
+        f"the cloud has no server, volume, image, port or floating IP with the id {identity} that this user may see"
+    )
+    hint = "Look for a typing error. With stackproof_admin_cloud, those of all projects are seen."
+    raise StageError("not_found", message, resource=identity, hint=hint)
+
+
+def unless_missing(answer: Any) -> Any:
+    """Return the body of an answer; None if there is no such thing, or if an id of another form is refused."""
+    return None if answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST) else answer_of(answer)
+
+
+def of_server(cloud: Any, identity: str) -> ServerOperation | None:
+    nova = cloud.compute
+    answer = unless_missing(nova.get(f"/servers/{identity}", microversion=FLAVOR_UNTIL))
+    if answer is None:
+        return None
+    server = from_json(LiveServer, answer["server"], "the server")
+    listed = answer_of(nova.get(f"/servers/{identity}/os-instance-actions"))["instanceActions"]
+    actions = [from_json(Action, action, "an action of the server") for action in listed]
+    action = next((action for action in actions if action.action == "create"), None)
+    events = server_module.events_of(nova, identity, action.request_id) if action else ()
+    return ServerOperation(server, server_module.state_of(answer["server"]), action, events)
+
+
+def of_volume(cloud: Any, identity: str) -> VolumeOperation | None:
+    cinder = cloud.block_storage
+    answer = unless_missing(cinder.get(f"/volumes/{identity}"))
+    if answer is None:
+        return None
+    return VolumeOperation(
+        from_json(LiveVolume, answer["volume"], "the volume"), tuple(messages_about(cinder, identity))
+    )
+
+
+def of_image(cloud: Any, identity: str) -> ImageOperation | None:
+    answer = unless_missing(cloud.image.get(f"/images/{identity}"))
+    return None if answer is None else from_json(ImageOperation, answer, "the image")
+
+
+def of_port(cloud: Any, identity: str) -> ServerOperation | None:
+    """Return the server of a port."""
+    answer = unless_missing(cloud.network.get(f"/ports/{identity}"))
+    if answer is None:
+        return None
+    owner, device = answer["port"]["device_owner"] or "", answer["port"]["device_id"]
+    server = of_server(cloud, device) if owner.startswith(OF_COMPUTE) else None
+    if server is None:
+        message = f"the port {identity} belongs to no server, but to {owner or 'nobody'} {device}".rstrip()
+        raise StageError("invalid", message, resource=identity, hint="Give the id of a server that uses it.")
+    return server
+
+
+def of_floating_ip(cloud: Any, identity: str) -> ServerOperation | None:
+    """Return the server that has a floating IP."""
+    answer = unless_missing(cloud.network.get(f"/floatingips/{identity}"))
+    if answer is None:
+        return None
+    floating = answer["floatingip"]
+    if not floating["port_id"]:
+        message = f"the floating IP {floating['floating_ip_address']} is given to no port"
+        raise StageError("invalid", message, resource=identity, hint="Give it to a port first, or name the server.")
+    return of_port(cloud, floating["port_id"])

@@ -1,0 +1,202 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Make the stages of a run from what a live cloud has recorded of an operation, so that it is judged as a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._collect.api.failures import LOST_IMAGE, failed_build, failed_volume, lost_image
+from .._collect.api.operation import Found, ImageOperation, LiveServer, ServerOperation, VolumeOperation
+from .._judge.verdict import SUSPECTED
+from .._model.codec import to_json
+from .._model.details import AuthDetails, BootDetails, Server, VolumeDetails
+from .._model.operation import Operation
+from .._model.record import ORDER, Record
+from .._model.stage import Call, Failure, Resource, Stage, State, Wait
+from .._model.words import StageName, StageStatus
+from .._record.clock import seconds_of
+from .._record.errors import StageError
+
+BUILDING, FAILED = "BUILD", "ERROR"
+# Statuses of volumes and images that last
+SETTLED_VOLUME = ("available", "in-use", "maintenance", "reserved")
+SETTLED_IMAGE = "active"
+# Why the stages before say nothing
+BEFORE = "it is not known how this was made"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the cloud tells of an operation, in the form of a run. action: what it did to the subject.
+
+    stages: those that it shows something of. ended: None while it is under way.
+    """
+
+    action: str
+    subject: str
+    began: float
+    ended: float | None
+    stages: tuple[Stage, ...]
+
+
+def record_of(record: Record, found: Found, operation: Operation, token: str) -> Record:
+    """Return the record of a run that did what was found. operation: what was asked about, and when."""
+    told = told_by(found, operation.asked)
+    auth = Stage(StageName.AUTH, StageStatus.SKIPPED, details=to_json(AuthDetails(BEFORE, token=token)))
+    shown = {stage.stage: stage for stage in (auth, *told.stages)}
+    last = ORDER.index(told.stages[-1].stage)
+    stages = tuple(shown.get(name) or Stage.skipped(name, BEFORE) for name in ORDER[: last + 1])
+    about = replace(operation, action=told.action, subject=told.subject, ended=told.ended)
+    return replace(record, started=told.began, stages=stages, operation=about)
+
+
+def told_by(found: Found, asked: float) -> Told:
+    if isinstance(found, ServerOperation):
+        return told_by_server(found, asked)
+    if isinstance(found, VolumeOperation):
+        return told_by_volume(found, asked)
+    return told_by_image(found, asked)
+
+
+def suspected(message: str, name: str) -> Failure:
+    """Return the error of a stage that the API alone shows no fault of."""
+    return StageError(SUSPECTED, message, resource=name).failure
+
+
+def made(resource: Resource, began: float, ended: float, error: Failure | None, state: str, **details: Any) -> Stage:
+    """Return the stage that made a resource, or did not. details: those of the stage, and where it has them, calls."""
+    stage = {"server": StageName.BOOT, "volume": StageName.VOLUME, "image": StageName.IMAGE}[resource.kind]
+    seconds = max(0.0, ended - began)
+    # Only the state that there is now is known.
+    wait = Wait(
+        f"the {resource.kind} {resource.name} to be ready", began, seconds, (State(state, ended, seconds, None),), 1
+    )
+    return Stage(
+        stage,
+        StageStatus.FAILED if error else StageStatus.OK,
+        started=began,
+        finished=ended,
+        duration_s=seconds,
+        waits=(wait,),
+        error=error,
+        **{"resources": (resource,), **details},
+    )
+
+
+# A server
+
+
+def told_by_server(found: ServerOperation, asked: float) -> Told:
+    server = found.server
+    began = seconds_of(found.action.start_time if found.action else server.created)
+    boot = boot_stage(found, began, asked)
+    stages = (boot,) if boot.error else (boot, guest_stage(server, boot.finished or asked, asked))
+    ended = None if server.status == BUILDING else stages[-1].finished
+    return Told("create", server.name, began, ended, stages)
+
+
+def boot_stage(found: ServerOperation, began: float, asked: float) -> Stage:
+    server, request = found.server, found.action.request_id if found.action else None
+    details = BootDetails(
+        request_id=request,
+        requested_zone=server.zone or None,
+        server=Server(server.id, server.zone, server.host, server.host_id, server.launched, (), ()),
+        events=found.events,
+    )
+    return made(
+        Resource("server", server.id, server.name, created=False),
+        began,
+        ended_at(server, asked),
+        error_of_server(found, request, asked - began),
+        found.state,
+        resources=resources_of(server),
+        calls=calls_of(request, began),
+        details=to_json(details),
+    )
+
+
+def ended_at(server: LiveServer, asked: float) -> float:
+    if server.status == FAILED:
+        return seconds_of((server.fault or {}).get("created") or server.updated)
+    return seconds_of(server.launched) if server.launched else asked
+
+
+def error_of_server(found: ServerOperation, request: str | None, age_s: float) -> Failure | None:
+    """Return why the boot has failed, or what it waits for; None if the server was launched."""
+    server = found.server
+    if server.launched:
+        return None
+    if server.status == FAILED:
+        return failed_build(server.name, dict(server.fault or {}), request).failure
+    message = f"the server {server.name} is not active {age_s:.0f} s after it was asked for: its state is {found.state}"
+    return StageError("deadline", message, resource=server.name, request_id=request).failure
+
+
+def resources_of(server: LiveServer) -> tuple[Resource, ...]:
+    """Return what the server was made of; none of it is ours."""
+    image = server.image["id"] if server.image else None
+    named = [("server", server.id, server.name), ("flavor", server.flavor.id, None), ("image", image, None)]
+    named += [("volume", volume.id, None) for volume in server.volumes]
+    return tuple(Resource(kind, identity, name, created=False) for kind, identity, name in named if identity)
+
+
+def calls_of(request: str | None, began: float) -> tuple[Call, ...]:
+    """Return the request for the server, as Nova has recorded it."""
+    if request is None:
+        return ()
+    return (Call("POST", "compute", "/v2.1/servers", 202, started=began, seconds=0.0, request_id=request),)
+
+
+def guest_stage(server: LiveServer, began: float, asked: float) -> Stage:
+    """Return the stage of the guest's network and metadata, of which the API alone does not show how it went."""
+    message = f"the server {server.name} is {server.status}; whether its guest has network and metadata is examined"
+    return Stage(
+        StageName.METADATA,
+        StageStatus.FAILED,
+        started=began,
+        finished=asked,
+        duration_s=max(0.0, asked - began),
+        error=suspected(message, server.name),
+    )
+
+
+# A volume, an image
+
+
+def told_by_volume(found: VolumeOperation, asked: float) -> Told:
+    volume = found.volume
+    name, began = volume.name or volume.id, seconds_of(volume.created)
+    has_failed, is_settled = volume.status.startswith("error"), volume.status in SETTLED_VOLUME
+    ended = seconds_of(volume.updated) if volume.updated and (has_failed or is_settled) else None
+    if has_failed:
+        error = failed_volume(name, volume.id, volume.status, found.messages).failure
+    elif is_settled:
+        error = suspected(f"the volume {name} is {volume.status}; what lies behind it is examined", name)
+    else:
+        error = waits_for(f"the volume {name}", volume.status, name, asked - began)
+    details = VolumeDetails(requested_type=volume.type, requested_zone=volume.zone, requested_size_gib=volume.size)
+    resource = Resource("volume", volume.id, name, created=False)
+    stage = made(resource, began, ended or asked, error, volume.status, details=to_json(details))
+    return Told("create", name, began, ended, (stage,))
+
+
+def told_by_image(image: ImageOperation, asked: float) -> Told:
+    name, began = image.name or image.id, seconds_of(image.created)
+    ended = seconds_of(image.updated) if image.status in (SETTLED_IMAGE, *LOST_IMAGE) else None
+    if image.status in LOST_IMAGE:
+        error = lost_image(name, image.status).failure
+    elif image.status == SETTLED_IMAGE:
+        error = suspected(f"the image {name} is active; what lies behind it is examined", name)
+    else:
+        error = waits_for(f"the image {name}", image.status, name, asked - began)
+    resource = Resource("image", image.id, name, created=False)
+    return Told("create", name, began, ended, (made(resource, began, ended or asked, error, image.status),))
+
+
+def waits_for(what: str, status: str, name: str, age_s: float) -> Failure:
+    message = f"{what} is still {status} {age_s:.0f} s after it was asked for"
+    return StageError("deadline", message, resource=name).failure

@@ -1,0 +1,137 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: operation
+short_description: 'Used by diagnose: reads from a live cloud how something was made, and begins a diagnosis of it'
+version_added: 1.0.0
+description:
+  - Reads a server, a volume or an image from the API, with what the cloud has recorded of its creation. That becomes
+    the stages of a run in the record of a new diagnosis. Then the hosts are read, and it is judged like a run.
+  - Nothing is changed on the cloud. Its only requests besides GET are those for tokens.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._attributes.writes
+options:
+  server_id:
+    description: Id of a server. One of O(server_id) and O(resource_id) is needed.
+    type: str
+  resource_id:
+    description: Id of a server, a volume, an image, or a port or floating IP of a server.
+    type: str
+  diagnoses:
+    description: Folder of all diagnoses. The new one gets a folder there.
+    type: path
+    required: true
+  admin_cloud:
+    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to see the servers of all projects.
+    type: str
+  timeout:
+    description: How long all of it may take, in seconds.
+    type: float
+    default: 30
+seealso:
+  - module: stackproof.provision.instance
+    description: Reads what the hosts of a server must agree with.
+"""
+
+EXAMPLES = r"""
+- name: Begin a diagnosis of a server
+  stackproof.provision.operation:
+    cloud: mycloud
+    server_id: 4798a21e-4aff-4a2f-9b6e-325ca47ee2d3
+    diagnoses: ./diagnoses
+  register: begun
+"""
+
+RETURN = r"""
+run_id:
+  description: Id of the diagnosis.
+  returned: success
+  type: str
+  sample: 20261127-054109-a3dbae
+directory:
+  description: Its directory.
+  returned: success
+  type: str
+  sample: /home/operator/diagnoses/20261127-054109-a3dbae
+finished:
+  description: Always false; a diagnosis that has just begun is not finished.
+  returned: success
+  type: bool
+  sample: false
+"""
+
+import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import kind_of
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import operation as operation_module
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import live
+from ansible_collections.stackproof.provision.plugins.module_utils._model.operation import Operation
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded_copy
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, begin, new_run_id
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline
+
+ASKED_BY = ("server_id", "resource_id")
+
+
+def asked_for(params: dict[str, Any]) -> tuple[str, str]:
+    """Return the option that names what was asked about, and its value."""
+    named = [(name, params[name]) for name in ASKED_BY if params[name]]
+    if not named:
+        hint = "Give stackproof_server_id or stackproof_resource_id, or a directory of logs as stackproof_bundle."
+        raise StageError("invalid", "it is not said what to diagnose", hint=hint)
+    return named[0]
+
+
+def begun(params: dict[str, Any], run_id: str) -> Run:
+    """Begin a diagnosis with what the cloud has recorded."""
+    whose = connection.as_admin(params) if params["admin_cloud"] else params
+    cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
+    kind, identity = asked_for(params)
+    found = operation_module.find(cloud, identity)
+    operation = Operation(asked=seconds_of(now()), query={kind: identity})
+    token = kind_of(cloud.session.auth.get_token(cloud.session))
+    run, _new = begin(params["diagnoses"], run_id, connection.cloud_name(params))
+    run.record = live.record_of(run.record, bounded_copy(found), operation, token)
+    run.save()
+    return run
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **connection.CLOUD_OPTIONS,
+            **{name: {"type": "str"} for name in ASKED_BY},
+            "diagnoses": {"type": "path", "required": True},
+            "admin_cloud": {"type": "str"},
+            "timeout": {"type": "float", "default": 30},
+        },
+        mutually_exclusive=[ASKED_BY],
+        supports_check_mode=True,
+    )
+    connection.hide_only_secrets(module)
+    if not connection.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    params, run_id = module.params, new_run_id()
+    with failing(module, "reading from the cloud what was asked about", explain):
+        asked_for(params)
+        if module.check_mode:
+            directory = os.path.join(params["diagnoses"], run_id)
+            module.exit_json(changed=True, run_id=run_id, directory=directory, finished=False)
+        run = begun(params, run_id)
+    module.exit_json(changed=True, run_id=run.id, directory=run.directory, finished=False)
+
+
+if __name__ == "__main__":
+    main()
