@@ -30,6 +30,7 @@ FIRST_TASKS = {
     "playbooks/tasks/begin.yml": "run",
     "roles/diagnosis/tasks/live.yml": "operation",
     "roles/diagnosis/tasks/main.yml": "bundle_info",
+    "roles/diagnosis/tasks/stuck.yml": "stuck_info",
     "roles/report/tasks/history.yml": "history",
     "roles/report/tasks/merge.yml": "sweep",
     "roles/report/tasks/render.yml": "report",

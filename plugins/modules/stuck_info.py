@@ -1,0 +1,128 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: stuck_info
+short_description: Lists what is stuck or has failed on a cloud, grouped by what it has in common
+version_added: 0.3.0
+description:
+  - Lists the servers, volumes, ports and images that have been in error, or in a state that does not last, for longer
+    than some minutes. A group has those of one kind and one state for which the cloud gives the same reason.
+  - Nothing is changed on the cloud.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._attributes.reads
+options:
+  older_than:
+    description: For how many minutes a thing must have been in its state.
+    type: float
+    default: 10
+  admin_cloud:
+    description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to list those of all projects.
+    type: str
+  timeout:
+    description: How long all of it may take, in seconds.
+    type: float
+    default: 60
+seealso:
+  - module: stackproof.provision.operation
+    description: Begins a diagnosis of one of them.
+"""
+
+EXAMPLES = r"""
+- name: List what has been stuck for half an hour
+  stackproof.provision.stuck_info:
+    cloud: mycloud
+    admin_cloud: myadmin
+    older_than: 30
+  register: stuck
+"""
+
+RETURN = r"""
+groups:
+  description: The groups, the largest first, each with its first RV(groups[].things).
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    things:
+      description: The first five of the group.
+      type: list
+      elements: dict
+  sample:
+    - kind: server
+      state: ERROR, no state
+      host: null
+      reason: No valid host was found. There are not enough hosts available.
+      count: 1
+      since: '2026-11-21T11:01:31.000000+00:00'
+      things:
+        - id: 8585247f-547f-46d6-8c03-334064b2be45
+          kind: server
+          name: web
+          project: 6ed9ac1918034fe59ee3f9dc59c324e6
+          state: ERROR, no state
+          since: '2026-11-21T11:01:31.000000+00:00'
+          host: null
+          reason: No valid host was found. There are not enough hosts available.
+count:
+  description: How many things are in all groups.
+  returned: success
+  type: int
+  sample: 1
+summary:
+  description: The same as lines of text.
+  returned: success
+  type: list
+  elements: str
+  sample: [1 thing stuck or in error for more than 10 min on mycloud]
+"""
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import stuck
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.stuck import grouped
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded, bounded_copy
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline
+from ansible_collections.stackproof.provision.plugins.module_utils._report.stuck import lines_of
+
+MINUTE = 60
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **connection.CLOUD_OPTIONS,
+            "older_than": {"type": "float", "default": 10},
+            "admin_cloud": {"type": "str"},
+            "timeout": {"type": "float", "default": 60},
+        },
+        supports_check_mode=True,
+    )
+    connection.hide_only_secrets(module)
+    if not connection.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    params = module.params
+    with failing(module, "listing what is stuck", explain):
+        if not params["older_than"] >= 0:
+            raise StageError("invalid", f"older_than cannot be {params['older_than']}", resource="older_than")
+        whose = connection.as_admin(params) if params["admin_cloud"] else params
+        cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
+        asked, older_s = seconds_of(now()), params["older_than"] * MINUTE
+        found = stuck.everything(cloud, all_projects=bool(params["admin_cloud"]))
+        groups = grouped(bounded_copy(thing) for thing in found if asked - thing.since >= older_s)
+        lines = lines_of(groups, asked, older_s, connection.cloud_name(params))
+    count = sum(group.count for group in groups)
+    module.exit_json(changed=False, count=count, groups=bounded(to_json(list(groups))), summary=lines)
+
+
+if __name__ == "__main__":
+    main()

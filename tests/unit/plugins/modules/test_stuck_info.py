@@ -1,0 +1,103 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is stuck on a cloud, by what it has in common."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
+from ansible_collections.stackproof.provision.plugins.modules import stuck_info as module
+
+LONG_AGO = "2026-11-21T11:01:31Z"
+SPAWNING = {"status": "BUILD", "OS-EXT-STS:task_state": "spawning", "OS-EXT-STS:power_state": 0}
+
+
+@pytest.fixture
+def listed(call, cloud):
+    """Return a function that lists what is stuck; the cloud was only read."""
+
+    def of(**options):
+        result = call(module, cloud="small", **options)
+        assert not result.get("failed"), result
+        assert {path for method, path in cloud.asked() if method != "GET"} == {"/identity/v3/auth/tokens"}
+        return result
+
+    return of
+
+
+def error(cloud, message, **more):
+    return cloud.put("servers", name="web", status="ERROR", updated=LONG_AGO, fault={"message": message}, **more)
+
+
+def kinds(result):
+    return [(group["kind"], group["state"].partition(",")[0], group["count"]) for group in result["groups"]]
+
+
+def test_what_the_cloud_says_the_same_of_is_one_group(listed, cloud):
+    for number in range(7):
+        error(cloud, f"Build of instance 8585247f-547f-46d6-8c03-33406{number}b2be45 aborted: no host {number}")
+    error(cloud, "Quota exceeded")
+    result = listed()
+    assert kinds(result) == [("server", "ERROR", 7), ("server", "ERROR", 1)]
+    assert len(result["groups"][0]["things"]) == 5
+    text = "\n".join(result["summary"])
+    assert "8 things stuck or in error for more than 10 min on small" in text
+    assert "and 2 more" in text
+    assert f"-e stackproof_server_id={result['groups'][1]['things'][0]['id']}" in text
+
+
+def test_what_hangs_on_one_host_is_one_group(listed, cloud):
+    for host in ("compute1", "compute1", "compute2"):
+        cloud.put("servers", updated=LONG_AGO, **SPAWNING, **{"OS-EXT-SRV-ATTR:host": host})
+    assert [(group["host"], group["count"]) for group in listed()["groups"]] == [("compute1", 2), ("compute2", 1)]
+
+
+def test_what_works_or_has_just_begun_is_not_listed(listed, cloud):
+    server = cloud.put("servers", status="ACTIVE", updated=LONG_AGO, **{"OS-EXT-STS:task_state": None})
+    cloud.put("servers", updated=now(), **SPAWNING)
+    cloud.put("ports", device_owner="compute:nova", device_id=server["id"], status="ACTIVE", project_id="p")
+    cloud.put("volumes", status="in-use")
+    result = listed()
+    assert (result["groups"], result["count"]) == ([], 0)
+    assert "Nothing is stuck or in error for more than 10 min on small" in result["summary"]
+
+
+@pytest.mark.parametrize(("minutes", "count"), [(0, 1), (10, 0)])
+def test_the_age_is_chosen(listed, cloud, minutes, count):
+    cloud.put("servers", updated=now(), **SPAWNING)
+    assert listed(older_than=minutes)["count"] == count
+
+
+def test_volumes_ports_and_images_are_listed(listed, cloud):
+    server = cloud.put("servers", status="ACTIVE", updated=LONG_AGO, **{"OS-EXT-STS:task_state": None})
+    port = {"device_owner": "compute:nova", "updated_at": LONG_AGO, "project_id": "p"}
+    cloud.put("ports", device_id=server["id"], status="DOWN", **port)
+    cloud.put("ports", device_id="another", status="DOWN", **{**port, "binding:vif_type": "binding_failed"})
+    # One of a server that does not run, and one of a router
+    cloud.put("ports", device_id="another", status="DOWN", **port)
+    cloud.put("ports", device_id="router", status="DOWN", **{**port, "device_owner": "network:router_interface"})
+    cloud.put("volumes", status="error_deleting", updated_at=LONG_AGO)
+    cloud.put("volumes", status="creating", updated_at=None, created_at=LONG_AGO)
+    cloud.put("images", status="saving", updated_at=LONG_AGO)
+    assert sorted(kinds(listed())) == [
+        ("image", "saving", 1),
+        ("port", "DOWN", 1),
+        ("port", "DOWN", 1),
+        ("volume", "creating", 1),
+        ("volume", "error_deleting", 1),
+    ]
+
+
+def test_an_age_below_zero_is_refused(call, cloud):
+    result = call(module, cloud="small", older_than=-1)
+    assert "older_than cannot be -1.0" in result["msg"]
+    assert cloud.requests == []
+
+
+def test_a_service_that_does_not_answer_is_said(call, cloud, hurry):
+    assert hurry is None
+    cloud.trouble("GET", "/volumes/detail", 503, times=99)
+    result = call(module, cloud="small", timeout=2)
+    assert result["failed"]
+    assert "listing what is stuck" in result["msg"]
