@@ -64,7 +64,9 @@ def told_by(found: Found, asked: float) -> Told:
 
 def suspected(message: str, name: str) -> Failure:
     """Return the error of a stage that the API alone shows no fault of."""
-    return StageError(SUSPECTED, message, resource=name).failure
+    return StageError(
+        SUSPECTED, message, resource=name, hint="Give an inventory, so that the hosts are examined."
+    ).failure
 
 
 def made(resource: Resource, began: float, ended: float, error: Failure | None, state: str, **details: Any) -> Stage:
@@ -133,7 +135,8 @@ def error_of_server(found: ServerOperation, request: str | None, age_s: float) -
     if server.status == FAILED:
         return failed_build(server.name, dict(server.fault or {}), request).failure
     message = f"the server {server.name} is not active {age_s:.0f} s after it was asked for: its state is {found.state}"
-    return StageError("deadline", message, resource=server.name, request_id=request).failure
+    hint = f"Look for {server.id} in the logs of Nova."
+    return StageError("deadline", message, resource=server.name, request_id=request, hint=hint).failure
 
 
 def resources_of(server: LiveServer) -> tuple[Resource, ...]:
@@ -153,7 +156,9 @@ def calls_of(request: str | None, began: float) -> tuple[Call, ...]:
 
 def guest_stage(server: LiveServer, began: float, asked: float) -> Stage:
     """Return the stage of the guest's network and metadata, of which the API alone does not show how it went."""
-    message = f"the server {server.name} is {server.status}; whether its guest has network and metadata is examined"
+    message = (
+        f"the server {server.name} is {server.status}; whether its guest has network and metadata shows on the hosts"
+    )
     return Stage(
         StageName.METADATA,
         StageStatus.FAILED,
@@ -175,9 +180,10 @@ def told_by_volume(found: VolumeOperation, asked: float) -> Told:
     if has_failed:
         error = failed_volume(name, volume.id, volume.status, found.messages).failure
     elif is_settled:
-        error = suspected(f"the volume {name} is {volume.status}; what lies behind it is examined", name)
+        error = suspected(f"the volume {name} is {volume.status}; what lies behind it shows on the hosts", name)
     else:
-        error = waits_for(f"the volume {name}", volume.status, name, asked - began)
+        since = seconds_of(volume.updated) if volume.updated else began
+        error = waits_for(f"the volume {name}", volume.status, name, asked - since)
     details = VolumeDetails(requested_type=volume.type, requested_zone=volume.zone, requested_size_gib=volume.size)
     resource = Resource("volume", volume.id, name, created=False)
     stage = made(resource, began, ended or asked, error, volume.status, details=to_json(details))
@@ -190,13 +196,13 @@ def told_by_image(image: ImageOperation, asked: float) -> Told:
     if image.status in LOST_IMAGE:
         error = lost_image(name, image.status).failure
     elif image.status == SETTLED_IMAGE:
-        error = suspected(f"the image {name} is active; what lies behind it is examined", name)
+        error = suspected(f"the image {name} is active; what lies behind it shows on the hosts", name)
     else:
-        error = waits_for(f"the image {name}", image.status, name, asked - began)
+        error = waits_for(f"the image {name}", image.status, name, asked - seconds_of(image.updated))
     resource = Resource("image", image.id, name, created=False)
     return Told("create", name, began, ended, (made(resource, began, ended or asked, error, image.status),))
 
 
 def waits_for(what: str, status: str, name: str, age_s: float) -> Failure:
-    message = f"{what} is still {status} {age_s:.0f} s after it was asked for"
-    return StageError("deadline", message, resource=name).failure
+    message = f"{what} has been {status} for {age_s:.0f} s"
+    return StageError("deadline", message, resource=name, hint="Look for its id in the logs of its service.").failure

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from .._model.chain import LinkState
 from .._model.finding import Judgement, Outcome
 from .._model.record import Record
 from .._model.stage import Stage
@@ -58,8 +59,16 @@ def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
         return Judgement(Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed)
     found = finding(record, weights)
     if kind == SUSPECTED and not (found and found.cause):
-        return flaw(record, weights) or Judgement(Result.PASS, Outcome.NOTHING_FOUND)
+        return flaw(record, weights) or cleared(record, failed)
     return Judgement(Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, found)
+
+
+def cleared(record: Record, failed: Stage) -> Judgement:
+    """Return the judgement on a stage that was suspected, and of which nothing shows a fault."""
+    is_examined = any(link.state is LinkState.HOLDS for chain in record.known_chains for link in chain.links)
+    if is_examined:
+        return Judgement(Result.PASS, Outcome.NOTHING_FOUND)
+    return Judgement(Result.INCOMPLETE, Outcome.NOT_EXAMINED, failed.stage, failed=failed)
 
 
 def flaw(record: Record, weights: Weights) -> Judgement | None:

@@ -133,6 +133,7 @@ class Outcome(Word):
 
     PASSED = "passed"
     NOTHING_FOUND = "nothing_found"
+    NOT_EXAMINED = "not_examined"
     INTERRUPTED = "interrupted"
     STAGE_MISSING = "stage_missing"
     BROKE_OFF = "broke_off"

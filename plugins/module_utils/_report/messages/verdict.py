@@ -179,6 +179,12 @@ def passed(_judgement: Judgement, record: Record) -> str:
     return reason + errors_sentence(record.known_errors) + hosts_sentence(record)
 
 
+def not_examined(judgement: Judgement, _record: Record) -> str:
+    error = judgement.failed.error if judgement.failed else None
+    shown = f" {capitalized(error.message)}." if error else ""
+    return f"The API shows no fault, and nothing else could be examined.{shown} Give an inventory of the cloud's hosts."
+
+
 def nothing_found(_judgement: Judgement, record: Record) -> str:
     """Return what was looked at in a diagnosis that found no fault."""
     boot = record.stage_or_skipped(StageName.BOOT)
@@ -196,6 +202,7 @@ def nothing_found(_judgement: Judgement, record: Record) -> str:
 REASONS = {
     Outcome.PASSED: passed,
     Outcome.NOTHING_FOUND: nothing_found,
+    Outcome.NOT_EXAMINED: not_examined,
     Outcome.INTERRUPTED: interrupted,
     Outcome.STAGE_MISSING: stage_missing,
     Outcome.BROKE_OFF: broke_off,
