@@ -20,6 +20,7 @@ options:
   directory:
     description:
       - A support bundle, one or several reports of C(sos), trees of C(/var/log) by host, or a folder of log files.
+      - It may be packed as a tar or a zip.
       - The name of a host is that of its folder, the one in its report, or the one in the lines of syslog.
     type: path
     required: true
@@ -105,6 +106,7 @@ from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.archive import directory_of
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import bundle_of, packed
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
@@ -119,9 +121,12 @@ ASKED = ("request_id", "server_id", "resource_id", "error", "since", "until")
 
 def read(params: dict[str, Any]) -> Bundle:
     flows = [flow.load(path) for path in params["flows"]]
-    directory = os.path.abspath(params["directory"])
-    logs = LogDirectory(directory, params["services"], params["time_zone"], params["time_zones"])
-    return bundle_of(logs, Question(**{name: params[name] for name in ASKED}), flows)
+    path = os.path.abspath(params["directory"])
+    question = Question(**{name: params[name] for name in ASKED})
+    with directory_of(path) as (directory, doubts):
+        logs = LogDirectory(directory, params["services"], params["time_zone"], params["time_zones"])
+        bundle = bundle_of(logs, question, flows)
+    return replace(bundle, name=os.path.basename(path) or path, warnings=(*doubts, *bundle.warnings))
 
 
 def main() -> None:

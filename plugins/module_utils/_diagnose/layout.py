@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tarfile
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -62,16 +60,9 @@ def check(directory: str) -> None:
 
 
 def refused_file(path: str) -> StageError:
-    """Return the error for a file where a directory is needed: for an archive with the command that unpacks it."""
-    if tarfile.is_tarfile(path):
-        unpack = f"mkdir bundle && tar -xf {path} -C bundle"
-    elif zipfile.is_zipfile(path):
-        unpack = f"mkdir bundle && unzip {path} -d bundle"
-    else:
-        hint = "Give the directory that contains it."
-        return StageError("invalid", f"{path} is a file, not a directory of logs", hint=hint)
-    hint = f"Unpack it first, and give the directory: {unpack}"
-    return StageError("invalid", f"{path} is an archive, not a directory of logs", hint=hint)
+    """Return the error for a file where a directory or an archive is needed."""
+    hint = "Give the directory that contains it, or an archive that is named like one: .tar, .tar.gz, .tar.xz or .zip."
+    return StageError("invalid", f"{path} is a file, not a directory of logs", hint=hint)
 
 
 def places_in(directory: str) -> list[Place]:
