@@ -24,6 +24,11 @@ options:
       - The name of a host is that of its folder, the one in its report, or the one in the lines of syslog.
     type: path
     required: true
+  baseline:
+    description:
+      - Logs of a time when all worked, as in O(directory), or the directory of a run that passed. Errors that are in
+        them, too, explain nothing; an error that is not counts more.
+    type: path
   services:
     description:
       - Where each service logs, as C(logs) in the files C(vars/platforms) of the role
@@ -107,6 +112,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.archive import directory_of
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import errors_in
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import bundle_of, packed
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
@@ -126,13 +132,18 @@ def read(params: dict[str, Any]) -> Bundle:
     with directory_of(path) as (directory, doubts):
         logs = LogDirectory(directory, params["services"], params["time_zone"], params["time_zones"])
         bundle = bundle_of(logs, question, flows)
-    return replace(bundle, name=os.path.basename(path) or path, warnings=(*doubts, *bundle.warnings))
+    about = {"name": os.path.basename(path) or path, "warnings": (*doubts, *bundle.warnings)}
+    if params["baseline"]:
+        services = (params["services"], params["time_zone"], params["time_zones"])
+        about["baseline"] = errors_in(os.path.abspath(params["baseline"]), *services)
+    return replace(bundle, **about)
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "directory": {"type": "path", "required": True},
+            "baseline": {"type": "path"},
             "services": {"type": "list", "elements": "dict", "required": True},
             "flows": {"type": "list", "elements": "path", "required": True},
             "request_id": {"type": "str"},

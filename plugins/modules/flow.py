@@ -73,7 +73,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.findin
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
-    EarlierError,
     LoggedError,
     Record,
 )
@@ -160,16 +159,12 @@ def file_errors(run: Run, errors: Errors, quotes: bool) -> None:
     if failed:
         earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
         usual = usual_errors(earlier)
-        errors = tuple(replace(error, usual=usual.get(kind_of(error))) for error in errors)
+        errors = tuple(replace(error, usual=usual.get(error.kind)) for error in errors)
     finding, errors = finding_of(run.record, errors, quotes)
     line = headline(finding) if finding else None
     if failed and line:
         run.say(failed.stage, line)
     run.update(errors=errors)
-
-
-def kind_of(error: LoggedError) -> EarlierError:
-    return EarlierError(error.service, error.logger, error.exception)
 
 
 def main() -> None:

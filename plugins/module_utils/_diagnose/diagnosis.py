@@ -27,6 +27,7 @@ from .._record.clock import now, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
 from .._report.messages.errors import errors_sentence
+from .baseline import with_usual
 from .boot_scope import is_over, scope_of, took
 from .judging import failure, keep_quote
 from .request_causes import RequestCause, causes_of, failure_of, hosts_of, nothing_failed, with_first_line
@@ -40,7 +41,8 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     record = begun(bundle, run_id)
     events, followed = match(record, bundle, flows)
     about = about_diagnosis(bundle, events)
-    record = replace(record, flows=tuple(followed), errors=errors_of(events), diagnosis=about)
+    errors = with_usual(errors_of(events), bundle.baseline)
+    record = replace(record, flows=tuple(followed), errors=errors, diagnosis=about)
     if not quotes:
         record = keep_quote(record, None)
     record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
@@ -169,7 +171,7 @@ def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool)
     """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
     has_passed = record.verdict.result is Result.PASS
     found = [request for request in bundle.requests if has_passed or not request.of_others]
-    return causes_of(found, bundle.others or bundle.hosts, events, quotes)
+    return causes_of(found, bundle.others or bundle.hosts, events, quotes, bundle.baseline)
 
 
 def events_beside(bundle: Bundle, record: Record) -> list[Event]:

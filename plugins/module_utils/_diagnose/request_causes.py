@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from .._match.logged_errors import errors_of
 from .._model import codec
 from .._model.bundle import Answer, LoggedRequest
 from .._model.diagnosis import AffectedRequest, Diagnosis, RequestFailure
+from .._model.error_kind import ErrorKind
 from .._model.event import Event
 from .._model.host import Host, Unread
 from .._model.record import LoggedError, Record
@@ -24,6 +25,7 @@ from .._model.words import Result, StageName, StageStatus
 from .._record.errors import StageError
 from .._record.run import new_record
 from .._report.messages.words import at_place
+from .baseline import with_usual
 from .failed_requests import NEAR, likeness
 from .judging import failure, keep_quote
 
@@ -67,17 +69,21 @@ def weight(request: LoggedRequest) -> tuple[bool, bool, bool]:
 
 
 def causes_of(
-    found: Iterable[LoggedRequest], hosts: Hosts, events: Sequence[Event], quotes: bool = True
+    found: Iterable[LoggedRequest],
+    hosts: Hosts,
+    events: Sequence[Event],
+    quotes: bool = True,
+    baseline: Collection[ErrorKind] | None = None,
 ) -> list[RequestCause]:
     """Return the causes of requests that failed, the one behind most of them first.
 
-    hosts: what was read for all the requests together. events: all that is in it.
+    hosts: what was read for all the requests together. events: all that is in it. baseline: as a bundle has it.
     """
     causes: dict[tuple[Any, ...], RequestCause] = {}
     for request in found:
         if not (request.has_failed or request.is_refused):
             continue
-        record = record_of(request, events, hosts)
+        record = record_of(request, events, hosts, baseline)
         judged = judge(record, quotes)
         identity = (judged.component, judged.host) if judged.component else likeness(request)
         cause = causes.setdefault(identity, RequestCause(judged, record.stages[0], []))
@@ -130,7 +136,9 @@ def affected(request: LoggedRequest) -> AffectedRequest:
     )
 
 
-def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts) -> Record:
+def record_of(
+    request: LoggedRequest, events: Iterable[Event], hosts: Hosts, baseline: Collection[ErrorKind] | None
+) -> Record:
     """Return a record in which the request is the only stage. It is judged, and filed nowhere."""
     return replace(
         new_record("request", "logs"),
@@ -138,7 +146,7 @@ def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts) -> 
         finished=request.until,
         hosts=hosts_of(hosts),
         logs=(),
-        errors=errors_of(events_of(request, events)),
+        errors=with_usual(errors_of(events_of(request, events)), baseline),
         diagnosis=Diagnosis(created=request.at),
         stages=(stage_of(request),),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .codec import omitted
+from .error_kind import ErrorKind
 from .words import Level, Word
 
 # A client that only looks for a thing asks so, and the answer is 404 if there is none.
@@ -141,6 +142,7 @@ class Bundle:
     levels: service to host to the level at which it logs. hosts: host to what log_info returns there.
     others: the same for the requests beside a boot; empty if there are none.
     zones: host to the seconds by which its logs are to the east.
+    baseline: the kinds of errors of a time when all worked; None if none was given.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Bundle:
     requests: tuple[LoggedRequest, ...]
     others: Mapping[str, Any]
     zones: Mapping[str, int]
+    baseline: Optional[tuple[ErrorKind, ...]] = None
 
     @property
     def is_by_time(self) -> bool:

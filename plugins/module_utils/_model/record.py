@@ -14,6 +14,7 @@ from .capacity import Capacity
 from .chain import Chain
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
+from .error_kind import ErrorKind
 from .flow import FollowedFlow
 from .host import Host, Unread
 from .instance import Claims, DescribedInstance, Network, Port
@@ -126,6 +127,11 @@ class LoggedError:
     @property
     def is_warning(self) -> bool:
         return self.severity is Severity.WARNING
+
+    @property
+    def kind(self) -> ErrorKind:
+        """Return what it has in common with the same error in another run."""
+        return ErrorKind(self.service, self.logger, self.exception)
 
     @property
     def exception_class(self) -> str:
@@ -418,15 +424,6 @@ class EarlierStage:
 
 
 @dataclass(frozen=True)
-class EarlierError:
-    """A kind of error that an earlier run logged."""
-
-    service: str
-    logger: str
-    exception: Optional[str]
-
-
-@dataclass(frozen=True)
 class EarlierRun:
     """What a run needs of those before it. Its fields are those of a record."""
 
@@ -437,4 +434,4 @@ class EarlierRun:
     duration_s: Optional[Seconds]
     verdict: EarlierResult
     stages: tuple[EarlierStage, ...]
-    errors: Optional[tuple[EarlierError, ...]] = omitted()
+    errors: Optional[tuple[ErrorKind, ...]] = omitted()

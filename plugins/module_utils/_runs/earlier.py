@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from .._model.record import EarlierError, EarlierRun, EarlierRuns, Record
+from .._model.error_kind import ErrorKind
+from .._model.record import EarlierRun, EarlierRuns, Record
 from .._model.words import Result, StageStatus
 from .._record.errors import StageError
 from .._record.ledger import regular
@@ -49,13 +50,13 @@ def began(directory: str) -> str:
     return match[1] if match else ""
 
 
-def usual_errors(runs: Iterable[EarlierRun]) -> dict[EarlierError, float]:
+def usual_errors(runs: Iterable[EarlierRun]) -> dict[ErrorKind, float]:
     """Return for each kind of error the share of the runs that passed which logged it as well.
 
     Only runs count whose logs were read.
     """
     passed = [run.errors for run in runs if run.errors is not None and run.verdict.result is Result.PASS]
-    counts: Counter[EarlierError] = Counter()
+    counts: Counter[ErrorKind] = Counter()
     for errors in passed:
         counts.update(set(errors))
     return {kind: round(count / len(passed), 3) for kind, count in counts.items()}

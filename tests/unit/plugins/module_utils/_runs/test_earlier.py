@@ -11,8 +11,8 @@ import statistics
 from dataclasses import replace
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.error_kind import ErrorKind
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
-    EarlierError,
     EarlierResult,
     EarlierRun,
     EarlierRuns,
@@ -165,8 +165,8 @@ def logged(*kinds, result="pass"):
     return EarlierRun("run", "cloud", 0.0, 1.0, 1.0, EarlierResult(Result(result)), (), errors)
 
 
-NOISE = EarlierError("openvswitch", "netdev_linux", None)
-OTHER = EarlierError("nova-compute", "nova.compute.manager", "a.SomeError")
+NOISE = ErrorKind("openvswitch", "netdev_linux", None)
+OTHER = ErrorKind("nova-compute", "nova.compute.manager", "a.SomeError")
 
 
 @pytest.mark.parametrize(
