@@ -18,10 +18,16 @@ extends_documentation_fragment:
   - stackproof.provision._attributes.writes
 options:
   server_id:
-    description: Id of a server. One of O(server_id) and O(resource_id) is needed.
+    description: Id of a server. One of these four is needed.
     type: str
   resource_id:
     description: Id of a server, a volume, an image, or a port or floating IP of a server.
+    type: str
+  request_id:
+    description: Id of a request about a server or a volume, as Nova and Cinder know it.
+    type: str
+  error:
+    description: The error that a client has printed. The last id of a request in it counts.
     type: str
   diagnoses:
     description: Folder of all diagnoses. The new one gets a folder there.
@@ -82,14 +88,16 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.maski
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, begin, new_run_id
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline
 
-ASKED_BY = ("server_id", "resource_id")
+ASKED_BY = ("server_id", "resource_id", "request_id", "error")
 
 
 def asked_for(params: dict[str, Any]) -> tuple[str, str]:
     """Return the option that names what was asked about, and its value."""
     named = [(name, params[name]) for name in ASKED_BY if params[name]]
     if not named:
-        hint = "Give stackproof_server_id or stackproof_resource_id, or a directory of logs as stackproof_bundle."
+        hint = (
+            "Give stackproof_server_id, stackproof_resource_id or stackproof_request_id, or logs as stackproof_bundle."
+        )
         raise StageError("invalid", "it is not said what to diagnose", hint=hint)
     return named[0]
 
@@ -99,7 +107,8 @@ def begun(params: dict[str, Any], run_id: str) -> Run:
     whose = connection.as_admin(params) if params["admin_cloud"] else params
     cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
     kind, identity = asked_for(params)
-    found = operation_module.find(cloud, identity)
+    find = operation_module.find_request if kind in ("request_id", "error") else operation_module.find
+    found = find(cloud, identity)
     operation = Operation(asked=seconds_of(now()), query={kind: identity})
     token = kind_of(cloud.session.auth.get_token(cloud.session))
     run, _new = begin(params["diagnoses"], run_id, connection.cloud_name(params))

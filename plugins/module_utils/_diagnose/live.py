@@ -6,25 +6,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .._collect.api.failures import LOST_IMAGE, failed_build, failed_volume, lost_image
-from .._collect.api.operation import Found, ImageOperation, LiveServer, ServerOperation, VolumeOperation
+from .._collect.api.operation import (
+    CREATED,
+    Action,
+    Found,
+    ImageOperation,
+    LiveServer,
+    ServerOperation,
+    VolumeOperation,
+)
+from .._collect.api.operation import FAILED as ACTION_FAILED
 from .._judge.verdict import SUSPECTED
 from .._model.codec import to_json
-from .._model.details import AuthDetails, BootDetails, Server, VolumeDetails
+from .._model.details import AuthDetails, BootDetails, Server, ServerEvent, VolumeDetails
 from .._model.operation import Operation
 from .._model.record import ORDER, Record
 from .._model.stage import Call, Failure, Resource, Stage, State, Wait
 from .._model.words import StageName, StageStatus
 from .._record.clock import seconds_of
 from .._record.errors import StageError
+from .._record.masking import words_of
+from .._report.messages.words import duration
 
 BUILDING, FAILED = "BUILD", "ERROR"
 # Statuses of volumes and images that last
 SETTLED_VOLUME = ("available", "in-use", "maintenance", "reserved")
 SETTLED_IMAGE = "active"
+LOGS_OF_NOVA = "Look for {} in the logs of Nova."
 # Why the stages before say nothing
 BEFORE = "it is not known how this was made"
 
@@ -93,12 +106,81 @@ def made(resource: Resource, began: float, ended: float, error: Failure | None, 
 
 
 def told_by_server(found: ServerOperation, asked: float) -> Told:
-    server = found.server
-    began = seconds_of(found.action.start_time if found.action else server.created)
+    server, action = found.server, found.action
+    began = seconds_of(action.start_time if action else server.created)
+    if action is not None and action.action != CREATED:
+        return told_by_action(found, action, began, asked)
     boot = boot_stage(found, began, asked)
     stages = (boot,) if boot.error else (boot, guest_stage(server, boot.finished or asked, asked))
     ended = None if server.status == BUILDING else stages[-1].finished
     return Told("create", server.name, began, ended, stages)
+
+
+def told_by_action(found: ServerOperation, action: Action, began: float, asked: float) -> Told:
+    """Return what is told of an action on a server that was made before. No flow follows it."""
+    server = found.server
+    ended = None
+    error = unfinished(found, action, asked - began)
+    if action.message == ACTION_FAILED:
+        ended = ended_by_events(found.events)
+        error = failed_action(found, action)
+    details = BootDetails(
+        request_id=action.request_id,
+        server=Server(server.id, server.zone, server.host, server.host_id, server.launched, (), ()),
+        events=found.events,
+    )
+    stage = made(
+        Resource("server", server.id, server.name, created=False),
+        began,
+        ended or asked,
+        error,
+        found.state,
+        resources=resources_of(server),
+        details=to_json(details),
+    )
+    return Told(action.action, server.name, began, ended, (stage,))
+
+
+def unfinished(found: ServerOperation, action: Action, age_s: float) -> Failure:
+    what = f"the action {action.action} on the server {found.server.name}"
+    where = place_of(found.events)
+    message = f"{what} has not ended {duration(age_s)} after it was asked for{where}; its state is {found.state}"
+    return StageError(
+        "deadline",
+        message,
+        resource=found.server.name,
+        request_id=action.request_id,
+        hint=LOGS_OF_NOVA.format(action.request_id),
+    ).failure
+
+
+def failed_action(found: ServerOperation, action: Action) -> Failure:
+    fault = words_of((found.server.fault or {}).get("message") or "no fault is given")
+    what = f"the action {action.action} on the server {found.server.name}"
+    message = f"{what} failed{place_of(found.events)}; its state is {found.state}, the cloud said: {fault}"
+    return StageError(
+        "service",
+        message,
+        resource=found.server.name,
+        answer=fault,
+        request_id=action.request_id,
+        hint=LOGS_OF_NOVA.format(action.request_id),
+    ).failure
+
+
+def ended_by_events(events: Sequence[ServerEvent]) -> float | None:
+    """Return when the last event of an action ended; None if Nova does not show that to this user."""
+    ends = [seconds_of(event.finish_time) for event in events if event.finish_time]
+    return max(ends, default=None)
+
+
+def place_of(events: Sequence[ServerEvent]) -> str:
+    """Return at which event an action failed or still is, and on which host, in words."""
+    unfinished = [event for event in events if event.result == ACTION_FAILED or not event.finish_time]
+    if not unfinished:
+        return ""
+    event = unfinished[0]
+    return f" at {event.event} on {event.host}" if event.host else f" at {event.event}"
 
 
 def boot_stage(found: ServerOperation, began: float, asked: float) -> Stage:
@@ -134,8 +216,10 @@ def error_of_server(found: ServerOperation, request: str | None, age_s: float) -
         return None
     if server.status == FAILED:
         return failed_build(server.name, dict(server.fault or {}), request).failure
-    message = f"the server {server.name} is not active {age_s:.0f} s after it was asked for: its state is {found.state}"
-    hint = f"Look for {server.id} in the logs of Nova."
+    message = (
+        f"the server {server.name} is not active {duration(age_s)} after it was asked for: its state is {found.state}"
+    )
+    hint = LOGS_OF_NOVA.format(server.id)
     return StageError("deadline", message, resource=server.name, request_id=request, hint=hint).failure
 
 
@@ -204,5 +288,5 @@ def told_by_image(image: ImageOperation, asked: float) -> Told:
 
 
 def waits_for(what: str, status: str, name: str, age_s: float) -> Failure:
-    message = f"{what} has been {status} for {age_s:.0f} s"
+    message = f"{what} has been {status} for {duration(age_s)}"
     return StageError("deadline", message, resource=name, hint="Look for its id in the logs of its service.").failure

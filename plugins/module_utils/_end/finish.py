@@ -54,15 +54,18 @@ def finish(
     run.finish()  # limits may be about the whole duration
     run.update(thresholds=apply_limits(thresholds, codec.to_json(run.record)))
     run.update(verdict=of_record(run.record, broke_off))
-    if run.record.verdict.result is Result.PASS:
-        run.update(stages=tuple(map(cleared, run.record.stages)))
+    if run.record.verdict.result is not Result.FAIL:
+        run.update(stages=tuple(cleared(stage, run.record.verdict.result) for stage in run.record.stages))
     run.save()
 
 
-def cleared(stage: Stage) -> Stage:
-    """Return a stage without a suspicion that was not confirmed."""
-    is_suspected = stage.error is not None and stage.error.kind == verdict.SUSPECTED
-    return replace(stage, status=StageStatus.OK, error=None) if is_suspected else stage
+def cleared(stage: Stage, result: Result) -> Stage:
+    """Return a stage without a suspicion that was not confirmed, be it for want of anything to examine."""
+    if stage.error is None or stage.error.kind != verdict.SUSPECTED:
+        return stage
+    if result is Result.PASS:
+        return replace(stage, status=StageStatus.OK, error=None)
+    return Stage.skipped(stage.stage, "nothing of it could be examined")
 
 
 def unaccounted(run: Run) -> list[Leftover]:

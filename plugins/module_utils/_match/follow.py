@@ -61,7 +61,9 @@ def end_of_logs(record: Record) -> float:
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
-    """Return the flows of a run, or those of its removal."""
+    """Return the flows of a run, or those of its removal. All of a run are about how something is made."""
+    if record.operation and record.operation.action != "create":
+        return []
     return [flow for flow in flows if (flow.stage is StageName.REMOVAL) == record.is_removal]
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Optional, Union
@@ -23,6 +23,10 @@ from .volume import messages_about
 FLAVOR_UNTIL = "2.46"
 # The owner of the port of a server begins so.
 OF_COMPUTE = "compute:"
+# The action that makes a server, and the message of one that failed
+CREATED, FAILED = "create", "Error"
+# A request is looked for among the actions of so many servers.
+MOST_SERVERS = 100
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Action:
 
 @dataclass(frozen=True)
 class ServerOperation:
-    """A server, with the action that made it and nova's events of that. state: the server's, in words."""
+    """A server, with the action that was asked about and nova's events of that. state: the server's, in words."""
 
     server: LiveServer
     state: str
@@ -105,6 +109,39 @@ class ImageOperation:
 Found = Union[ServerOperation, VolumeOperation, ImageOperation]
 
 
+def find_request(cloud: Any, request: str) -> Found:
+    """Return what a request was about: Nova knows the requests of each server, Cinder those that failed."""
+    for message in messages_of(cloud):
+        if message.get("request_id") == request:
+            found = of_volume(cloud, message["resource_uuid"])
+            if found is not None:
+                return found
+    for server in newest_servers(cloud):
+        actions = answer_of(cloud.compute.get(f"/servers/{server}/os-instance-actions"))["instanceActions"]
+        if any(action["request_id"] == request for action in actions):
+            found_server = of_server(cloud, server, request)
+            if found_server is not None:
+                return found_server
+    text = f"neither Nova nor Cinder knows the request {request} as one about the newest {MOST_SERVERS} servers"
+    hint = "Give the id of the server or the volume, or the logs of the hosts as stackproof_bundle."
+    raise StageError("not_found", text, resource=request, hint=hint)
+
+
+def messages_of(cloud: Any) -> list[dict[str, Any]]:
+    """Return Cinder's messages to its users; none from a cloud that has no such messages."""
+    answer = cloud.block_storage.get("/messages", microversion="3.5")
+    return answer.json()["messages"] if answer.status_code == HTTPStatus.OK else []
+
+
+def newest_servers(cloud: Any) -> list[str]:
+    """Return the ids of the servers that changed last; an administrator's of all projects."""
+    query = {"sort_key": "updated_at", "sort_dir": "desc", "limit": MOST_SERVERS}
+    answer = cloud.compute.get("/servers", params={**query, "all_tenants": 1})
+    if answer.status_code == HTTPStatus.FORBIDDEN:
+        answer = cloud.compute.get("/servers", params=query)
+    return [server["id"] for server in answer_of(answer)["servers"]]
+
+
 def find(cloud: Any, identity: str) -> Found:
     """Return what has an id: a server, or that of a port or a floating IP, a volume or an image."""
     for look in (of_server, of_volume, of_image, of_port, of_floating_ip):
@@ -123,7 +160,8 @@ def unless_missing(answer: Any) -> Any:
     return None if answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST) else answer_of(answer)
 
 
-def of_server(cloud: Any, identity: str) -> ServerOperation | None:
+def of_server(cloud: Any, identity: str, request: str | None = None) -> ServerOperation | None:
+    """Return a server with the action that is the reason for its state. request: that of the action, if it is known."""
     nova = cloud.compute
     answer = unless_missing(nova.get(f"/servers/{identity}", microversion=FLAVOR_UNTIL))
     if answer is None:
@@ -131,9 +169,25 @@ def of_server(cloud: Any, identity: str) -> ServerOperation | None:
     server = from_json(LiveServer, answer["server"], "the server")
     listed = answer_of(nova.get(f"/servers/{identity}/os-instance-actions"))["instanceActions"]
     actions = [from_json(Action, action, "an action of the server") for action in listed]
-    action = next((action for action in actions if action.action == "create"), None)
+    action = chosen(actions, server, server_module.is_busy(answer["server"]), request)
     events = server_module.events_of(nova, identity, action.request_id) if action else ()
     return ServerOperation(server, server_module.state_of(answer["server"]), action, events)
+
+
+def chosen(actions: Sequence[Action], server: LiveServer, is_busy: bool, request: str | None) -> Action | None:
+    """Return the action of a request, or the one that is under way or has failed; else the one that made the server.
+
+    Nova lists the newest first.
+    """
+    made = next((action for action in actions if action.action == CREATED), None)
+    if request is not None:
+        return next((action for action in actions if action.request_id == request), made)
+    if server.launched is None:
+        return made
+    if is_busy:
+        return next(iter(actions), made)
+    failed = next((action for action in actions if action.message == FAILED), made)
+    return failed if server.status == "ERROR" else made
 
 
 def of_volume(cloud: Any, identity: str) -> VolumeOperation | None:

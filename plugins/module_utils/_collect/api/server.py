@@ -46,6 +46,11 @@ def state_of(server: JsonObject) -> str:
     return ", ".join(filter(None, parts))
 
 
+def is_busy(server: JsonObject) -> bool:
+    """Return whether something is being done with a server that has a task for it."""
+    return server.get("OS-EXT-STS:task_state") is not None
+
+
 def events_of(nova: Any, identity: str, request_id: str | None) -> tuple[ServerEvent, ...]:
     """Return the events of an operation on a server, as far as Nova shows them to this user."""
     try:

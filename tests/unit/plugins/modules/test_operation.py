@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from ansible_collections.stackproof.provision.plugins.modules import flow, report
 from ansible_collections.stackproof.provision.plugins.modules import operation as module
 from tree import ROLES
 
@@ -116,6 +117,55 @@ def test_an_image_is_judged_by_its_status(begin, cloud, status, kind):
     assert error_of(record)["kind"] == kind
 
 
+def test_a_request_leads_to_what_it_made(begin, cloud):
+    server = cloud.put("servers", name="web", status="ERROR", fault=FAULT, **NEVER_LAUNCHED)
+    request = begin(server_id=server["id"])["stages"][-1]["details"]["request_id"]
+    for asked in ({"request_id": request}, {"error": request}):
+        record = begin(**asked)
+        assert (record["operation"]["query"], record["operation"]["subject"]) == (asked, "web")
+
+
+def test_a_request_that_nobody_knows_is_said(begin, cloud):
+    cloud.put("servers", name="web", status="ACTIVE")
+    said = begin(request_id="req-00000000-0000-4000-8000-000000000000")
+    assert "neither Nova nor Cinder knows the request req-00000000" in said
+    assert "stackproof_bundle" in said
+
+
+ACTIONS = [
+    {"action": "resize", "request_id": "req-2", "start_time": "2026-11-21T12:00:00.000000", "message": None},
+    {"action": "reboot", "request_id": "req-1", "start_time": "2026-11-21T11:30:00.000000", "message": "Error"},
+    {"action": "create", "request_id": "req-0", "start_time": "2026-11-21T11:01:30.000000", "message": None},
+]
+LAUNCHED = {"OS-SRV-USG:launched_at": "2026-11-21T11:01:40.000000", "OS-EXT-STS:power_state": 1}
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "action", "said"),
+    [
+        # What is under way
+        ({"status": "RESIZE", "OS-EXT-STS:task_state": "resize_prep"}, {}, "resize", "has not ended"),
+        # What has failed, from an error
+        ({"status": "ERROR", "OS-EXT-STS:task_state": None, "fault": FAULT}, {}, "reboot", "failed"),
+        # What was asked about by its own request
+        ({"status": "ACTIVE", "OS-EXT-STS:task_state": None}, {"request_id": "req-1"}, "reboot", "failed"),
+        ({"status": "ACTIVE", "OS-EXT-STS:task_state": None}, {}, "create", None),
+    ],
+)
+def test_an_action_on_a_server_is_judged_by_its_request(begin, cloud, state, asked, action, said):
+    server = cloud.put("servers", name="web", **{**LAUNCHED, **state})
+    listed = 200, {"content-type": "application/json"}, {"instanceActions": ACTIONS}
+    cloud.trouble("GET", f"/servers/{server['id']}/os-instance-actions$", listed, times=99)
+    record = begin(**(asked or {"server_id": server["id"]}))
+    assert record["operation"]["action"] == action
+    if said:
+        assert record["stages"][-1]["stage"] == "boot"
+        assert f"the action {action} on the server web {said}" in error_of(record)["message"]
+        assert record["stages"][-1]["details"]["request_id"] == {"resize": "req-2", "reboot": "req-1"}[action]
+    else:
+        assert error_of(record)["kind"] == "suspected"
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -127,6 +177,46 @@ def test_what_the_cloud_does_not_have_is_said(begin, asked, message):
     said = begin(resource_id=asked)
     assert message in said
     assert "stackproof_admin_cloud" in said
+
+
+FLOWS = [str(path) for path in sorted((ROLES / "flow/files/flows").glob("*.yml"))]
+NO_HOSTS = "The API shows no fault, and nothing else could be examined."
+
+
+@pytest.mark.parametrize(
+    ("collection", "thing", "result", "said"),
+    [
+        ("servers", {"status": "ERROR", "fault": FAULT, **NEVER_LAUNCHED}, "fail", "No valid host was found"),
+        ("servers", {"status": "BUILD", **NEVER_LAUNCHED}, "fail", "is not active"),
+        ("servers", {"status": "ACTIVE", **LAUNCHED}, "incomplete", NO_HOSTS),
+        ("volumes", {"status": "error"}, "fail", "became error"),
+        ("volumes", {"status": "deleting"}, "fail", "has been deleting for"),
+        ("volumes", {"status": "in-use"}, "incomplete", NO_HOSTS),
+        ("images", {"status": "killed"}, "fail", "became killed"),
+        ("images", {"status": "queued"}, "fail", "has been queued for"),
+        ("images", {"status": "active"}, "incomplete", NO_HOSTS),
+    ],
+)
+def test_a_diagnosis_by_the_api_alone_ends_with_a_verdict(
+    begin, cloud, call, tmp_path, collection, thing, result, said
+):
+    record = begin(resource_id=cloud.put(collection, name="web", **thing)["id"])
+    directory = str(tmp_path / "diagnoses" / record["run_id"])
+    assert not call(flow, run_dir=directory, flows=FLOWS).get("failed")
+    ended = call(report, run_dir=directory, template=str(ROLES / "report/templates/report.html.j2"))
+    # A diagnosis has done its work, whatever it has found.
+    assert not ended.get("failed"), ended
+    assert (ended["verdict"]["result"], ended["verdict"]["component"]) == (result, None)
+    assert said in ended["verdict"]["reason"]
+    assert ended["summary"][1] == f"Diagnosis {record['run_id']} on small"
+    assert Path(ended["page"]).exists()
+    written = json.loads((Path(directory) / "run.json").read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    shown = {"fail": "failed", "incomplete": "skipped"}[result]
+    assert (
+        next(stage["status"] for stage in written["stages"] if stage["stage"] == record["stages"][-1]["stage"]) == shown
+    )
+    assert (written["finished"] is not None, written["created"], written["leftovers"]) == (True, 0, [])
 
 
 def test_what_belongs_to_no_server_is_said(begin, cloud):
