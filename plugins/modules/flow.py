@@ -63,6 +63,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_c
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.events import of_run
+from ansible_collections.stackproof.provision.plugins.module_utils._match.known_bugs import known_bugs_in
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import (
     errors_of,
     with_quote,
@@ -134,7 +135,13 @@ def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, 
     results = follow.steps_by(events, record, flows, reads)
     if not module.check_mode:
         with run.alone():
-            run.update(chains=record.chains, flows=tuple(results), errors=None, **follow.accounts(reads))
+            run.update(
+                known_bugs=known_bugs_in(errors),
+                chains=record.chains,
+                flows=tuple(results),
+                errors=None,
+                **follow.accounts(reads),
+            )
             file_errors(run, errors, module.params["quotes"])
             run.save()
             lines = follow.lines(follow.kept(events))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from .._collect.sources.log import account
 from .._match.events import of_run
 from .._match.follow import follow
+from .._match.known_bugs import known_bugs_in
 from .._match.logged_errors import errors_of
 from .._model.bundle import Bundle, LoggedBoot, Outcome
 from .._model.diagnosis import Diagnosis
@@ -43,6 +44,7 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     about = about_diagnosis(bundle, events)
     errors = with_usual(errors_of(events), bundle.baseline)
     record = replace(record, flows=tuple(followed), errors=errors, diagnosis=about)
+    record = replace(record, known_bugs=known_bugs_in(record.known_errors))
     if not quotes:
         record = keep_quote(record, None)
     record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))

@@ -18,6 +18,7 @@ from .error_kind import ErrorKind
 from .flow import FollowedFlow
 from .host import Host, Unread
 from .instance import Claims, DescribedInstance, Network, Port
+from .known_bug import KnownBug
 from .operation import Operation
 from .stage import Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
@@ -277,6 +278,7 @@ class Record:
     sources: by source of your own, why a host was not read; only where there are such sources.
     diagnosis: how the boot was found in the logs, and the causes of other requests that failed; only in a diagnosis.
     chains: how the request was carried from store to store, and where it broke; only after a failed stage.
+    known_bugs: those of others that the errors show; only where there are some.
     operation: the operation on a live cloud that was asked about; only in a diagnosis of one.
     """
 
@@ -309,6 +311,7 @@ class Record:
     sources: Optional[Mapping[str, tuple[SourceAccount, ...]]] = omitted()
     diagnosis: Optional[Diagnosis] = omitted()
     chains: Optional[tuple[Chain, ...]] = omitted()
+    known_bugs: tuple[KnownBug, ...] = omitted(())
     operation: Optional[Operation] = omitted()
 
     @property

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from .._model.diagnosis import AffectedRequest, RequestFailure
+from .._model.known_bug import KnownBug
 from .._model.record import Record, first_failed
 from .._model.verdict import Alternative, Hop, LastSeen, Verdict
 from .messages.words import at_place, last_seen, percent, place_of
@@ -58,9 +59,15 @@ def parts(record: Record) -> list[Part]:
         *(("evidence", line) for line in evidence),
         *((PATH, line) for line in with_arrows(path_in_words(verdict))),
         *(("also broken", line) for line in verdict.also),
+        *(("known bug", bug_in_words(bug)) for bug in record.known_bugs),
         ("next", verdict.next),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def bug_in_words(bug: KnownBug) -> str:
+    where = place_of(bug.component, bug.host or None)
+    return f"{bug.number} ({where}): {bug.title}. Affects {bug.affects}. Remedy: {bug.remedy}. {bug.url}"
 
 
 def with_arrows(lines: list[str]) -> list[str]:
