@@ -5,10 +5,19 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
+import tempfile
+import warnings
+import zipfile
+from pathlib import Path
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import archive as archive_module
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import line
 from ansible_collections.stackproof.provision.plugins.module_utils._record import masking
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
 from mutations import PLANTED, SECRETS, STRANGE, mutated_bytes
 from tree import RECORDED
@@ -62,3 +71,40 @@ def test_a_bundle_is_refused_or_judged(cases, call, bundle, bundle_options, tmp_
         if not read.get("failed"):
             about = {"bundle": read["bundle"], "flows": options["flows"], "diagnoses": str(tmp_path / "diagnoses")}
             call(diagnosis, **about)
+
+
+def packed(chance):
+    """Return the name and the bytes of an archive of a few logs."""
+    kind = chance.choice(["tar", "tar.gz", "tar.bz2", "tar.xz", "zip"])
+    stream = io.BytesIO()
+    names = [
+        chance.choice(["a/nova.log", "../b", "/c", "d" * 300, "e\\f", "g/../h", "a", "i/j.tar.gz"]) for _ in range(4)
+    ]
+    if kind == "zip":
+        with zipfile.ZipFile(stream, "w") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that stand twice
+            for name in names:
+                archive.writestr(name, chance.choice(LINES))
+        return f"b.{kind}", stream.getvalue()
+    with tarfile.open(fileobj=stream, mode=f"w:{kind.partition('.')[2]}") as archive:
+        for name in names:
+            info, content = tarfile.TarInfo(name), chance.choice(LINES)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return f"b.{kind}", stream.getvalue()
+
+
+@pytest.mark.cases(200)
+def test_an_archive_is_refused_or_unpacked_below_its_folder(cases, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for number, chance in enumerate(cases):
+        name, content = packed(chance)
+        path = tmp_path / f"{number}-{name}"
+        path.write_bytes(mutated_bytes(content, chance) if chance.random() < 0.8 else content)
+        before = set(tmp_path.iterdir())
+        try:
+            with archive_module.directory_of(str(path)) as (directory, _doubts):
+                assert Path(directory).parent == tmp_path
+        except StageError as exc:
+            assert exc.failure.hint  # noqa: PT017 - what comes of it differs from case to case
+        assert set(tmp_path.iterdir()) == before

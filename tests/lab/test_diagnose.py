@@ -9,15 +9,16 @@ from __future__ import annotations
 import base64
 import json
 import re
+import socket
 import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from lab_under_test import GROUPS, until
+from lab_under_test import GROUPS, HOSTS, INVENTORY, until
 from openstack.exceptions import HttpException
-from runs_under_test import play
+from runs_under_test import kept_run, play
 
 CONTROLLER = GROUPS["controller"][0]
 # More gigabytes than the back end may promise, and fewer than the quota
@@ -83,3 +84,57 @@ def test_a_request_of_which_the_logs_have_no_answer_is_not_judged(failed):
     record, _output = diagnosed(failed, error=error)
     assert record["diagnosis"]["query"] == {"error": failed.refused.request_id}
     assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("incomplete", [])
+
+
+# On the live cloud
+
+CHANGING = r" (POST|PUT|PATCH|DELETE) /"
+
+
+def changes_asked_for(controller, address):
+    """The requests in the logs of the APIs by which somebody at an address has changed anything; tokens are none."""
+    logs = " ".join(
+        f"/var/log/{name}/*.log" for name in ("nova", "neutron", "cinder", "glance", "placement", "keystone")
+    )
+    command = f"grep -hE '{re.escape(address)} .*{CHANGING}' {logs} 2>/dev/null | grep -v /auth/tokens"
+    return controller.run(command).stdout.splitlines()
+
+
+@pytest.fixture
+def diagnosed_live(lab_hosts, tmp_path):
+    """Return a function that diagnoses what has an id on the cloud; nothing on it is changed."""
+    controller = lab_hosts[CONTROLLER]
+    own = socket.create_connection((HOSTS[CONTROLLER]["ansible_host"], 5000), timeout=5)
+    with own:
+        address = own.getsockname()[0]
+
+    def of(**asked):
+        before = changes_asked_for(controller, address)
+        clouds = {"cloud": "lab", "admin_cloud": "lab-admin", "diagnoses": tmp_path}
+        status, output = play("diagnose", "-i", INVENTORY, **clouds, **asked)
+        assert status == 0, output
+        assert changes_asked_for(controller, address) == before
+        return json.loads((tmp_path / "latest/run.json").read_text()), output
+
+    return of
+
+
+def test_a_volume_in_error_is_diagnosed_on_the_live_cloud(failed, diagnosed_live):
+    record, output = diagnosed_live(resource_id=failed.volume)
+    verdict = record["verdict"]
+    assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "volume", None)
+    assert verdict["headline"].startswith("No back end fits: ")
+    assert "the volume stackproof-test-too-large became error" in output
+    assert {host["host"] for host in record["hosts"]} == set(HOSTS)
+
+
+def test_a_server_that_works_is_found_to_work(diagnosed_live, tmp_path):
+    with kept_run(tmp_path / "runs", image="probe", floating_ip=True) as outcome:
+        server = next(thing["id"] for thing in outcome.stage("boot")["resources"] if thing["kind"] == "server")
+        record, _output = diagnosed_live(server_id=server)
+    assert record["verdict"]["result"] == "pass", record["verdict"]
+    assert record["verdict"]["reason"].startswith("No fault was found: the server stackproof-")
+    assert {stage["stage"]: stage["status"] for stage in record["stages"]}["metadata"] == "ok"
+    assert not any(check["status"] == "failed" for host in record["hosts"] for check in host["checks"])
+    steps = [step for flow in record["flows"] for step in flow["steps"]]
+    assert not any(step["status"] == "missing" for step in steps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import lzma
 import os
@@ -136,8 +137,8 @@ def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
         members = of_zip if path.lower().endswith(ZIP) else of_tar
         inner = [target for target in members(path, folder, budget) if is_archive(target)]
     except DAMAGED as exc:
-        # An error of this machine, such as a full disk, has a number.
-        if isinstance(exc, OSError) and exc.errno:
+        # An error of this machine, such as a full disk, has a number; a place before the beginning of a file has this.
+        if isinstance(exc, OSError) and exc.errno not in (None, errno.EINVAL):
             raise
         message = f"{os.path.basename(path)} cannot be read as an archive: {str(exc) or type(exc).__name__}"
         if depth == 1:
