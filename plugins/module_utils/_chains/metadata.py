@@ -95,6 +95,19 @@ def wired(cloud: Cloud) -> Found:
     return on_switch if on_switch is HOLDS else found_at_agent(cloud, on_switch.found)
 
 
+def is_expected(cloud: Cloud) -> bool:
+    """Return whether the guest should have metadata: it has a lease.
+
+    Of a guest whose console was not read it is known by its requests, or because OVN has a port for them.
+    """
+    if cloud.guest_has_lease:
+        return True
+    if cloud.record.operation is None:
+        return False
+    proxies = [proxy for host in cloud.facts for proxy in proxies_on(cloud, host)]
+    return any(proxy.requests for proxy in proxies) or bool(cloud.serving(LOCALPORT))
+
+
 def asked(cloud: Cloud) -> Found:
     """Check whether the guest's request reaches the proxy: it has its lease, and asks again and again."""
     applies_if(cloud.guest_has_lease)
@@ -137,7 +150,7 @@ def hosts_with_api(cloud: Cloud) -> list[str]:
 CHAIN = ChainDefinition(
     name="metadata",
     stages=(StageName.METADATA,),
-    applies=lambda cloud: cloud.guest_has_lease,
+    applies=is_expected,
     links=(
         LinkDefinition("metadata_process", "neutron-metadata-agent", process, proxy_host, "pgrep --list-full haproxy"),
         LinkDefinition(

@@ -187,3 +187,31 @@ def test_what_could_not_be_read_of_a_router_breaks_nothing(what: str, code: str,
 
     links_by_code = {link.code: link for link in chains_of(reporting, bound, served, unread)["ovs_router"].links}
     assert links_by_code[code].state is LinkState.UNREADABLE
+
+
+def of_others(record: Json) -> None:
+    """Have the server be one of others: nobody has read its console."""
+    record["operation"] = {"asked": record["started"], "action": "create", "subject": "web"}
+    for stage in record["stages"]:
+        stage["details"].pop("guest", None)
+
+
+def with_requests(record: Json) -> None:
+    request = {"at": 1795262400.0, "resolution_s": 1.0, "status": 200, "path": "/openstack/latest/meta_data.json"}
+    for host in record["hosts"]:
+        for proxies in (host["facts"].get("metadata") or {}).values():
+            for proxy in proxies:
+                proxy["requests"] = [request]
+
+
+def on_ovn_port(record: Json) -> None:
+    serving = record["instance"]["networks"][0]["serving"]
+    serving.append({**serving[0], "owner": "network:distributed"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_walked"),
+    [([], True), ([of_others], False), ([of_others, with_requests], True), ([of_others, on_ovn_port], True)],
+)
+def test_metadata_is_expected_if_the_guest_has_asked_for_it(changes: list[Change], is_walked: bool) -> None:
+    assert ("metadata" in chains_of(*changes)) is is_walked
