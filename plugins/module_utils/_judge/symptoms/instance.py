@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ HALTING = ("I/O error", "crashed", "unknown", "watchdog", "post-copy failed")
 ENDING = ("crashed", "failed")
 # How a compute service reports that the host lacks what its configuration asks for
 LACKING = How.MISSING
+# What differs from hosts of the same kind, if it is how nova-compute defines domains
+SETTINGS_OF_LIBVIRT = re.compile(r"/nova\b.* \[libvirt\] ")
 
 
 def domains(case: Case) -> list[Symptom]:
@@ -27,9 +30,15 @@ def domains(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         state = halted_state(host)
         if state is not None:
-            owner = "nova-compute" if lacks_what_is_configured(host) else "libvirt"
+            owner = "nova-compute" if is_defined_wrongly(host) else "libvirt"
             symptoms.append(Symptom(Code.DOMAIN_HALTED, owner, host=host.host, own=True, reported=state))
     return symptoms
+
+
+def is_defined_wrongly(host: Host) -> bool:
+    """Return whether nova-compute may have defined a domain that this host cannot run."""
+    has_others = any(SETTINGS_OF_LIBVIRT.search(difference.what) for difference in host.examined.differences)
+    return has_others or lacks_what_is_configured(host)
 
 
 def halted_state(host: Host) -> tuple[str, str] | None:

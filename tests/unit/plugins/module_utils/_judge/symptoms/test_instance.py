@@ -50,6 +50,21 @@ def test_a_domain_for_which_the_host_lacks_what_is_configured_is_of_nova_compute
     assert (symptom.code, symptom.component) == (Code.DOMAIN_HALTED, "nova-compute")
 
 
+@pytest.mark.parametrize(
+    ("what", "owner"),
+    [
+        ("/etc/nova/nova.conf [libvirt] virt_type", "nova-compute"),
+        ("/etc/kolla/nova-compute/nova.conf [libvirt] cpu_model", "nova-compute"),
+        ("/etc/nova/nova.conf [DEFAULT] debug", "libvirt"),
+        ("/etc/libvirt/qemu.conf", "libvirt"),
+    ],
+)
+def test_a_domain_that_other_hosts_would_define_otherwise_is_of_nova_compute(what, owner):
+    examination = {"differences": [{"kind": "option", "what": what}]}
+    (symptom,) = instance.domains(case_of([with_domain("paused", "unknown", examination=examination)]))
+    assert symptom.component == owner
+
+
 @pytest.mark.parametrize(("reason", "codes"), [("unknown", []), ("user", [Code.CONSOLE_EMPTY])])
 def test_a_guest_that_does_not_run_is_not_to_blame_for_its_empty_console(reason, codes):
     silent = stage("metadata", details={"guest": {"lines": 0, "steps": []}})
