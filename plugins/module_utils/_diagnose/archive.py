@@ -35,6 +35,8 @@ TARS: dict[str, Callable[[Any], Any] | None] = {
 }
 ZIP = ".zip"
 ENDINGS = (*TARS, ZIP)
+# The endings of the files that sos and others put beside an archive
+CHECKSUMS = (".md5", ".sha1", ".sha256", ".asc")
 # Of all archives together
 MOST_BYTES = 32 << 30
 MOST_FILES = 200_000
@@ -109,12 +111,12 @@ def directory_of(path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def archives_at(path: str) -> list[str]:
-    """Return the archive at a path, or those in a directory that has nothing else in it."""
+    """Return the archive at a path, or those in a directory that has only them and their checksums."""
     if os.path.isfile(path):
         return [path] if is_archive(path) else []
     with contextlib.suppress(OSError):
-        names = sorted(os.listdir(path))
-        if names and all(is_archive(name) for name in names):
+        names = [name for name in sorted(os.listdir(path)) if not name.endswith(CHECKSUMS)]
+        if all(is_archive(name) for name in names):
             return [os.path.join(path, name) for name in names]
     return []
 

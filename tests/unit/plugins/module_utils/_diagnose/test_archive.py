@@ -104,6 +104,7 @@ def test_a_directory_of_archives_alone_is_unpacked(tmp_path):
     folder = tmp_path / "reports"
     folder.mkdir()
     tar_of(folder / "sosreport-compute1.tar.xz", MEMBERS[:1], "w:xz")
+    (folder / "sosreport-compute1.tar.xz.sha256").write_text("0" * 64)
     zip_of(folder / "sosreport-controller1.zip", MEMBERS[1:])
     files, _doubts = found(folder)
     assert sorted(files) == [
