@@ -117,6 +117,7 @@ class Component:
     libraries: Python libraries that speak to it: an exception that they raise is about its answer.
     exceptions: words in the class of an exception that is about it.
     ports, url_schemes: where it listens. url_options: options whose URL is its own. host_options: see HostOption.
+    sections: the sections of settings in which others have what they need to reach it, besides its project's name.
     programs: the programs that it runs as. starts: the programs that it starts.
     health_checks: the first words of Ceph's health checks that are about it.
     usual_errors: errors that it logs in healthy runs, too.
@@ -151,6 +152,7 @@ class Component:
     url_schemes: tuple[UrlScheme, ...] = ()
     url_options: tuple[str, ...] = ()
     host_options: tuple[HostOption, ...] = ()
+    sections: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
     health_checks: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ PROJECTS = (
             Component(
                 "rabbitmq",
                 stages=("network", "volume", "boot", "metadata"),
+                sections=("oslo_messaging_rabbit",),
                 carries=("AMQP cast", "AMQP call", "AMQP subscribe"),
                 mentioned_as=("rabbit", "amqp", "access to vhost", r"oslo\.messaging", "message (?:queue|broker)"),
                 libraries=("amqp",),
@@ -40,6 +41,7 @@ PROJECTS = (
             Component(
                 "database",
                 stages=("auth", "image", "network", "volume", "boot", "metadata"),
+                sections=("database", "api_database"),
                 carries=("DB",),
                 mentioned_as=(
                     "mysql",

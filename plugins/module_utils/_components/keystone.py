@@ -19,6 +19,7 @@ PROJECTS = (
                 "keystone",
                 depends_on=("ldap", "database", "memcached"),
                 stages=("auth", "image", "network", "volume", "boot"),
+                sections=("keystone_authtoken", "service_user"),
                 api=Api(("identity",), stage="auth", url_paths=("identity",)),
                 mentioned_as=("keystone", "identity (?:service|server)"),
                 libraries=("keystoneclient",),

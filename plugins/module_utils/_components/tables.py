@@ -56,6 +56,8 @@ URL_SCHEMES: dict[str, tuple[str, UrlScheme]] = {
     scheme.name: (name, scheme) for scheme, name in owners(COMPONENTS, lambda component: component.url_schemes).items()
 }
 URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths)
+# The component that a section of settings is about, where it does not have the name of the project
+SECTIONS = owners(COMPONENTS, lambda component: component.sections)
 URL_OPTIONS = owners(COMPONENTS, lambda component: component.url_options)
 # Option that names the host of a component: the component, the option that names its port, and its usual port
 HOST_OPTIONS = {

@@ -180,7 +180,7 @@ def by_place(symptom: Symptom) -> Advice | None:
     if path is None:
         text = KERNEL.get(symptom.how) if symptom.kind == Kind.RESOURCE else None
         return command(text, symptom.host)
-    if symptom.setting is not None and symptom.kind in SETTINGS:
+    if symptom.setting is not None and (symptom.kind in SETTINGS or symptom.code is Code.OPTION_OF_PEER):
         return by_option(symptom, path, symptom.setting)
     return by_path(symptom, path)
 

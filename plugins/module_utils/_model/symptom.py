@@ -52,6 +52,7 @@ class Code(Word):
     PEER_UNREACHABLE = "peer_unreachable"
     PEER_NAMED = "peer_named"
     WRONG_ADDRESS = "wrong_address"
+    OPTION_OF_PEER = "option_of_peer"
     CONNECTION_PENDING = "connection_pending"
     QUEUE_UNCONSUMED = "queue_unconsumed"
     QUEUE_BACKLOG = "queue_backlog"
@@ -105,6 +106,7 @@ KINDS = {
     Code.PEER_UNREACHABLE: Kind.REACH,
     Code.PEER_NAMED: Kind.REACH,
     Code.WRONG_ADDRESS: Kind.LINK,
+    Code.OPTION_OF_PEER: Kind.LINK,
     Code.CONNECTION_PENDING: Kind.REACH,
     Code.QUEUE_UNCONSUMED: Kind.NOT_REPORTING,
     Code.QUEUE_BACKLOG: Kind.NOT_REPORTING,

@@ -77,7 +77,9 @@ def parse_request(line: MatchingLine, address: str) -> ProxiedRequest | None:
 def telling(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the requests of an instance whose answers say whether it gets its metadata.
 
-    One that has it may have none of what else it asks for, such as user data.
+    One that has it may have none of what else it asks for, such as user data; what it was given before is missing.
     """
-    is_known = any(request["status"] == HTTPStatus.OK for request in requests)
-    return [request for request in requests if not (is_known and request["status"] == HTTPStatus.NOT_FOUND)]
+    given = {request.get("path") for request in requests if request["status"] == HTTPStatus.OK}
+    missing = [request for request in requests if request["status"] == HTTPStatus.NOT_FOUND]
+    never_there = [request for request in missing if given and request.get("path") not in given]
+    return [request for request in requests if request not in never_there]

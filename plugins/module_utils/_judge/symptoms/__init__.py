@@ -54,6 +54,7 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     fronts.addresses,
     configuration.changes,
     configuration.differences,
+    configuration.options_of_peers,
     logs.errors,
     guest.console,
     guest.metadata,

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from ..._components.tables import SECTIONS, project_of
 from ..._model.host import ChangedFile, Difference, Host
 from ..._model.service import services_of
 from ..._model.symptom import Code, Symptom
 from ..case import Case
+from . import logs
 from .owners import owner_in, owners_of, readers_of
 
 # What the examination names in the place of a file for the database of Open vSwitch, and whose configuration is there
@@ -78,6 +81,26 @@ def differences(case: Case) -> list[Symptom]:
                 for component in owners_of_difference(path, host)
             ]
     return symptoms
+
+
+def options_of_peers(case: Case) -> list[Symptom]:
+    """Return the options about a peer that a host has otherwise than its like, where a component fails at that peer."""
+    failures = [symptom for symptom in logs.errors(case) if symptom.own and symptom.peer]
+    symptoms: list[Symptom] = []
+    for symptom in differences(case):
+        peers = {failure.peer for failure in failures if failure.place == symptom.place}
+        symptoms += [
+            replace(symptom, code=Code.OPTION_OF_PEER, own=True, peer=peer)
+            for peer in sorted(filter(None, peers))
+            if is_about(symptom.setting, peer)
+        ]
+    return symptoms
+
+
+def is_about(option: str | None, peer: str) -> bool:
+    """Return whether an option, as `[section] name`, stands in the section about a peer."""
+    section = (option or "").partition("]")[0].removeprefix("[")
+    return bool(section) and (section == project_of(peer) or SECTIONS.get(section) == peer)
 
 
 def place_and_option(difference: Difference) -> tuple[str, str | None]:

@@ -133,6 +133,11 @@ def wrong_address(symptom: Symptom) -> Forms:
     return f"{text}, which is not there", text
 
 
+def option_of_peer(symptom: Symptom) -> Forms:
+    text = f"its option {symptom.setting} differs from similar hosts, and it fails at {symptom.peer}"
+    return f"{text} ({symptom.path})", text, f"its option {symptom.setting} differs from similar hosts"
+
+
 def connection_pending(symptom: Symptom) -> Forms:
     text = f"waiting for a connection to {symptom.peer}"
     return f"{text} at {symptom.address}:{symptom.port}", text
@@ -331,6 +336,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PEER_UNREACHABLE: peer_unreachable,
     Code.PEER_NAMED: peer_named,
     Code.WRONG_ADDRESS: wrong_address,
+    Code.OPTION_OF_PEER: option_of_peer,
     Code.CONNECTION_PENDING: connection_pending,
     Code.QUEUE_UNCONSUMED: queue_unconsumed,
     Code.QUEUE_BACKLOG: queue_backlog,

@@ -147,3 +147,28 @@ def test_a_long_line_takes_no_long_time(text):
     began = time.process_time()
     assert metadata_proxy.REQUEST.search(text) is None
     assert time.process_time() - began < 1
+
+
+# What a guest asks for
+
+
+def asked(path, status):
+    return {"at": 1.0, "resolution_s": 1.0, "status": status, "path": path}
+
+
+@pytest.mark.parametrize(
+    ("requests", "left"),
+    [
+        ([("/meta", 200), ("/user", 404)], [200]),
+        ([("/user", 404), ("/meta", 200)], [200]),
+        # It was there before.
+        ([("/meta", 200), ("/meta", 404)], [200, 404]),
+        ([("/meta", 404), ("/user", 404)], [404, 404]),
+        ([("/meta", 200), ("/user", 403)], [200, 403]),
+        ([(None, 200), (None, 404)], [200, 404]),
+        ([], []),
+    ],
+)
+def test_what_a_guest_was_never_given_says_nothing_of_its_metadata(requests, left):
+    found = metadata_proxy.telling([asked(*request) for request in requests])
+    assert [request["status"] for request in found] == left

@@ -14,7 +14,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.weight
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import STATES, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
-from cases_by_hand import FINISHED, STARTED, case_of
+from cases_by_hand import FINISHED, STARTED, case_of, logged
 from cases_by_hand import stage as a_stage
 
 READERS = (
@@ -732,3 +732,45 @@ def test_a_change_names_the_one_option_of_its_file_that_differs(options, setting
 
 def test_a_package_of_another_version_is_nobodys():
     assert differs("package", "libvirt-daemon") == []
+
+
+# Options about a peer
+
+
+@pytest.mark.parametrize(
+    ("option", "peer", "is_about"),
+    [
+        ("[libvirt] rbd_secret_uuid", "libvirt", True),
+        ("[neutron] password", "neutron-server", True),
+        ("[keystone_authtoken] password", "keystone", True),
+        ("[api_database] connection", "database", True),
+        ("[oslo_messaging_rabbit] ssl", "rabbitmq", True),
+        ("[neutron] password", "glance-api", False),
+        ("[DEFAULT] debug", "libvirt", False),
+        (None, "libvirt", False),
+    ],
+)
+def test_an_option_is_about_the_peer_of_its_section(option, peer, is_about):
+    assert configuration.is_about(option, peer) is is_about
+
+
+@pytest.mark.parametrize(
+    ("option", "own", "where", "shown"),
+    [
+        ("libvirt] rbd_secret_uuid", True, "c1", 1),
+        # Another option, a failure of somebody else, and one on another host
+        ("DEFAULT] debug", True, "c1", 0),
+        ("libvirt] rbd_secret_uuid", False, "c1", 0),
+        ("libvirt] rbd_secret_uuid", True, "c2", 0),
+    ],
+)
+def test_an_option_that_differs_is_wrong_where_its_component_fails_at_the_peer_that_it_is_about(
+    option, own, where, shown
+):
+    different = [{"kind": "option", "what": f"/etc/nova/nova.conf [{option}"}]
+    here = host("c1", "nova-compute", "libvirt", differences=different)
+    failed = logged(host=where, own=own, peer="libvirt", how="missing")
+    found = configuration.options_of_peers(case_of([here], a_stage(finished=FINISHED), errors=[failed]))
+    assert [(symptom.place, symptom.setting, symptom.peer) for symptom in found] == [
+        (("nova-compute", "c1"), f"[{option}", "libvirt")
+    ] * shown
