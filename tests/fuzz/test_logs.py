@@ -78,7 +78,8 @@ def packed(chance):
     kind = chance.choice(["tar", "tar.gz", "tar.bz2", "tar.xz", "zip"])
     stream = io.BytesIO()
     names = [
-        chance.choice(["a/nova.log", "../b", "/c", "d" * 300, "e\\f", "g/../h", "a", "i/j.tar.gz"]) for _ in range(4)
+        chance.choice(["a/nova.log", "../b", "/c", "d" * 300, "e\\f", "g/../h", "a", "i/j.tar.gz"])
+        for _name in range(4)
     ]
     if kind == "zip":
         with zipfile.ZipFile(stream, "w") as archive, warnings.catch_warnings():

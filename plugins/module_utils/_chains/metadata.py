@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from .._model.facts import MetadataProxy
 from .._model.host import Reach
@@ -104,8 +105,10 @@ def is_expected(cloud: Cloud) -> bool:
         return True
     if cloud.record.operation is None:
         return False
-    proxies = [proxy for host in cloud.facts for proxy in proxies_on(cloud, host)]
-    return any(proxy.requests for proxy in proxies) or bool(cloud.serving(LOCALPORT))
+    if cloud.serving(LOCALPORT):
+        return True
+    proxies = chain.from_iterable(proxies_on(cloud, host) for host in cloud.facts)
+    return any(proxy.requests for proxy in proxies)
 
 
 def asked(cloud: Cloud) -> Found:

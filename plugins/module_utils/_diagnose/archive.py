@@ -195,7 +195,9 @@ def time_of(member: zipfile.ZipInfo) -> float:
 def target_of(name: str, folder: str, budget: Budget) -> str | None:
     """Return where a member goes: below the folder. None for a name that leads elsewhere, or that no file can have."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if not parts or ".." in parts or name.startswith("/") or "\0" in name or max(map(len, parts)) > LONGEST_NAME:
+    leads_out = name.startswith("/") or ".." in parts
+    longest = max(map(len, parts), default=0)
+    if leads_out or "\0" in name or not 0 < longest <= LONGEST_NAME:
         budget.left_out += 1
         return None
     target = os.path.join(folder, *parts)

@@ -225,10 +225,14 @@ def error_of_server(found: ServerOperation, request: str | None, age_s: float) -
 
 def resources_of(server: LiveServer) -> tuple[Resource, ...]:
     """Return what the server was made of; none of it is ours."""
-    image = server.image["id"] if server.image else None
-    named = [("server", server.id, server.name), ("flavor", server.flavor.id, None), ("image", image, None)]
-    named += [("volume", volume.id, None) for volume in server.volumes]
-    return tuple(Resource(kind, identity, name, created=False) for kind, identity, name in named if identity)
+    made_of = [
+        Resource("server", server.id, server.name, created=False),
+        Resource("flavor", server.flavor.id, None, created=False),
+    ]
+    if server.image:
+        made_of.append(Resource("image", server.image["id"], None, created=False))
+    made_of += [Resource("volume", volume.id, None, created=False) for volume in server.volumes]
+    return tuple(made_of)
 
 
 def calls_of(request: str | None, began: float) -> tuple[Call, ...]:

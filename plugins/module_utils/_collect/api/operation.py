@@ -111,20 +111,26 @@ Found = Union[ServerOperation, VolumeOperation, ImageOperation]
 
 def find_request(cloud: Any, request: str) -> Found:
     """Return what a request was about: Nova knows the requests of each server, Cinder those that failed."""
-    for message in messages_of(cloud):
-        if message.get("request_id") == request:
-            found = of_volume(cloud, message["resource_uuid"])
-            if found is not None:
-                return found
-    for server in newest_servers(cloud):
-        actions = answer_of(cloud.compute.get(f"/servers/{server}/os-instance-actions"))["instanceActions"]
-        if any(action["request_id"] == request for action in actions):
-            found_server = of_server(cloud, server, request)
-            if found_server is not None:
-                return found_server
+    found = volume_of_request(cloud, request) or server_of_request(cloud, request)
+    if found is not None:
+        return found
     text = f"neither Nova nor Cinder knows the request {request} as one about the newest {MOST_SERVERS} servers"
     hint = "Give the id of the server or the volume, or the logs of the hosts as stackproof_bundle."
     raise StageError("not_found", text, resource=request, hint=hint)
+
+
+def volume_of_request(cloud: Any, request: str) -> VolumeOperation | None:
+    named = [message["resource_uuid"] for message in messages_of(cloud) if message.get("request_id") == request]
+    return of_volume(cloud, named[0]) if named else None
+
+
+def server_of_request(cloud: Any, request: str) -> ServerOperation | None:
+    for server in newest_servers(cloud):
+        actions = answer_of(cloud.compute.get(f"/servers/{server}/os-instance-actions"))["instanceActions"]
+        requests = [action["request_id"] for action in actions]
+        if request in requests:
+            return of_server(cloud, server, request)
+    return None
 
 
 def messages_of(cloud: Any) -> list[dict[str, Any]]:

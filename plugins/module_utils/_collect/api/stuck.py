@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Optional
@@ -80,12 +81,16 @@ def everything(cloud: Any, all_projects: bool) -> list[StuckThing]:
     """Return all that may be stuck, of the user's project or of all, whatever its age."""
     servers = list(pages(cloud.compute, "servers", "/servers/detail", all_projects))
     active = {server["id"] for server in servers if is_settled(server)}
-    return [
-        *filter(None, map(of_server, servers)),
-        *filter(None, map(of_volume, pages(cloud.block_storage, "volumes", "/volumes/detail", all_projects))),
-        *filter(None, (of_port(port, active) for port in pages(cloud.network, "ports", "/ports"))),
-        *filter(None, map(of_image, pages(cloud.image, "images", "/images"))),
+    volumes = pages(cloud.block_storage, "volumes", "/volumes/detail", all_projects)
+    ports = pages(cloud.network, "ports", "/ports")
+    images = pages(cloud.image, "images", "/images")
+    found = [
+        *map(of_server, servers),
+        *map(of_volume, volumes),
+        *map(functools.partial(of_port, active), ports),
+        *map(of_image, images),
     ]
+    return list(filter(None, found))
 
 
 def pages(service: Any, kind: str, path: str, all_projects: bool = False) -> Iterator[JsonObject]:
@@ -110,11 +115,20 @@ def is_settled(server: JsonObject) -> bool:
 
 def of_server(answer: JsonObject) -> StuckThing | None:
     row = from_json(ServerRow, dict(answer), "a server")
-    if row.status != ERROR and row.status not in PASSING_SERVER and row.task is None:
+    if row.task is None and row.status not in (ERROR, *PASSING_SERVER):
         return None
-    reason = words_of((row.fault or {}).get("message") or "") or None
-    since = seconds_of(row.updated)
-    return StuckThing("server", row.id, row.name, row.project_id, state_of(dict(answer)), since, row.host, reason)
+    fault = row.fault or {}
+    reason = words_of(fault.get("message") or "")
+    return StuckThing(
+        kind="server",
+        id=row.id,
+        name=row.name,
+        project=row.project_id,
+        state=state_of(dict(answer)),
+        since=seconds_of(row.updated),
+        host=row.host,
+        reason=reason or None,
+    )
 
 
 def of_volume(answer: JsonObject) -> StuckThing | None:
@@ -125,7 +139,7 @@ def of_volume(answer: JsonObject) -> StuckThing | None:
     return StuckThing("volume", row.id, row.name or "", row.project_id, row.status, since, row.host)
 
 
-def of_port(answer: JsonObject, active: set[str]) -> StuckThing | None:
+def of_port(active: set[str], answer: JsonObject) -> StuckThing | None:
     """Return a port of a server if no host could wire it, or if it is down although its server runs."""
     row = from_json(PortRow, dict(answer), "a port")
     is_down = row.owner.startswith(OF_COMPUTE) and row.device in active and row.status != "ACTIVE"

@@ -37,6 +37,7 @@ BROKEN = {
     "preflight": ({"cloud": "small"}, "modules.preflight", "Look"),
     "report": (AT, "modules.report", "Run"),
     "run": ({"cloud": "small", "runs": "/nowhere"}, "modules.run", "begin"),
+    "stuck_info": ({"cloud": "small"}, "module_utils._cloud.connection", "connect"),
     "sweep": ({"runs": "/nowhere", "state": "begun"}, "module_utils._sweep.files", "begin"),
 }  # fmt: skip
 STAGE = ({**AT, "cloud": "small"}, "module_utils._act.stage", "Run")
