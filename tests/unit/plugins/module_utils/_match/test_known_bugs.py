@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Known bugs by what services log of them. Each is shown by lines as people have published them, and by no others."""
+"""Known bugs by what services log of them: words that were published, some in a line that was made around them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tree import RECORDED
 
 NOON = 1795262400.0
 CONTEXT = "[None req-104a5756-d0b3-4d08-aadf-7e82ad766531 0beb 21a6 - - default default]"
-# Number of the bug: the service, its logger, and what it logs
+# Number of the bug: the service, its logger, and what it logs. The words that show the bug are as published.
 LINES = {
     "LP#1943937": (
         "neutron-dhcp-agent",
