@@ -26,7 +26,7 @@ from .._model.facts import (
     SwitchInterface,
 )
 from .._model.host import Host, Unread
-from .._model.instance import DescribedInstance, Network, Port, ServingPort
+from .._model.instance import ROUTER_INTERFACE, DescribedInstance, Network, Port, ServingPort
 from .._model.record import Record
 from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
@@ -37,7 +37,6 @@ HUNG = "hung"
 # The states of units that do their work, or begin to as soon as somebody needs them
 AT_WORK = ("running", "on demand")
 # The owner of a router's port on a network. Those of distributed routers, and of routers on several hosts, have others.
-ROUTER_INTERFACE = "network:router_interface"
 # A network is carried by a physical network of one of these kinds, or in tunnels.
 PHYSICAL = ("flat", "vlan")
 # Stand for what was not read, or is not there

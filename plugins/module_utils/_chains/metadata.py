@@ -10,6 +10,7 @@ from itertools import chain
 
 from .._model.facts import MetadataProxy
 from .._model.host import Reach
+from .._model.instance import LOCALPORT
 from .._model.words import StageName
 from . import dhcp, ovs_router
 from .cloud import Cloud
@@ -26,7 +27,7 @@ from .definitions import (
     unreadable_if,
 )
 from .dhcp import dhcp_host
-from .ovn_port import LOCALPORT, is_on_switch
+from .ovn_port import is_on_switch
 from .ovs_router import router_host
 from .services import is_alive
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from .._model.facts import DhcpOptions, SwitchInterface
+from .._model.instance import LOCALPORT
 from .._model.stores import Bridge, Chassis, Interface, Switch
 from .._model.words import StageName
 from .cloud import Cloud
@@ -37,7 +38,6 @@ UNBOUND = ("unbound", "binding_failed")
 # In versions: Neutron makes a new one whenever somebody lists its agents, and the last one may still be on its way.
 ON_ITS_WAY = 1
 # By this port OVN serves DHCP and metadata on a network.
-LOCALPORT = "network:distributed"
 # As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
 METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
 # Without one of these a guest can make no use of its lease.

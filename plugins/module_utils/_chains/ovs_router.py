@@ -8,9 +8,10 @@ from __future__ import annotations
 from itertools import chain
 
 from .._model.facts import Router
+from .._model.instance import ROUTER_INTERFACE
 from .._model.words import StageName
 from .._record.sole import sole
-from .cloud import ROUTER_INTERFACE, Cloud
+from .cloud import Cloud
 from .definitions import (
     ChainDefinition,
     Found,

@@ -128,15 +128,19 @@ def is_archive(name: str) -> bool:
 def stem(path: str) -> str:
     """Return the name of an archive without its ending."""
     name = os.path.basename(path)
-    ending = max((ending for ending in ENDINGS if name.lower().endswith(ending)), key=len)
-    return name[: -len(ending)] or "archive"
+    return name[: -len(ending_of(name))] or "archive"
+
+
+def ending_of(name: str) -> str:
+    """Return the ending by which a name is that of an archive."""
+    return max((ending for ending in ENDINGS if name.lower().endswith(ending)), key=len)
 
 
 def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
     """Unpack an archive into a folder, and the archives in it."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     try:
-        members = of_zip if path.lower().endswith(ZIP) else of_tar
+        members = of_zip if ending_of(path) == ZIP else of_tar
         inner = [target for target in members(path, folder, budget) if is_archive(target)]
     except DAMAGED as exc:
         # An error of this machine, such as a full disk, has a number; a place before the beginning of a file has this.
@@ -157,8 +161,7 @@ def of_tar(path: str, folder: str, budget: Budget) -> Iterator[str]:
     """Unpack the files of a tar, and yield the path of each. It is read as a stream: nothing has to be sought."""
     with contextlib.ExitStack() as stack:
         raw: IO[bytes] = stack.enter_context(open(path, "rb"))
-        ending = max((ending for ending in TARS if path.lower().endswith(ending)), key=len)
-        opener = TARS[ending]
+        opener = TARS[ending_of(path)]
         stream = stack.enter_context(opener(raw)) if opener else raw
         archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|"))
         for member in archive:

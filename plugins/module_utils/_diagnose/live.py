@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._collect.api.failures import LOST_IMAGE, failed_build, failed_volume, lost_image
+from .._collect.api.operation import FAILED as ACTION_FAILED
 from .._collect.api.operation import (
-    CREATED,
     Action,
     Found,
     ImageOperation,
@@ -20,11 +20,10 @@ from .._collect.api.operation import (
     ServerOperation,
     VolumeOperation,
 )
-from .._collect.api.operation import FAILED as ACTION_FAILED
 from .._judge.verdict import SUSPECTED
 from .._model.codec import to_json
 from .._model.details import AuthDetails, BootDetails, Server, ServerEvent, VolumeDetails
-from .._model.operation import Operation
+from .._model.operation import CREATED, Operation
 from .._model.record import ORDER, Record
 from .._model.stage import Call, Failure, Resource, Stage, State, Wait
 from .._model.words import StageName, StageStatus
@@ -43,8 +42,8 @@ BEFORE = "it is not known how this was made"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the cloud tells of an operation, in the form of a run. action: what it did to the subject.
+class Recorded:
+    """What the cloud has recorded of an operation, in the form of a run. action: what it did to the subject.
 
     stages: those that it shows something of. ended: None while it is under way.
     """
@@ -58,21 +57,21 @@ class Told:
 
 def record_of(record: Record, found: Found, operation: Operation, token: str) -> Record:
     """Return the record of a run that did what was found. operation: what was asked about, and when."""
-    told = told_by(found, operation.asked)
+    recorded = recorded_of(found, operation.asked)
     auth = Stage(StageName.AUTH, StageStatus.SKIPPED, details=to_json(AuthDetails(BEFORE, token=token)))
-    shown = {stage.stage: stage for stage in (auth, *told.stages)}
-    last = ORDER.index(told.stages[-1].stage)
+    shown = {stage.stage: stage for stage in (auth, *recorded.stages)}
+    last = ORDER.index(recorded.stages[-1].stage)
     stages = tuple(shown.get(name) or Stage.skipped(name, BEFORE) for name in ORDER[: last + 1])
-    about = replace(operation, action=told.action, subject=told.subject, ended=told.ended)
-    return replace(record, started=told.began, stages=stages, operation=about)
+    about = replace(operation, action=recorded.action, subject=recorded.subject, ended=recorded.ended)
+    return replace(record, started=recorded.began, stages=stages, operation=about)
 
 
-def told_by(found: Found, asked: float) -> Told:
+def recorded_of(found: Found, asked: float) -> Recorded:
     if isinstance(found, ServerOperation):
-        return told_by_server(found, asked)
+        return recorded_of_server(found, asked)
     if isinstance(found, VolumeOperation):
-        return told_by_volume(found, asked)
-    return told_by_image(found, asked)
+        return recorded_of_volume(found, asked)
+    return recorded_of_image(found, asked)
 
 
 def suspected(message: str, name: str) -> Failure:
@@ -105,19 +104,19 @@ def made(resource: Resource, began: float, ended: float, error: Failure | None, 
 # A server
 
 
-def told_by_server(found: ServerOperation, asked: float) -> Told:
+def recorded_of_server(found: ServerOperation, asked: float) -> Recorded:
     server, action = found.server, found.action
     began = seconds_of(action.start_time if action else server.created)
     if action is not None and action.action != CREATED:
-        return told_by_action(found, action, began, asked)
+        return recorded_of_action(found, action, began, asked)
     boot = boot_stage(found, began, asked)
     stages = (boot,) if boot.error else (boot, guest_stage(server, boot.finished or asked, asked))
     ended = None if server.status == BUILDING else stages[-1].finished
-    return Told("create", server.name, began, ended, stages)
+    return Recorded(CREATED, server.name, began, ended, stages)
 
 
-def told_by_action(found: ServerOperation, action: Action, began: float, asked: float) -> Told:
-    """Return what is told of an action on a server that was made before. No flow follows it."""
+def recorded_of_action(found: ServerOperation, action: Action, began: float, asked: float) -> Recorded:
+    """Return what is recorded of an action on a server that was made before. No flow follows it."""
     server = found.server
     ended = None
     error = unfinished(found, action, asked - began)
@@ -126,7 +125,7 @@ def told_by_action(found: ServerOperation, action: Action, began: float, asked: 
         error = failed_action(found, action)
     details = BootDetails(
         request_id=action.request_id,
-        server=Server(server.id, server.zone, server.host, server.host_id, server.launched, (), ()),
+        server=place_and_state(server),
         events=found.events,
     )
     stage = made(
@@ -138,7 +137,7 @@ def told_by_action(found: ServerOperation, action: Action, began: float, asked: 
         resources=resources_of(server),
         details=to_json(details),
     )
-    return Told(action.action, server.name, began, ended, (stage,))
+    return Recorded(action.action, server.name, began, ended, (stage,))
 
 
 def unfinished(found: ServerOperation, action: Action, age_s: float) -> Failure:
@@ -168,6 +167,10 @@ def failed_action(found: ServerOperation, action: Action) -> Failure:
     ).failure
 
 
+def place_and_state(server: LiveServer) -> Server:
+    return Server(server.id, server.zone, server.host, server.host_id, server.launched, ports=(), fixed_ips=())
+
+
 def ended_by_events(events: Sequence[ServerEvent]) -> float | None:
     """Return when the last event of an action ended; None if Nova does not show that to this user."""
     ends = [seconds_of(event.finish_time) for event in events if event.finish_time]
@@ -188,7 +191,7 @@ def boot_stage(found: ServerOperation, began: float, asked: float) -> Stage:
     details = BootDetails(
         request_id=request,
         requested_zone=server.zone or None,
-        server=Server(server.id, server.zone, server.host, server.host_id, server.launched, (), ()),
+        server=place_and_state(server),
         events=found.events,
     )
     return made(
@@ -260,7 +263,7 @@ def guest_stage(server: LiveServer, began: float, asked: float) -> Stage:
 # A volume, an image
 
 
-def told_by_volume(found: VolumeOperation, asked: float) -> Told:
+def recorded_of_volume(found: VolumeOperation, asked: float) -> Recorded:
     volume = found.volume
     name, began = volume.name or volume.id, seconds_of(volume.created)
     has_failed, is_settled = volume.status.startswith("error"), volume.status in SETTLED_VOLUME
@@ -275,10 +278,10 @@ def told_by_volume(found: VolumeOperation, asked: float) -> Told:
     details = VolumeDetails(requested_type=volume.type, requested_zone=volume.zone, requested_size_gib=volume.size)
     resource = Resource("volume", volume.id, name, created=False)
     stage = made(resource, began, ended or asked, error, volume.status, details=to_json(details))
-    return Told("create", name, began, ended, (stage,))
+    return Recorded(CREATED, name, began, ended, (stage,))
 
 
-def told_by_image(image: ImageOperation, asked: float) -> Told:
+def recorded_of_image(image: ImageOperation, asked: float) -> Recorded:
     name, began = image.name or image.id, seconds_of(image.created)
     ended = seconds_of(image.updated) if image.status in (SETTLED_IMAGE, *LOST_IMAGE) else None
     if image.status in LOST_IMAGE:
@@ -288,7 +291,7 @@ def told_by_image(image: ImageOperation, asked: float) -> Told:
     else:
         error = waits_for(f"the image {name}", image.status, name, asked - seconds_of(image.updated))
     resource = Resource("image", image.id, name, created=False)
-    return Told("create", name, began, ended, (made(resource, began, ended or asked, error, image.status),))
+    return Recorded(CREATED, name, began, ended, (made(resource, began, ended or asked, error, image.status),))
 
 
 def waits_for(what: str, status: str, name: str, age_s: float) -> Failure:

@@ -15,7 +15,7 @@ from .._model.stuck import StuckGroup, StuckThing
 OWN_PARTS = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{32}\b|\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b|\d+(?:\.\d+)*|'[^']*'|\"[^\"]*\""
 )
-# Of each group so many are shown.
+# The number of things that are shown of a group
 SHOWN = 5
 
 Likeness = tuple[str, str, "str | None", str]

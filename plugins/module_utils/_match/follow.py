@@ -19,6 +19,7 @@ from .._model.codec import iso_of
 from .._model.event import Event
 from .._model.flow import FollowedFlow
 from .._model.flow_definition import Flow
+from .._model.operation import CREATED
 from .._model.record import Record
 from .._model.words import StageName
 from .._record.clock import now, seconds_of
@@ -62,7 +63,7 @@ def end_of_logs(record: Record) -> float:
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
     """Return the flows of a run, or those of its removal. All of a run are about how something is made."""
-    if record.operation and record.operation.action != "create":
+    if record.operation and record.operation.action != CREATED:
         return []
     return [flow for flow in flows if (flow.stage is StageName.REMOVAL) == record.is_removal]
 

@@ -12,6 +12,9 @@ from typing import Optional
 
 from .codec import Time, omitted
 
+# The owners of ports by which a network is served: of its routers, and of OVN on each host
+ROUTER_INTERFACE, LOCALPORT = "network:router_interface", "network:distributed"
+
 
 @dataclass(frozen=True)
 class Server:

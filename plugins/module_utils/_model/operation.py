@@ -13,6 +13,9 @@ from typing import Optional
 from .codec import Text, Time
 from .diagnosis import AskedBy
 
+# The action that makes a server, a volume or an image: the only one that flows follow
+CREATED = "create"
+
 
 @dataclass(frozen=True)
 class Operation:

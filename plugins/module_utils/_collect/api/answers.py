@@ -12,6 +12,9 @@ from typing import Annotated, Any, Optional
 
 from ..._model.codec import Key
 
+# The owner of the port of a server begins so.
+OF_COMPUTE = "compute:"
+
 
 @dataclass(frozen=True)
 class FlavorAnswer:

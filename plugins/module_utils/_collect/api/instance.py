@@ -12,7 +12,18 @@ from typing import Any, TypeVar
 
 from ..._cloud.connection import answer_of
 from ..._model.codec import from_json
-from ..._model.instance import BootImage, Claims, DescribedInstance, Network, Port, Server, ServingPort, Subnet
+from ..._model.instance import (
+    LOCALPORT,
+    ROUTER_INTERFACE,
+    BootImage,
+    Claims,
+    DescribedInstance,
+    Network,
+    Port,
+    Server,
+    ServingPort,
+    Subnet,
+)
 from ..._model.record import OtherBoot, OtherBoots
 from ..._record.clock import now, seconds_of
 from ..._record.errors import StageError
@@ -33,8 +44,8 @@ FLAVOR_SINCE = "2.47"
 # The owners of the ports that show how a network is served
 OWNERS = [
     "network:dhcp",
-    "network:distributed",
-    "network:router_interface",
+    LOCALPORT,
+    ROUTER_INTERFACE,
     "network:router_interface_distributed",
     "network:router_gateway",
     "network:router_centralized_snat",
@@ -215,7 +226,7 @@ def describe_network(cloud: Any, identity: str) -> Network:
         # Each DHCP agent has a port, but not every user may see it.
         dhcp_ports=tuple(devices.get("network:dhcp", ())),
         # OVN has a port of its own kind instead of DHCP agents.
-        distributed="network:distributed" in devices,
+        distributed=LOCALPORT in devices,
         routers=tuple(sorted(routers)),
         # Then the compute hosts translate floating IPs.
         on_computes="network:router_interface_distributed" in devices,

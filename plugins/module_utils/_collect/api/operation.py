@@ -14,18 +14,17 @@ from typing import Annotated, Any, Optional, Union
 from ..._cloud.connection import answer_of
 from ..._model.codec import Key, from_json
 from ..._model.details import ServerEvent
+from ..._model.operation import CREATED
 from ..._record.errors import StageError
 from . import server as server_module
-from .answers import VolumeAnswer
+from .answers import OF_COMPUTE, VolumeAnswer
 from .volume import messages_about
 
 # Up to this version a server names its flavor by an id.
 FLAVOR_UNTIL = "2.46"
-# The owner of the port of a server begins so.
-OF_COMPUTE = "compute:"
-# The action that makes a server, and the message of one that failed
-CREATED, FAILED = "create", "Error"
-# A request is looked for among the actions of so many servers.
+# The message of an action that failed
+FAILED = "Error"
+# The number of servers among whose actions a request is looked for
 MOST_SERVERS = 100
 
 

@@ -46,7 +46,7 @@ def state_of(server: JsonObject) -> str:
     return ", ".join(filter(None, parts))
 
 
-def is_busy(server: JsonObject) -> bool:
+def is_busy(server: Mapping[str, Any]) -> bool:
     """Return whether something is being done with a server that has a task for it."""
     return server.get("OS-EXT-STS:task_state") is not None
 

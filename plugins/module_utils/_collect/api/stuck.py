@@ -16,8 +16,9 @@ from ..._model.codec import Key, from_json
 from ..._model.stuck import StuckThing
 from ..._record.clock import seconds_of
 from ..._record.masking import words_of
+from .answers import OF_COMPUTE
 from .failures import LOST_IMAGE
-from .server import state_of
+from .server import is_busy, state_of
 
 ERROR = "ERROR"
 # Servers do not stay in these statuses, and no server keeps a task.
@@ -25,7 +26,6 @@ PASSING_SERVER = ("BUILD", "REBUILD", "RESIZE", "MIGRATING", "REBOOT", "HARD_REB
 LASTING_VOLUME = ("available", "in-use", "maintenance", "reserved", "awaiting-transfer")
 PASSING_IMAGE = ("queued", "saving", "uploading", "importing")
 BINDING_FAILED = "binding_failed"
-OF_COMPUTE = "compute:"
 # How many things one request returns
 PAGE = 1000
 
@@ -110,7 +110,7 @@ def pages(service: Any, kind: str, path: str, all_projects: bool = False) -> Ite
 
 def is_settled(server: JsonObject) -> bool:
     """Return whether a server runs, and nothing is being done with it: its ports are up."""
-    return server["status"] == "ACTIVE" and server.get("OS-EXT-STS:task_state") is None
+    return server["status"] == "ACTIVE" and not is_busy(server)
 
 
 def of_server(answer: JsonObject) -> StuckThing | None:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 
-from ..._model.instance import DescribedInstance, Network, Port
+from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, DescribedInstance, Network, Port
 from ..._model.stores import Interface, Switch, Trace
 from ..commands import Host
 
 DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 ANSWERED, SENT, DROPPED = "answered", "sent", "dropped"
-LOCALPORT = "network:distributed"
-ROUTER = "network:router_interface"
 METADATA_ADDRESS = "169.254.169.254"
 # An address of the world outside: one of those for documentation, which nobody has
 OUTSIDE = "198.51.100.1"
@@ -64,7 +62,7 @@ def metadata(host: Host, bridge: str, interface: Interface, port: Port, network:
 
 def ping(host: Host, bridge: str, interface: Interface, port: Port, network: Network) -> Trace | None:
     """Trace a guest's ping to the outside, by its router: the flows let answers to others pass as they do this."""
-    way = way_by(ROUTER, port, network)
+    way = way_by(ROUTER_INTERFACE, port, network)
     if way is None:
         return None
     packet = f"in_port={interface.ofport},icmp,{way},nw_dst={OUTSIDE},nw_ttl=64,icmp_type=8,icmp_code=0"
