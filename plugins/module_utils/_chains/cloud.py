@@ -36,7 +36,6 @@ from .._record.sole import sole
 HUNG = "hung"
 # The states of units that do their work, or begin to as soon as somebody needs them
 AT_WORK = ("running", "on demand")
-# The owner of a router's port on a network. Those of distributed routers, and of routers on several hosts, have others.
 # A network is carried by a physical network of one of these kinds, or in tunnels.
 PHYSICAL = ("flat", "vlan")
 # Stand for what was not read, or is not there

@@ -37,7 +37,6 @@ ACTIVE = "active"
 UNBOUND = ("unbound", "binding_failed")
 # In versions: Neutron makes a new one whenever somebody lists its agents, and the last one may still be on its way.
 ON_ITS_WAY = 1
-# By this port OVN serves DHCP and metadata on a network.
 # As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
 METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
 # Without one of these a guest can make no use of its lease.
