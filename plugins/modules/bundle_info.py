@@ -37,6 +37,15 @@ options:
     type: list
     elements: dict
     required: true
+  platforms:
+    description:
+      - The profiles of the platforms that the hosts may be of, as in C(vars/platforms) of the role
+        P(stackproof.provision.evidence#role). With them a report of C(sos) is read as a host is - its units, disks,
+        settings, domains, switches, and the databases of OVN.
+    type: list
+    elements: dict
+    default: []
+    version_added: 0.3.0
   flows:
     description: Files of the flows through which the boot is followed.
     type: list
@@ -116,6 +125,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bas
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import bundle_of, packed
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos import reading
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
@@ -132,7 +142,13 @@ def read(params: dict[str, Any]) -> Bundle:
     with directory_of(path) as (directory, doubts):
         logs = LogDirectory(directory, params["services"], params["time_zone"], params["time_zones"])
         bundle = bundle_of(logs, question, flows)
-    about = {"name": os.path.basename(path) or path, "warnings": (*doubts, *bundle.warnings)}
+        reported = reading.read(logs.places, bundle, params["platforms"])
+    about: dict[str, Any] = {
+        "name": os.path.basename(path) or path,
+        "warnings": (*doubts, *bundle.warnings),
+        "reported": reported.hosts,
+        "instance": reported.instance,
+    }
     if params["baseline"]:
         services = (params["services"], params["time_zone"], params["time_zones"])
         about["baseline"] = errors_in(os.path.abspath(params["baseline"]), *services)
@@ -145,6 +161,7 @@ def main() -> None:
             "directory": {"type": "path", "required": True},
             "baseline": {"type": "path"},
             "services": {"type": "list", "elements": "dict", "required": True},
+            "platforms": {"type": "list", "elements": "dict", "default": []},
             "flows": {"type": "list", "elements": "path", "required": True},
             "request_id": {"type": "str"},
             "server_id": {"type": "str"},

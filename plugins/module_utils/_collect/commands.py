@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Optional, TypeVar, overload
 
@@ -40,7 +41,13 @@ REFUSALS = re.compile(
 SUDO_ADVICE = "docs/security.md has the rules for sudo."
 MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
 # How a message begins, by the kind of what could not be read
-REASONS = {"refused": "sudo refuses", "missing": "there is no command for", "failed": "failed", "hung": "hangs"}
+REASONS = {
+    "refused": "sudo refuses",
+    "missing": "there is no command for",
+    "failed": "failed",
+    "hung": "hangs",
+    "absent": "was not collected",
+}
 
 
 class UnreadError(Exception):
@@ -69,7 +76,8 @@ class Host:
     """A host that is asked.
 
     execute: runs a command there. prefixes: part of the cloud to the words before its commands.
-    patience: after how many seconds a command counts as hung. unread: what could not be read so far.
+    patience: after how many seconds a command counts as hung. clock: returns its time. unread: what could not be read
+    so far.
     """
 
     def __init__(
@@ -78,16 +86,18 @@ class Host:
         prefixes: Mapping[str, Sequence[str]] | None = None,
         patience: float = PATIENCE,
         sudo: tuple[str, ...] | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.execute = execute
         self.prefixes = prefixes or {}
         self.patience = patience
         self.unread: list[Unread] = []
         self._sudo = sudo
+        self.clock = clock
 
     def patient(self) -> Host:
         """Return this host for commands that may take long, such as those that read logs, with an empty unread."""
-        return Host(self.execute, self.prefixes, max(self.patience, LONG), sudo=self._sudo)
+        return Host(self.execute, self.prefixes, max(self.patience, LONG), self._sudo, self.clock)
 
     @property
     def sudo(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from itertools import chain
 from .._collect.logs.reader import events_in
 from .._components.tables import is_beside_instance
 from .._match.events import Reads
-from .._match.follow import logs_in
+from .._match.follow import links_in, logs_in
 from .._match.rivals import TOOK
 from .._match.run_facts import NO_FACTS
 from .._match.scope import Scope
@@ -31,7 +31,7 @@ LONGEST_CALL = 120
 PLUGGED = "network-vif-plugged"
 
 
-def scope_of(bundle: Bundle, _record: Record, events: Sequence[Event], reads: Reads) -> Scope:
+def scope_of(bundle: Bundle, record: Record, events: Sequence[Event], reads: Reads) -> Scope:
     """Return the scope in which the boot of a bundle is followed."""
     hosts = reads["log"]
     worker = hosts.get(bundle.host) or {}
@@ -42,6 +42,7 @@ def scope_of(bundle: Bundle, _record: Record, events: Sequence[Event], reads: Re
         began=bundle.began,
         ended=bundle.until,
         levels=levels_of(bundle, events),
+        links=links_in(record),
         logs_alone=True,
         caller_known=bool(worker.get("addresses")),
         complete=shows_all(bundle, events),

@@ -10,9 +10,11 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .._chains.all_chains import walked
 from .._collect.sources.log import account
+from .._judge.verdict import SUSPECTED
 from .._match.events import of_run
-from .._match.follow import follow
+from .._match.follow import follow, steps_by
 from .._match.known_bugs import known_bugs_in
 from .._match.logged_errors import errors_of
 from .._model.bundle import Bundle, LoggedBoot, Outcome
@@ -20,7 +22,9 @@ from .._model.diagnosis import Diagnosis
 from .._model.event import Event
 from .._model.flow import FollowedFlow
 from .._model.flow_definition import Flow
-from .._model.record import LoggedError, Record
+from .._model.host import Host
+from .._model.instance import Claims
+from .._model.record import Instance, LoggedError, Record
 from .._model.stage import Failure, Resource, Stage
 from .._model.verdict import Verdict
 from .._model.words import Result, StageName, StageStatus, StepStatus
@@ -48,6 +52,7 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     if not quotes:
         record = keep_quote(record, None)
     record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
+    record = with_suspicion(with_chains(record, bundle, events, flows), bundle, events, flows)
     record = replace(record, verdict=verdict_on(record, bundle, about))
     beside = events_beside(bundle, record)
     causes = causes_in(bundle, record, beside or events, quotes)
@@ -67,9 +72,46 @@ def begun(bundle: Bundle, run_id: str) -> Record:
         started=bundle.began,
         finished=bundle.until,
         duration_s=round(bundle.until - bundle.began, 6),
-        hosts=hosts_of(bundle.hosts),
+        hosts=hosts_in(bundle),
+        instance=Instance.of(bundle.instance, Claims()) if bundle.instance else None,
         logs=account(dict(bundle.hosts)),
     )
+
+
+def hosts_in(bundle: Bundle) -> tuple[Host, ...]:
+    """Return the hosts with logs, and of those with a report what it shows."""
+    reported = {host.host: host for host in bundle.reported}
+    with_logs = [reported.pop(host.host, host) for host in hosts_of(bundle.hosts)]
+    return (*with_logs, *reported.values())
+
+
+def with_chains(record: Record, bundle: Bundle, events: Sequence[Event], flows: Sequence[Flow]) -> Record:
+    """Return a record whose failed boot is followed through the stores, where reports show them."""
+    if record.failed_stage is None or not bundle.reported:
+        return record
+    record = replace(record, chains=walked(record, record.failed_stage.stage))
+    reads = {"log": bundle.hosts}
+    followed = steps_by(events, record, flows, reads, functools.partial(scope_of, bundle))
+    return replace(record, flows=tuple(followed))
+
+
+def with_suspicion(record: Record, bundle: Bundle, events: Sequence[Event], flows: Sequence[Flow]) -> Record:
+    """Return a record in which the guest has failed, if reports show why; without them nobody sees the guest."""
+    server = bundle.instance.server if bundle.instance else None
+    if server is None or record.stage_or_skipped(StageName.BOOT).status is not StageStatus.OK:
+        return record
+    error = StageError(SUSPECTED, f"Nova built {server.name}, and its guest lacks what hosts should give it")
+    guest = Stage(
+        StageName.METADATA,
+        StageStatus.FAILED,
+        started=record.started,
+        finished=record.finished,
+        duration_s=record.duration_s,
+        error=error.failure,
+    )
+    stages = tuple(guest if stage.stage is guest.stage else stage for stage in record.stages)
+    suspect = with_chains(replace(record, stages=stages), bundle, events, flows)
+    return suspect if failure(suspect).result is Result.FAIL else record
 
 
 def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[Event], Sequence[FollowedFlow]]:
@@ -138,11 +180,10 @@ def verdict_on(record: Record, bundle: Bundle, about: Diagnosis) -> Verdict:
     """Return the verdict on the boot, or on the requests as if none had failed."""
     if not about.boot:
         return nothing_failed(bundle.requests, bundle.is_by_time)
-    stage = record.stage_or_skipped(StageName.BOOT)
-    if stage.status is StageStatus.FAILED:
+    if record.failed_stage is not None:
         # A boot that failed is judged as a run whose stage boot failed.
         return with_first_line(failure(record), record.known_errors)
-    if stage.status is StageStatus.OK:
+    if record.stage_or_skipped(StageName.BOOT).status is StageStatus.OK:
         return passed(about, about.boot)
     return unknown_end(about, about.boot)
 

@@ -12,6 +12,8 @@ from typing import Any, Optional
 
 from .codec import omitted
 from .error_kind import ErrorKind
+from .host import Host
+from .instance import DescribedInstance
 from .words import Level, Word
 
 # A client that only looks for a thing asks so, and the answer is 404 if there is none.
@@ -143,6 +145,7 @@ class Bundle:
     others: the same for the requests beside a boot; empty if there are none.
     zones: host to the seconds by which its logs are to the east.
     baseline: the kinds of errors of a time when all worked; None if none was given.
+    reported: the hosts of which there are reports of sos, and instance: the one that they show.
     """
 
     name: str
@@ -162,6 +165,8 @@ class Bundle:
     others: Mapping[str, Any]
     zones: Mapping[str, int]
     baseline: Optional[tuple[ErrorKind, ...]] = None
+    reported: tuple[Host, ...] = omitted(())
+    instance: Optional[DescribedInstance] = omitted()
 
     @property
     def is_by_time(self) -> bool:

@@ -16,7 +16,7 @@ from .reach import BackEnd, Certificate, ResolvedName
 from .stores import Stores
 from .words import CheckStatus, HostStatus
 
-UnreadKind = Annotated[str, schema(enum=("refused", "missing", "failed", "hung", "strange"))]
+UnreadKind = Annotated[str, schema(enum=("refused", "missing", "failed", "hung", "strange", "absent"))]
 Part = Annotated[str, schema(enum=("control", "compute", "network", "ceph", "ovn", "queue"))]
 
 

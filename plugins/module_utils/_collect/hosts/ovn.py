@@ -107,7 +107,7 @@ def logical_port(host: Host, port: str) -> LogicalPort | None:
     try:
         found = table(host, NORTHBOUND, SwitchPortRow, "find", "Logical_Switch_Port", f"name={port}")
     except UnreadError as exc:
-        if exc.kind == "missing" or "database connection failed (No such file" in exc.output:
+        if exc.kind in ("missing", "absent") or "database connection failed (No such file" in exc.output:
             raise NoDatabaseError from exc
         raise
     if not found:

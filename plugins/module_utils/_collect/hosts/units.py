@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import fnmatch
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,7 +59,7 @@ def read(host: Host, services: Sequence[Service]) -> tuple[ServiceUnit, ...]:
     units = parsed(shown(host, names))
     sockets = active_triggers(host, units)
     processes = process_states(host)
-    uptime = Uptime(float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]), time.time())
+    uptime = Uptime(float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]), host.clock())
     entries = {}
     for unit in units:
         name = unit["Id"]

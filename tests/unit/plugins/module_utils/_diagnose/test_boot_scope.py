@@ -11,6 +11,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match.rivals
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle, LoggedBoot, Outcome
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import new_record
 
 KEYS = {"request": ("req-1",), "server": ("s",), "port": ("p", "q")}
 
@@ -38,7 +39,7 @@ def bundle_of(outcome=Outcome.FAILED, **about):
 
 
 def scope_of(bundle, *events):
-    return boot_scope.scope_of(bundle, {}, events, {"log": bundle.hosts})
+    return boot_scope.scope_of(bundle, new_record("20261122-100000-aaaaaa", None), events, {"log": bundle.hosts})
 
 
 def test_rules_may_name_the_first_of_each_own_id_the_shared_ids_and_the_host():

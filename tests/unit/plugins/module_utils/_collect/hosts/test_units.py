@@ -29,6 +29,8 @@ WELL = {
     "StateChangeTimestampMonotonic": "48301882809",
     "ActiveEnterTimestampMonotonic": "48301882809",
 }
+# The time by the clock of the host
+NOW = 1_800_000_000.0
 NEVER = {"StateChangeTimestampMonotonic": 0, "ActiveEnterTimestampMonotonic": 0}
 
 
@@ -46,7 +48,9 @@ def read(replay):
 
     def of(show, services=None, ps="nova-compute.service Ssl\n", uptime="50786.75 48170.21\n"):
         answers = {"systemctl": show, "ps": ps, "uptime": uptime}
-        return read_units(replay(None, answers), NOVA if services is None else services)
+        host = replay(None, answers)
+        host.clock = lambda: NOW
+        return read_units(host, NOVA if services is None else services)
 
     return of
 
@@ -84,8 +88,7 @@ def test_a_recorded_controller_names_no_unit_twice(replay, platform):
     ]
 
 
-def test_a_service_says_its_unit_its_state_and_for_how_long(read, monkeypatch):
-    monkeypatch.setattr(units.time, "time", lambda: 1_800_000_000.0)
+def test_a_service_says_its_unit_its_state_and_for_how_long(read):
     (service,) = read(block(NRestarts=3))
     assert service == {
         "component": "nova-compute",

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The instance as reports show it, in the form in which the API would describe it.
+
+OVN's northbound database has what Neutron wrote into it, libvirt's domain what Nova did; DHCP agents have files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..._collect.commands import Host
+from ..._model.bundle import Bundle, Outcome
+from ..._model.codec import iso_of
+from ..._model.instance import BootImage, DescribedInstance, Network, Port, Server
+from . import instance_in_libvirt, instance_in_ovn
+from .instance_in_libvirt import DomainOfInstance
+from .report import Report
+
+STATUSES = {Outcome.BUILT: "ACTIVE", Outcome.FAILED: "ERROR"}
+BUILDING = "BUILD"
+# Stands for a domain that was not made, or of whose host there is no report
+NO_DOMAIN = DomainOfInstance(name="", project="", vcpus=0, memory_mib=0, disk_gib=0, image=None, ports=(), volumes=())
+
+
+def described(reports: Mapping[Host, Report], bundle: Bundle, states: Sequence[str]) -> DescribedInstance | None:
+    """Return the instance of a boot; None without a boot, or if no report shows a port of it.
+
+    reports: by the hosts that answer out of them. states: the folders in which DHCP agents have their files.
+    """
+    server = bundle.boot.server if bundle.boot else None
+    if server is None:
+        return None
+    domain = domain_of(server, reports.values()) or NO_DOMAIN
+    ports, networks = in_ovn(server, reports)
+    if not ports:
+        ports, networks = without_ovn(domain.ports, list(reports.values()), bundle, states)
+    if not ports:
+        return None
+    return DescribedInstance(
+        queried=max(report.now for report in reports.values()),
+        server=server_of(server, bundle, domain),
+        ports=tuple(replace(port, host=bundle.host) for port in ports),
+        networks=networks,
+        volumes=domain.volumes,
+        image=BootImage(domain.image, direct_url=None) if domain.image else None,
+    )
+
+
+def domain_of(server: str, reports: Iterable[Report]) -> DomainOfInstance | None:
+    for report in reports:
+        domain = instance_in_libvirt.read(report, server)
+        if domain is not None:
+            return domain
+    return None
+
+
+def in_ovn(server: str, hosts: Iterable[Host]) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
+    """Return the ports of an instance and their networks, from the first host with OVN's databases that has them."""
+    for host in hosts:
+        database = instance_in_ovn.northbound(host)
+        ports = instance_in_ovn.ports_of(server, database) if database else ()
+        if database and ports:
+            found = [instance_in_ovn.network_of(identity, database) for identity in identities(ports)]
+            networks = tuple(filter(None, found))
+            known = {network.id for network in networks}
+            return tuple(port for port in ports if port.network in known), networks
+    return (), ()
+
+
+def identities(ports: Iterable[Port]) -> list[str]:
+    """Return the networks of ports, each once."""
+    return sorted({port.network for port in ports})
+
+
+def without_ovn(
+    ports: Iterable[Port], reports: Sequence[Report], bundle: Bundle, states: Sequence[str]
+) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
+    """Return ports with the networks whose DHCP agent knows them, or with the only one that the logs name."""
+    placed: list[Port] = []
+    for port in ports:
+        network = network_by_dhcp(reports, port.mac, states) or bundle.named.get("network")
+        if network:
+            placed.append(replace(port, network=network))
+    return tuple(placed), tuple(network_of(identity) for identity in identities(placed))
+
+
+def network_by_dhcp(reports: Sequence[Report], mac: str, states: Sequence[str]) -> str | None:
+    """Return the network for which a DHCP agent has written a MAC into its files."""
+    for report in reports:
+        for state in states:
+            for network in report.names_in(state):
+                if mac and mac in (report.copy_of(f"{state}/{network}/host") or ""):
+                    return network
+    return None
+
+
+def network_of(identity: str) -> Network:
+    """Return a network of which only its id is known."""
+    return Network(identity, mtu=None, subnets=(), dhcp_ports=(), distributed=False, routers=())
+
+
+def server_of(server: str, bundle: Bundle, domain: DomainOfInstance) -> Server:
+    outcome = bundle.boot.outcome if bundle.boot else None
+    return Server(
+        id=server,
+        name=domain.name or server,
+        status=STATUSES[outcome] if outcome else BUILDING,
+        project_id=domain.project,
+        host=bundle.host,
+        host_id="",
+        created=iso_of(bundle.began),
+        vcpus=domain.vcpus,
+        memory_mib=domain.memory_mib,
+        disk_gib=domain.disk_gib,
+    )

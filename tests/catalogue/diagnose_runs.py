@@ -1,0 +1,201 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Servers that nobody of ours made, each broken by a fault of the catalogue, and diagnosed by their ids.
+
+Each is diagnosed twice: on the live cloud while the fault is on, and afterwards by what sos has collected of the hosts.
+Both records are filed beside the truth, in folders called live and bundle, for catalogue_table.py. It can be taken up
+again. make diagnoses DIAGNOSES=SEED:COUNT
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import signal
+import sys
+import tarfile
+import tempfile
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from catalogue import OPEN, drawn
+from catalogue_parts import BEFORE
+from fault_runs import end, has_ended, lab_as_root
+from lab_under_test import INVENTORY, NETWORK, connect, until
+from openstack.exceptions import SDKException
+from runs_under_test import play
+
+NAME = "stackproof-test-diagnosed"
+SUBNET = "192.168.230.0/24"
+# In seconds: how long a server may take, and how long its guest then asks for an address and its metadata
+BUILDING, GUEST = 75, 40
+SETTLED = ("ACTIVE", "ERROR")
+AT_ONCE = 3
+# A lab that does not become well fails each run.
+MOST_FAILED = 3
+SOS = (
+    "rm -rf /root/sos-of-test && mkdir -p /root/sos-of-test && "
+    "sos report --batch --quiet --build --all-logs --tmp-dir /root/sos-of-test >/dev/null 2>&1; "
+    "tar -C /root/sos-of-test --exclude='./*/sys' --exclude='./*/proc/kallsyms' --exclude='./*/usr' -cz . 2>/dev/null "
+    "| base64 -w0; rm -rf /root/sos-of-test"
+)
+
+
+@contextlib.contextmanager
+def networks(cloud):
+    """A network with a subnet and a router to the outside, made while all works."""
+    external = next(iter(cloud.network.networks(is_router_external=True)))
+    network = cloud.network.create_network(name=NAME)
+    subnet = cloud.network.create_subnet(name=NAME, network_id=network.id, ip_version=4, cidr=SUBNET)
+    router = cloud.network.create_router(name=NAME, external_gateway_info={"network_id": external.id})
+    cloud.network.add_interface_to_router(router, subnet_id=subnet.id)
+    try:
+        yield network
+    finally:
+        cloud.network.remove_interface_from_router(router, subnet_id=subnet.id)
+        cloud.network.delete_router(router)
+        for port in cloud.network.ports(network_id=network.id):
+            if not port.device_owner.startswith("network:"):
+                cloud.network.delete_port(port)
+        cloud.network.delete_network(network)
+
+
+def request_for(cloud, fault, network):
+    """What openstack server create would send: on the host of the fault, if that is of one."""
+    image = cloud.image.find_image("probe").id
+    flavor = cloud.compute.find_flavor(fault.variables.get("flavor", "probe")).id
+    wanted = {"name": NAME, "flavorRef": flavor, "networks": [{"uuid": network.id}]}
+    # A run that has to meet such a fault makes a volume.
+    if "volume" in fault.variables:
+        wanted["imageRef"] = image
+    else:
+        disk = {"uuid": image, "source_type": "image", "destination_type": "volume", "volume_size": 1, "boot_index": 0}
+        wanted["block_device_mapping_v2"] = [disk | {"delete_on_termination": True}]
+    if fault.variables.get("host"):
+        wanted["availability_zone"] = f"nova:{fault.variables['host']}"
+    return {"server": wanted}
+
+
+def created(cloud, fault, network):
+    """Create a server, and wait until it is built, has failed, or takes too long. None if it was refused."""
+    answer = cloud.compute.post("/servers", json=request_for(cloud, fault, network), microversion="2.37")
+    if answer.status_code != 202:
+        return None
+    identity = answer.json()["server"]["id"]
+    deadline, status = time.monotonic() + BUILDING, ""
+    while status not in SETTLED and time.monotonic() < deadline:
+        time.sleep(2)
+        with contextlib.suppress(SDKException):
+            status = cloud.compute.get(f"/servers/{identity}").json().get("server", {}).get("status", "")
+    if status == "ACTIVE":
+        time.sleep(GUEST)
+    return identity
+
+
+def remove(lab, server):
+    lab.admin.compute.delete_server(server, ignore_missing=True)
+    until("the server to be gone", lambda: lab.admin.compute.find_server(server, all_projects=True) is None, 120, 2)
+
+
+def diagnosed(folder, *arguments, **asked):
+    """The record of a diagnosis."""
+    status, output = play("diagnose", *arguments, diagnoses=folder, **asked)
+    assert status == 0, output
+    return json.loads((Path(folder) / "latest/run.json").read_text())
+
+
+def collect(lab, top):
+    """Put the report of sos of each host into a folder. A host that cannot be reached has none."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        reports = {name: pool.submit(host.run, SOS) for name, host in lab.hosts.items()}
+    for name, report in reports.items():
+        packed = report.result().stdout
+        if packed:
+            with tarfile.open(fileobj=BytesIO(base64.b64decode(packed))) as archive:
+                archive.extractall(top, filter=plain)
+        else:
+            print(f"{name}: nothing was collected", flush=True)
+
+
+def plain(member, path):
+    """A file or a folder of an archive; a pipe, a socket or a link that leads out of it is left out."""
+    return tarfile.data_filter(member, path) if member.isfile() or member.isdir() else None
+
+
+def file(folder, fault, record):
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    row = {"fault": fault.name, "cloud": NETWORK, "truth": fault.truth, "record": record}
+    (folder / f"{fault.name}.json").write_text(json.dumps(row))
+
+
+def run(lab, fault, folder):
+    """Break, create, diagnose and collect; mend, and diagnose again. Return whether the fault had an effect."""
+    cloud = connect(fault.variables.get("cloud", "lab"))
+    # The reports stay: what a change of their reader does is seen without a lab.
+    top = folder / "reports" / fault.name
+    with networks(cloud) as network, tempfile.TemporaryDirectory() as diagnoses:
+        server = None
+        try:
+            with fault.make(lab):
+                server = created(cloud, fault, network)
+                if server is None:
+                    print(f"{fault.name}: no server was made", flush=True)
+                    return False
+                clouds = {"cloud": "lab", "admin_cloud": "lab-admin", "server_id": server}
+                live = diagnosed(diagnoses, "-i", INVENTORY, **clouds)
+                said(fault, "live", live)
+                if live["verdict"]["result"] == "pass":
+                    return False
+                top.mkdir(mode=0o700, parents=True, exist_ok=True)
+                collect(lab, top)
+            bundle = diagnosed(diagnoses, bundle=top, server_id=server)
+            said(fault, "bundle", bundle)
+        finally:
+            if server:
+                remove(lab, server)
+    file(folder / "live", fault, live)
+    file(folder / "bundle", fault, bundle)
+    return True
+
+
+def said(fault, how, record):
+    verdict = record["verdict"]
+    print(f"{fault.name}: {how}: {verdict['result']}: {verdict['reason'][:300]}", flush=True)
+
+
+def main():
+    signal.signal(signal.SIGTERM, end)
+    folder, (seed, count) = Path(sys.argv[1]), sys.argv[2].split(":")
+    lab = lab_as_root()
+    tried = folder / "tried.txt"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    known = tried.read_text().split() if tried.exists() else []
+    failed = []
+    for fault in drawn(seed, OPEN):
+        done = len(list((folder / "live").glob("*.json")))
+        is_for_run = fault.moment != BEFORE or "image_file" in fault.variables
+        if done >= int(count) or fault.name in known or is_for_run:
+            continue
+        try:
+            lab.wait_until_well()
+            run(lab, fault, folder)
+            with tried.open("a") as lines:
+                lines.write(f"{fault.name}\n")
+        except (Exception, pytest.fail.Exception):  # a wait that timed out is no Exception
+            failed.append(fault.name)
+            print(f"{fault.name}: failed", flush=True)
+            traceback.print_exc()
+            if has_ended() or len(failed) == MOST_FAILED:
+                break
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,387 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A report of sos shows of its host what a live host would, and says what it does not have."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.layout import places_in
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos import ceph, reading
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos.answers import host_of
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos.report import Report
+from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle, LoggedBoot, Outcome
+from tree import ROOT
+
+RECORDED = ROOT / "tests/recorded/sos"
+OVN_SERVER = "de158cd8-ac61-49e8-9b35-590a230854b7"
+OVN_PORT = "c8d41f18-5bcc-4570-b190-7c4a038d699c"
+OVN_NETWORK = "004f7c82-0519-4148-b16a-38fd677d927f"
+OVS_SERVER = "92e1c277-c796-41b0-961f-68acccf32d38"
+OVS_PORT = "e84cc255-4aa6-45db-8913-78cab766a191"
+OVS_NETWORK = "9285d28f-8228-426e-a67c-47510af65dd9"
+# When the report of the controller was begun
+MADE = 1795785143.2
+STACK = "sos_commands/systemd/systemctl_show_service_--all"
+
+
+def bundle_about(server):
+    return Bundle(
+        name="reports",
+        query={"server_id": server},
+        boot=LoggedBoot("req-1", None, server, Outcome.BUILT),
+        keys={"server": (server,)},
+        named={},
+        deleted=False,
+        silent_s=0.0,
+        host="compute2",
+        began=MADE - 60,
+        until=MADE,
+        levels={},
+        warnings=(),
+        hosts={},
+        requests=(),
+        others={},
+        zones={},
+    )
+
+
+def read(top, server):
+    return reading.read(places_in(str(top)), bundle_about(server), [profile_of("packages")])
+
+
+def hosts_in(top, server=OVN_SERVER):
+    return {host.host: host for host in read(top, server).hosts}
+
+
+@pytest.fixture(scope="module")
+def ovn():
+    return read(RECORDED / "ovn", OVN_SERVER)
+
+
+@pytest.fixture(scope="module")
+def ovs():
+    return read(RECORDED / "ovs", OVS_SERVER)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the reports of the lab with OVN, to be changed: the folder of all, and that of the controller."""
+    shutil.copytree(RECORDED / "ovn", tmp_path / "ovn")
+    return tmp_path / "ovn", next((tmp_path / "ovn").glob("*controller1*"))
+
+
+def of(reported, name):
+    return next(host for host in reported.hosts if host.host == name)
+
+
+def test_the_instance_is_described_by_ovn_and_by_libvirt(ovn):
+    instance = ovn.instance
+    assert (instance.server.status, instance.server.vcpus, instance.server.memory_mib) == ("ACTIVE", 1, 128)
+    assert [port.id for port in instance.ports] == [OVN_PORT]
+    assert instance.ports[0].addresses == ("192.168.222.32",)
+    network = instance.network_of(instance.ports[0])
+    assert (network.id, network.distributed, network.mtu) == (OVN_NETWORK, True, 1500)
+    assert [subnet.cidr for subnet in network.subnets] == ["192.168.222.0/24"]
+    assert len(network.routers) == 1
+    assert {port.owner for port in network.serving} == {"network:distributed", "network:router_interface"}
+    assert instance.volumes == ("b367d95f-8968-4906-83c6-c3ba7c302cfe",)
+
+
+def test_without_ovn_the_dhcp_agent_knows_the_network(ovs):
+    instance = ovs.instance
+    assert [(port.id, port.network) for port in instance.ports] == [(OVS_PORT, OVS_NETWORK)]
+    assert not instance.networks[0].distributed
+
+
+def test_hosts_have_the_parts_of_their_components(ovn, ovs):
+    assert {host.host: host.parts for host in ovn.hosts} == {
+        "compute2": ("compute",),
+        "controller1": ("ovn", "queue", "control"),
+    }
+    assert of(ovs, "network1").parts == ("network",)
+
+
+def test_a_compute_host_shows_its_domain_and_its_port(ovn):
+    facts = of(ovn, "compute2").facts
+    assert facts["domain"]["uuid"] == OVN_SERVER
+    assert facts["domain"]["state"] == {"name": "running", "reason": "unknown"}
+    assert [disk["protocol"] for disk in facts["domain"]["disks"]] == ["rbd", "rbd"]
+    interface = facts["interfaces"][OVN_PORT]
+    assert (interface["name"], interface["bridge"], interface["by_ovn"]) == ("tapc8d41f18-5b", "br-int", True)
+    assert interface["link"]["mtu"] == 1500
+    assert [len(proxies) for proxies in facts["metadata"].values()] == [2]
+    assert facts["zone_s"] == 19800
+
+
+def test_units_have_their_states_at_the_time_of_the_report(ovn):
+    units = {unit["unit"]: unit for unit in of(ovn, "compute2").facts["services"]}
+    compute = units["nova-compute.service"]
+    assert compute["state"] == "running"
+    assert 0 < compute["for_s"] < 3600
+    assert compute["since"] == pytest.approx(
+        Report(str(next((RECORDED / "ovn").glob("*compute2*")))).now - compute["for_s"], abs=1
+    )
+
+
+def test_the_databases_of_ovn_are_stores(ovn):
+    databases = of(ovn, "controller1").stores.ovn
+    assert (databases.northbound, databases.southbound, databases.northd) == ("active", "active", "active")
+    assert databases.version == databases.translated == 2
+    assert {chassis.host for chassis in databases.chassis} >= {"compute1", "compute2"}
+    port = of(ovn, "controller1").facts["ovn"][OVN_PORT]
+    assert port["binding"] == {"host": "compute2", "up": True}
+    assert port["dhcp"]["cidr"] == "192.168.222.0/24"
+
+
+def test_switches_and_links_are_stores(ovn, ovs):
+    stores = of(ovn, "compute2").stores
+    assert stores.controller == "connected"
+    assert stores.switch.settings["ovn-encap-type"] == "geneve"
+    assert stores.switch.interface_of([OVN_PORT]).name == "tapc8d41f18-5b"
+    assert stores.switch.bridge_of("tapc8d41f18-5b").name == "br-int"
+    assert {"eth0", "eth1"} <= {link.name for link in stores.links if link.up}
+    assert 6640 in stores.listening
+    assert of(ovs, "compute2").stores.switch.interface_of([OVS_PORT]).tag == 1
+
+
+def test_the_files_of_the_dhcp_agent_are_read(ovs):
+    dhcp = of(ovs, "network1").facts["dhcp"][OVS_PORT]
+    assert dhcp["directory"] == f"/var/lib/neutron/dhcp/{OVS_NETWORK}"
+    assert [entry["address"] for entry in dhcp["hosts"]] == ["192.168.222.64"]
+    assert len(dhcp["processes"]) == 1
+
+
+def test_a_healthy_report_has_nothing_to_complain_of(ovn, ovs):
+    for host in (*ovn.hosts, *ovs.hosts):
+        assert (host.examination.exhausted, host.examination.reports) == ((), ())
+
+
+def test_what_a_report_does_not_have_is_named(ovn):
+    unread = {entry.what: entry for entry in of(ovn, "compute2").unread}
+    assert unread["the trace of DHCP"].kind == "absent"
+    assert unread["the trace of DHCP"].reason.startswith("was not collected: ovs-appctl ofproto/trace")
+    assert not any(entry.kind == "strange" for host in ovn.hosts for entry in host.unread)
+
+
+# What is wrong shows
+
+
+def change(report, part, old, new):
+    path = report / part
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_unit_that_has_failed_is_seen(copied):
+    top, controller = copied
+    blocks = (controller / STACK).read_text().split("\n\n")
+    changed = [
+        block.replace("ActiveState=active", "ActiveState=failed") if "Id=nova-conductor.service" in block else block
+        for block in blocks
+    ]
+    (controller / STACK).write_text("\n\n".join(changed))
+    states = {unit["component"]: unit["state"] for unit in hosts_in(top)["controller1"].facts["services"]}
+    assert states["nova-conductor"] == "failed"
+
+
+def test_a_process_that_is_stopped_is_frozen(copied):
+    top, _controller = copied
+    compute = next(top.glob("*compute2*"))
+    lines = (compute / "sos_commands/process/ps_alxwww").read_text().splitlines()
+    stopped = [
+        line.replace(" Ssl ", " Tsl ").replace(" Ss ", " Ts ") if "nova-compute" in line else line for line in lines
+    ]
+    assert stopped != lines
+    (compute / "sos_commands/process/ps_alxwww").write_text("\n".join(stopped))
+    states = {unit["component"]: unit["state"] for unit in hosts_in(top)["compute2"].facts["services"]}
+    assert states["nova-compute"] == "frozen"
+
+
+def test_a_full_disk_is_seen(copied):
+    top, controller = copied
+    path = controller / "sos_commands/filesys/df_-al_-x_autofs"
+    lines = path.read_text().splitlines()
+    whole = next(line for line in lines if line.endswith(" /"))
+    device, size, used, _left, share, target = whole.split()
+    path.write_text(
+        "\n".join(f"{device} {size} {used} 0 {share} {target}" if line == whole else line for line in lines)
+    )
+    assert [found.kind for found in hosts_in(top)["controller1"].examination.exhausted] == ["no space"]
+
+
+def test_the_kernels_errors_count_since_the_boot_was_asked_for(copied):
+    top, controller = copied
+    path = controller / "sos_commands/kernel/dmesg_-T"
+    path.parent.mkdir()
+    path.write_text(
+        "[Fri Nov 27 11:00:00 2026] Out of memory: Killed process 7 (early) total-vm:1kB\n"
+        "[Fri Nov 27 13:12:00 2026] Out of memory: Killed process 8 (mariadbd) total-vm:1kB\n"
+    )
+    assert [found.where for found in hosts_in(top)["controller1"].examination.exhausted] == ["mariadbd"]
+
+
+def test_the_alarms_of_the_broker_are_seen(copied):
+    top, controller = copied
+    report = "sos_commands/rabbitmq/rabbitmqctl_report"
+    change(controller, report, "Alarms\n\n(none)", "Alarms\n\nMemory alarm on node rabbit@localhost")
+    change(controller, report, "Running Nodes\n\nrabbit@localhost", "Running Nodes\n\n(none)")
+    reports = {(found.component, found.text) for found in hosts_in(top)["controller1"].examination.reports}
+    assert reports == {
+        ("rabbitmq", "alarm: memory"),
+        ("rabbitmq", "node rabbit@localhost of the cluster does not run"),
+    }
+
+
+def test_queues_that_nobody_empties_are_seen(copied):
+    top, controller = copied
+    path = controller / "sos_commands/rabbitmq/rabbitmqctl_report"
+    lines = path.read_text().splitlines()
+    columns = next(line for line in lines if line.startswith("name\tdurable")).split("\t")
+    queue = next(line for line in lines if line.startswith("conductor\t"))
+    words = queue.split("\t")
+    words[columns.index("consumers")], words[columns.index("messages_ready")] = "0", "12"
+    path.write_text("\n".join("\t".join(words) if line == queue else line for line in lines))
+    found = hosts_in(top)["controller1"].examination.queues
+    assert [(one.name, one.ready, one.consumers) for one in found] == [("conductor", 12, 0)]
+
+
+def test_a_port_that_no_host_has_taken_is_seen(copied):
+    top, controller = copied
+    path = controller / "sos_commands/ovn_central/ovn-sbctl_--no-leader-only_list_Port_Binding"
+    blocks = path.read_text().split("\n\n")
+    unbound = [
+        "\n".join("chassis             : []" if line.startswith("chassis ") else line for line in block.splitlines())
+        if OVN_PORT in block
+        else block
+        for block in blocks
+    ]
+    path.write_text("\n\n".join(unbound))
+    assert hosts_in(top)["controller1"].facts["ovn"][OVN_PORT]["binding"]["host"] is None
+
+
+# Ceph: sos of Debian has no plugin for it, so its answers were put where that of others puts them.
+
+
+@pytest.fixture
+def with_ceph(copied):
+    top, controller = copied
+    answers = controller / "sos_commands/ceph_mon/json_output"
+    answers.mkdir(parents=True)
+    (controller / "etc/ceph").mkdir()
+    for name in ("health_detail", "osd_dump"):
+        shutil.copy(RECORDED / f"ceph_{name}.json", answers / f"ceph_{name}_--format_json-pretty")
+    return top, answers
+
+
+def test_ceph_is_asked_where_its_answers_are(with_ceph):
+    top, _answers = with_ceph
+    host = hosts_in(top)["controller1"]
+    assert "ceph" in host.parts
+    assert host.facts["ceph"]["health"]["status"] == "HEALTH_OK"
+    assert set(host.facts["ceph"]["osds"].values()) == {True}
+
+
+def test_an_ill_cluster_of_ceph_is_seen(with_ceph):
+    top, answers = with_ceph
+    path = answers / "ceph_health_detail_--format_json-pretty"
+    health = json.loads(path.read_text())
+    check = {"severity": "HEALTH_ERR", "summary": {"message": "1 full osd(s)", "count": 1}, "muted": False}
+    path.write_text(json.dumps({**health, "status": "HEALTH_ERR", "checks": {"OSD_FULL": check}}))
+    assert hosts_in(top)["controller1"].facts["ceph"]["health"] == {
+        "status": "HEALTH_ERR",
+        "checks": {"OSD_FULL": "1 full osd(s)"},
+    }
+
+
+# Reports that are damaged, old, or not to be trusted
+
+
+def test_a_report_without_a_manifest_is_read(copied):
+    top, controller = copied
+    shutil.rmtree(controller / "sos_reports")
+    host = hosts_in(top)["controller1"]
+    assert {unit["state"] for unit in host.facts["services"]} == {"running"}
+    assert host.stores.ovn.northbound == "active"
+
+
+def test_an_error_is_not_taken_for_a_table(copied):
+    """A host without OVN's databases says so in the file of each table."""
+    top, _controller = copied
+    compute = next(top.glob("*compute2*"))
+    shutil.rmtree(compute / "sos_reports")
+    assert "ovn" not in hosts_in(top)["compute2"].facts or hosts_in(top)["compute2"].facts["ovn"] is None
+    assert hosts_in(top)["compute2"].stores.ovn is None
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"components": 5}', '{"components": {"report": {"plugins": [1]}}}', "{"]
+)
+def test_a_damaged_manifest_does_no_harm(copied, content):
+    top, controller = copied
+    (controller / "sos_reports/manifest.json").write_text(content)
+    assert hosts_in(top)["controller1"].facts["services"]
+
+
+def test_a_link_out_of_the_report_is_not_followed(copied, tmp_path):
+    top, controller = copied
+    secret = tmp_path / "secret.conf"
+    secret.write_text("[DEFAULT]\nword = planted\n")
+    (controller / "etc/nova/more.conf").symlink_to(secret)
+    shutil.rmtree(controller / "etc/neutron")
+    (controller / "etc/neutron").symlink_to(tmp_path)
+    report = Report(str(controller))
+    assert report.copy_of("/etc/nova/more.conf") is None
+    assert report.copy_of("/etc/neutron/secret.conf") is None
+    assert report.copy_of("/../../secret.conf") is None
+    assert "planted" not in json.dumps([str(host) for host in hosts_in(top).values()])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        STACK,
+        "sos_commands/process/ps_alxwww",
+        "sos_commands/networking/ip_-d_address",
+        "sos_commands/filesys/df_-al_-x_autofs",
+        "sos_commands/rabbitmq/rabbitmqctl_report",
+        "sos_commands/ovn_central/ovn-nbctl_--no-leader-only_list_Logical_Switch_Port",
+        "sos_commands/dpkg/dpkg_-l",
+    ],
+)
+@pytest.mark.parametrize("content", ["", "\x00\x01", "word", "a: b\n" * 3, "{[("])
+def test_a_damaged_file_is_named_or_says_nothing(copied, part, content):
+    """Whatever is in a file, the rest of the report is read."""
+    top, controller = copied
+    (controller / part).write_text(content)
+    host = hosts_in(top)["controller1"]
+    assert host.host == "controller1"
+    assert host.stores.links is not None or part.endswith("ip_-d_address")
+
+
+def test_a_bundle_without_reports_shows_no_hosts(tmp_path):
+    (tmp_path / "compute1/var/log/nova").mkdir(parents=True)
+    (tmp_path / "compute1/var/log/nova/nova-compute.log").write_text("x\n")
+    assert read(tmp_path, OVN_SERVER) == reading.Reported()
+
+
+def test_without_a_boot_the_hosts_are_read_all_the_same():
+    places = places_in(str(RECORDED / "ovn"))
+    found = reading.read(places, replace(bundle_about(OVN_SERVER), boot=None), [profile_of("packages")])
+    assert found.instance is None
+    assert all(host.facts["services"] and host.stores for host in found.hosts)
+
+
+def test_no_command_is_run_and_an_unknown_one_is_named():
+    host = host_of(Report(str(next((RECORDED / "ovn").glob("*compute2*")))))
+    assert host.attempt("the answer", lambda asked: asked.ask(None, "reboot")) is None
+    assert host.unread[0].kind == "absent"
+    assert not ceph.has_answers(Report(str(Path(RECORDED))))

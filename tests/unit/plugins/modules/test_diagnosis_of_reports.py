@@ -1,0 +1,86 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A boot is diagnosed by reports of sos: what hosts show counts beside what they have logged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tarfile
+
+import as_json
+import jsonschema
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.modules import bundle_info, diagnosis
+from tree import RECORDED, ROLES
+
+SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
+SERVER = "de158cd8-ac61-49e8-9b35-590a230854b7"
+PORT = "c8d41f18-5bcc-4570-b190-7c4a038d699c"
+BINDING = "sos_commands/ovn_central/ovn-sbctl_--no-leader-only_list_Port_Binding"
+INTERFACES = "sos_commands/openvswitch/ovs-vsctl_-t_5_list_interface"
+
+
+@pytest.fixture
+def reports(tmp_path):
+    """The reports of the lab with OVN, to be changed."""
+    shutil.copytree(RECORDED / "sos/ovn", tmp_path / "reports")
+    return tmp_path / "reports"
+
+
+@pytest.fixture
+def diagnosed(call, bundle_options, tmp_path):
+    def run(directory, server=SERVER):
+        options = bundle_options(str(directory), server_id=server) | {"platforms": [profile_of("packages")]}
+        read = call(bundle_info, **options)["bundle"]
+        about = {"bundle": read, "flows": options["flows"], "diagnoses": str(tmp_path / "diagnoses")}
+        record = as_json.read_record(call(diagnosis, **about)["directory"])
+        jsonschema.Draft202012Validator(SCHEMA).validate(record)
+        return record
+
+    return run
+
+
+def change_row(reports, host, part, named, column, value):
+    """Change a column in a row of a table: the one that names something."""
+    path = next(reports.glob(f"*{host}*")) / part
+    blocks = path.read_text().split("\n\n")
+    changed = [
+        re.sub(rf"^({column} +): .*$", rf"\1: {value}", block, flags=re.MULTILINE) if named in block else block
+        for block in blocks
+    ]
+    assert changed != blocks
+    path.write_text("\n\n".join(changed))
+
+
+def states_of(record):
+    return {link["code"]: link["state"] for walked in record["chains"] for link in walked["links"]}
+
+
+def test_reports_of_a_cloud_that_works_pass(diagnosed, reports):
+    record = diagnosed(reports)
+    assert record["verdict"]["result"] == "pass"
+    assert {host["host"] for host in record["hosts"] if host["facts"]["services"]} == {"controller1", "compute2"}
+    assert record.get("chains") is None
+
+
+def test_an_archive_of_reports_is_read_alike(diagnosed, reports, tmp_path):
+    with tarfile.open(tmp_path / "reports.tar.xz", "w:xz") as archive:
+        archive.add(reports, arcname="reports")
+    record = diagnosed(tmp_path / "reports.tar.xz")
+    assert {host["host"] for host in record["hosts"] if host["facts"]["services"]} == {"controller1", "compute2"}
+
+
+def test_a_guest_without_network_is_explained_by_the_chain_that_breaks(diagnosed, reports):
+    """The logs show a boot that went well; on the host the port was never wired, as the port itself shows."""
+    change_row(reports, "compute2", INTERFACES, PORT, "external_ids", f'{{iface-id="{PORT}"}}')
+    change_row(reports, "controller1", BINDING, PORT, "up", "false")
+    record = diagnosed(reports)
+    verdict = record["verdict"]
+    assert (verdict["result"], verdict["stage"]) == ("fail", "metadata")
+    assert (verdict["component"], verdict["host"]) == ("ovn-controller", "compute2"), verdict["reason"]
+    assert "broken" in states_of(record).values()
+    assert states_of(record)["ovn_claimed"] == "holds"
