@@ -11,17 +11,13 @@ again. make diagnoses DIAGNOSES=SEED:COUNT
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import signal
 import sys
-import tarfile
 import tempfile
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -30,6 +26,7 @@ from catalogue_parts import BEFORE
 from fault_runs import end, has_ended, lab_as_root
 from lab_under_test import INVENTORY, NETWORK, connect, until
 from openstack.exceptions import SDKException
+from reports_of_sos import collect
 from runs_under_test import play
 
 NAME = "stackproof-test-diagnosed"
@@ -37,15 +34,8 @@ SUBNET = "192.168.230.0/24"
 # In seconds: how long a server may take, and how long its guest then asks for an address and its metadata
 BUILDING, GUEST = 75, 40
 SETTLED = ("ACTIVE", "ERROR")
-AT_ONCE = 3
 # A lab that does not become well fails each run.
 MOST_FAILED = 3
-SOS = (
-    "rm -rf /root/sos-of-test && mkdir -p /root/sos-of-test && "
-    "sos report --batch --quiet --build --all-logs --tmp-dir /root/sos-of-test >/dev/null 2>&1; "
-    "tar -C /root/sos-of-test --exclude='./*/sys' --exclude='./*/proc/kallsyms' --exclude='./*/usr' -cz . 2>/dev/null "
-    "| base64 -w0; rm -rf /root/sos-of-test"
-)
 
 
 @contextlib.contextmanager
@@ -111,24 +101,6 @@ def diagnosed(folder, *arguments, **asked):
     return json.loads((Path(folder) / "latest/run.json").read_text())
 
 
-def collect(lab, top):
-    """Put the report of sos of each host into a folder. A host that cannot be reached has none."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        reports = {name: pool.submit(host.run, SOS) for name, host in lab.hosts.items()}
-    for name, report in reports.items():
-        packed = report.result().stdout
-        if packed:
-            with tarfile.open(fileobj=BytesIO(base64.b64decode(packed))) as archive:
-                archive.extractall(top, filter=plain)
-        else:
-            print(f"{name}: nothing was collected", flush=True)
-
-
-def plain(member, path):
-    """A file or a folder of an archive; a pipe, a socket or a link that leads out of it is left out."""
-    return tarfile.data_filter(member, path) if member.isfile() or member.isdir() else None
-
-
 def file(folder, fault, record):
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     row = {"fault": fault.name, "cloud": NETWORK, "truth": fault.truth, "record": record}
@@ -154,7 +126,8 @@ def run(lab, fault, folder):
                 if live["verdict"]["result"] == "pass":
                     return False
                 top.mkdir(mode=0o700, parents=True, exist_ok=True)
-                collect(lab, top)
+                for name in collect(lab.hosts, top):
+                    print(f"{name}: nothing was collected", flush=True)
             bundle = diagnosed(diagnoses, bundle=top, server_id=server)
             said(fault, "bundle", bundle)
         finally:

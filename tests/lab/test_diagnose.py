@@ -16,8 +16,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from lab_under_test import GROUPS, HOSTS, INVENTORY, until
+from lab_under_test import GROUPS, HOSTS, INVENTORY, NETWORK, until
 from openstack.exceptions import HttpException
+from reports_of_sos import collect
 from runs_under_test import kept_run, play
 
 CONTROLLER = GROUPS["controller"][0]
@@ -37,7 +38,7 @@ def failed(member, admin, lab_hosts, tmp_path_factory):
             member.network.create_subnet(network_id=NOBODY, ip_version=4, cidr="192.168.231.0/24")
         # Logs at debug hold secrets, which nothing under the folder of the tests may.
         with tempfile.TemporaryDirectory() as top:
-            collect(lab_hosts[CONTROLLER], Path(top, CONTROLLER))
+            collect_logs(lab_hosts[CONTROLLER], Path(top, CONTROLLER))
             folder = tmp_path_factory.mktemp("diagnoses")
             about = {"since": since, "volume": volume.id, "refused": refused.value}
             yield SimpleNamespace(top=top, folder=folder, **about)
@@ -46,7 +47,7 @@ def failed(member, admin, lab_hosts, tmp_path_factory):
         admin.block_storage.wait_for_delete(volume)
 
 
-def collect(host, folder):
+def collect_logs(host, folder):
     """The logs of a host as a support bundle has them."""
     folder.mkdir()
     done = host.run("tar -C / -cz var/log/cinder var/log/neutron etc/timezone 2>/dev/null | base64 -w0")
@@ -84,6 +85,15 @@ def test_a_request_of_which_the_logs_have_no_answer_is_not_judged(failed):
     record, _output = diagnosed(failed, error=error)
     assert record["diagnosis"]["query"] == {"error": failed.refused.request_id}
     assert (record["verdict"]["result"], record["diagnosis"]["failures"]) == ("incomplete", [])
+
+
+@pytest.fixture(scope="module")
+def working(tmp_path_factory):
+    """A server that works, and its host."""
+    options = {"admin_cloud": "lab-admin", "floating_ip": True}
+    with kept_run(tmp_path_factory.mktemp("runs"), "-i", str(INVENTORY), **options) as outcome:
+        instance = outcome.record["instance"]
+        yield SimpleNamespace(server=instance["server"]["id"], host=instance["server"]["host"])
 
 
 # On the live cloud
@@ -128,13 +138,40 @@ def test_a_volume_in_error_is_diagnosed_on_the_live_cloud(failed, diagnosed_live
     assert {host["host"] for host in record["hosts"]} == set(HOSTS)
 
 
-def test_a_server_that_works_is_found_to_work(diagnosed_live, tmp_path):
-    with kept_run(tmp_path / "runs", image="probe", floating_ip=True) as outcome:
-        server = next(thing["id"] for thing in outcome.stage("boot")["resources"] if thing["kind"] == "server")
-        record, _output = diagnosed_live(server_id=server)
+def test_a_server_that_works_is_found_to_work(working, diagnosed_live):
+    record, _output = diagnosed_live(server_id=working.server)
     assert record["verdict"]["result"] == "pass", record["verdict"]
     assert record["verdict"]["reason"].startswith("No fault was found: the server stackproof-")
     assert {stage["stage"]: stage["status"] for stage in record["stages"]}["metadata"] == "ok"
     assert not any(check["status"] == "failed" for host in record["hosts"] for check in host["checks"])
     steps = [step for flow in record["flows"] for step in flow["steps"]]
     assert not any(step["status"] == "missing" for step in steps)
+
+
+# By reports of sos
+
+
+def test_reports_of_sos_show_what_a_live_host_does(working, lab_hosts, tmp_path):
+    """The real program makes them: of the server's host, the controller, and a host of the network."""
+    other = GROUPS.get("network", GROUPS["controller"])[0]
+    names = [working.host, CONTROLLER, other]
+    with tempfile.TemporaryDirectory() as top:
+        assert collect({name: lab_hosts[name] for name in names}, top) == []
+        status, output = play("diagnose", bundle=top, diagnoses=tmp_path, server_id=working.server)
+    assert status == 0, output
+    record = json.loads((tmp_path / "latest/run.json").read_text())
+    assert record["verdict"]["result"] == "pass", record["verdict"]
+    hosts = {host["host"]: host for host in record["hosts"]}
+    assert set(hosts) == set(names)
+    home = hosts[working.host]
+    assert home["facts"]["domain"]["state"]["name"] == "running"
+    assert [interface["bridge"] for interface in home["facts"]["interfaces"].values()] == ["br-int"]
+    assert {unit["state"] for host in hosts.values() for unit in host["facts"]["services"]} == {"running"}
+    assert all(host["stores"]["links"] and host["stores"]["listening"] for host in hosts.values())
+    assert home["stores"]["switch"]["bridges"]
+    strange = [entry for host in hosts.values() for entry in host["unread"] if entry["kind"] == "strange"]
+    assert strange == []
+    if NETWORK == "ovn":
+        assert hosts[CONTROLLER]["stores"]["ovn"]["northd"] == "active"
+    else:
+        assert all(dhcp["hosts"] for dhcp in hosts[other]["facts"]["dhcp"].values())

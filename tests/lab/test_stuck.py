@@ -1,0 +1,122 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Of a thousand servers thirty are stuck: all of these are listed, by what broke them, while the cloud is used."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+import pytest
+from lab_under_test import GROUPS, until
+from runs_under_test import play
+from test_acceptance import fake_computes
+
+NAME = "stackproof-test-many"
+ALL, STUCK, TOO_LARGE = 1000, 15, 15
+BATCH = 50
+# In seconds: the most that the list may take
+MOST = 60
+# So many hosts of the fake driver have room for all.
+FAKES = 4
+UNLIMITED = {"instances": -1, "cores": -1, "ram": -1}
+
+
+@pytest.fixture
+def unlimited(admin):
+    """The project of the administrator without a quota."""
+    project = admin.current_project_id
+    path = f"/os-quota-sets/{project}"
+    admin.compute.put(path, json={"quota_set": {"force": True, **UNLIMITED}})
+    yield
+    admin.compute.delete(path)
+
+
+@pytest.fixture
+def too_large(admin):
+    flavor = admin.compute.create_flavor(name=f"{NAME}-too-large", ram=128, vcpus=4096, disk=0)
+    yield flavor.id
+    admin.compute.delete_flavor(flavor)
+
+
+@pytest.fixture
+def many(admin, lab_hosts, unlimited, too_large):
+    """All servers: most of them built, some on a host that has died, and some that no host has room for."""
+    controller = lab_hosts[GROUPS["controller"][0]]
+    with fake_computes(controller, admin, FAKES) as hosts:
+        try:
+            built = ALL - STUCK - TOO_LARGE
+            for begin in range(0, built, BATCH):
+                create(admin, min(BATCH, built - begin), host=hosts[begin // BATCH % (FAKES - 1)])
+                until("servers to be built", lambda: not of_status(admin, "BUILD"), 300, 2)
+            with frozen(controller, hosts[-1]):
+                create(admin, STUCK, host=hosts[-1])
+                create(admin, TOO_LARGE, flavor=too_large)
+                until("servers to be refused", lambda: len(of_status(admin, "ERROR")) == TOO_LARGE, 120, 2)
+                yield
+        finally:
+            remove_all(admin)
+
+
+@contextlib.contextmanager
+def frozen(controller, name):
+    """The last of the fake computes, which does nothing for a while: their parent forks them in the order of names."""
+    unit = name.rpartition("-")[0]
+    process = f"$(pgrep -P $(systemctl show --property=MainPID --value {unit}) | sort -n | tail -1)"
+    controller.check_output(f"kill -STOP {process}")
+    try:
+        yield
+    finally:
+        controller.check_output(f"kill -CONT {process}")
+
+
+def create(admin, number, host=None, flavor=None):
+    wanted = {
+        "name": NAME,
+        "imageRef": admin.image.find_image("probe").id,
+        "flavorRef": flavor or admin.compute.find_flavor("probe").id,
+        "networks": "none",
+        "min_count": number,
+    }
+    if host:
+        wanted["availability_zone"] = f"nova:{host}"
+    answer = admin.compute.post("/servers", json={"server": wanted}, microversion="2.37")
+    assert answer.status_code == 202, answer.text
+
+
+def of_status(admin, status=None):
+    return list(admin.compute.servers(details=False, name=f"^{NAME}", **({"status": status} if status else {})))
+
+
+def remove_all(admin):
+    for server in of_status(admin):
+        admin.compute.delete_server(server, force=True, ignore_missing=True)
+    until("all servers to be gone", lambda: not of_status(admin), 900, 5)
+
+
+@pytest.mark.soak
+def test_thirty_of_a_thousand_servers_are_listed_by_their_causes(many, admin):
+    assert len(of_status(admin)) == ALL
+    done = threading.Event()
+
+    def use_the_cloud():
+        while not done.wait(0.2):
+            admin.compute.get("/servers/detail?limit=50&all_tenants=1")
+
+    load = threading.Thread(target=use_the_cloud)
+    load.start()
+    begun = time.monotonic()
+    try:
+        status, output = play("diagnose", cloud="lab-admin", admin_cloud="lab-admin", stuck=True, stuck_minutes=0)
+    finally:
+        done.set()
+        load.join()
+    took = time.monotonic() - begun
+    assert status == 0, output
+    print(f"{took:.1f} s\n{output}")
+    assert took < MOST
+    assert f"{STUCK} servers" in output
+    assert f"{TOO_LARGE} servers" in output
