@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import signal
 import sys
 import tempfile
@@ -125,7 +126,9 @@ def run(lab, fault, folder):
                 said(fault, "live", live)
                 if live["verdict"]["result"] == "pass":
                     return False
-                top.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # What a run that was broken off has left there is not of this one.
+                shutil.rmtree(top, ignore_errors=True)
+                top.mkdir(mode=0o700, parents=True)
                 for name in collect(lab.hosts, top):
                     print(f"{name}: nothing was collected", flush=True)
             bundle = diagnosed(diagnoses, bundle=top, server_id=server)

@@ -29,6 +29,7 @@ PROJECTS = (
                 depends_on=("cinder-volume", "database", "rabbitmq"),
                 stages=("volume",),
                 topics=("cinder-scheduler",),
+                exceptions=("VolumeNotCreated",),
             ),
             Component(
                 "cinder-volume",
@@ -37,6 +38,7 @@ PROJECTS = (
                 answers_calls=True,
                 sends_back=("from last vol-service: ",),
                 topics=("cinder-volume",),
+                exceptions=("VolumeNotCreated",),
             ),
         ),
     ),

@@ -13,6 +13,7 @@ from dataclasses import replace
 from .._chains.all_chains import walked
 from .._collect.sources.log import account
 from .._judge.verdict import SUSPECTED
+from .._match.asked_of_placement import capacity_in
 from .._match.events import of_run
 from .._match.follow import follow, steps_by
 from .._match.known_bugs import known_bugs_in
@@ -49,6 +50,8 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     errors = with_usual(errors_of(events), bundle.baseline)
     record = replace(record, flows=tuple(followed), errors=errors, diagnosis=about)
     record = replace(record, known_bugs=known_bugs_in(record.known_errors))
+    if about.boot is not None:
+        record = replace(record, capacity=capacity_in(events))
     if not quotes:
         record = keep_quote(record, None)
     record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
@@ -96,22 +99,26 @@ def with_chains(record: Record, bundle: Bundle, events: Sequence[Event], flows: 
 
 
 def with_suspicion(record: Record, bundle: Bundle, events: Sequence[Event], flows: Sequence[Flow]) -> Record:
-    """Return a record in which the guest has failed, if reports show why; without them nobody sees the guest."""
-    server = bundle.instance.server if bundle.instance else None
-    if server is None or record.stage_or_skipped(StageName.BOOT).status is not StageStatus.OK:
+    """Return a record in which the boot or the guest has failed, if reports show why.
+
+    The logs show neither the end of a boot that still waits, nor what becomes of a guest.
+    """
+    if not bundle.reported or bundle.boot is None or record.failed_stage is not None:
         return record
-    error = StageError(SUSPECTED, f"Nova built {server.name}, and its guest lacks what hosts should give it")
-    guest = Stage(
-        StageName.METADATA,
-        StageStatus.FAILED,
-        started=record.started,
-        finished=record.finished,
-        duration_s=record.duration_s,
-        error=error.failure,
-    )
-    stages = tuple(guest if stage.stage is guest.stage else stage for stage in record.stages)
+    subject = subject_of(bundle.boot)
+    if record.stage_or_skipped(StageName.BOOT).status is StageStatus.OK:
+        stage = suspected(StageName.METADATA, f"Nova built {subject}, and its guest lacks what hosts should give it")
+    else:
+        stage = suspected(StageName.BOOT, f"the logs do not show how the boot of {subject} ended")
+    stage = replace(stage, started=record.started, finished=record.finished, duration_s=record.duration_s)
+    stages = tuple(stage if stage.stage is other.stage else other for other in record.stages)
     suspect = with_chains(replace(record, stages=stages), bundle, events, flows)
     return suspect if failure(suspect).result is Result.FAIL else record
+
+
+def suspected(name: StageName, message: str) -> Stage:
+    """Return a stage of which the logs do not show that it failed."""
+    return Stage(name, StageStatus.FAILED, error=StageError(SUSPECTED, message).failure)
 
 
 def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[Event], Sequence[FollowedFlow]]:

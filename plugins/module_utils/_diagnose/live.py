@@ -17,6 +17,7 @@ from .._collect.api.operation import (
     Found,
     ImageOperation,
     LiveServer,
+    LostVolume,
     ServerOperation,
     VolumeOperation,
 )
@@ -109,10 +110,28 @@ def recorded_of_server(found: ServerOperation, asked: float) -> Recorded:
     began = seconds_of(action.start_time if action else server.created)
     if action is not None and action.action != CREATED:
         return recorded_of_action(found, action, began, asked)
+    if found.lost is not None:
+        stage = stage_of_lost(found, found.lost, began, asked)
+        return Recorded(CREATED, server.name, began, stage.finished, (stage,))
     boot = boot_stage(found, began, asked)
     stages = (boot,) if boot.error else (boot, guest_stage(server, boot.finished or asked, asked))
     ended = None if server.status == BUILDING else stages[-1].finished
     return Recorded(CREATED, server.name, began, ended, stages)
+
+
+def stage_of_lost(found: ServerOperation, lost: LostVolume, began: float, asked: float) -> Stage:
+    """Return the stage of a volume that was not made for a server: what broke it is to be looked for in Cinder."""
+    volume = Resource("volume", lost.id, None, created=False)
+    error = failed_volume(f"of the server {found.server.name}", lost.id, "unusable", lost.messages)
+    return made(
+        volume,
+        began,
+        ended_at(found.server, asked),
+        error.failure,
+        "error",
+        resources=(volume, *resources_of(found.server)),
+        details=to_json(VolumeDetails()),
+    )
 
 
 def recorded_of_action(found: ServerOperation, action: Action, began: float, asked: float) -> Recorded:

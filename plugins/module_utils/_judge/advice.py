@@ -50,7 +50,14 @@ OF_SERVICES = (Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.NO_SERVICE, Sho
 # What no host has is to be seen in the flavor alone.
 OF_FLAVOR = (Shortage.TRAIT_MISSING, Shortage.TRAIT_FORBIDDEN, Shortage.MAX_UNIT, Shortage.CLASS_MISSING)
 OF_ZONES = (Shortage.ZONE_UNKNOWN, Shortage.ZONE_UNAVAILABLE)
-OF_ROOM = (Shortage.CLASS_MISSING, Shortage.MAX_UNIT, Shortage.EXCLUDED_BY, Shortage.NOT_OFFERED, Shortage.FEWER)
+OF_ROOM = (
+    Shortage.CLASS_MISSING,
+    Shortage.MAX_UNIT,
+    Shortage.EXCLUDED_BY,
+    Shortage.NOT_OFFERED,
+    Shortage.FEWER,
+    Shortage.UNMET,
+)
 BY_SHORTAGE = {
     Shortage.UNMAPPED: "nova-manage cell_v2 discover_hosts --verbose",
     Shortage.PROVIDER_DOUBLED: "openstack resource provider list",

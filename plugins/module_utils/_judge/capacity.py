@@ -74,7 +74,8 @@ def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explana
     """Return whether the cloud can take an instance, and why not. filters: what the scheduler's filters have left."""
     compute = capacity.compute
     if compute is None or compute.hosts is None:
-        return by_filters(Explanation(Sought.HOST, Answer.UNKNOWN, unread=capacity.unread), filters, {})
+        unknown = Explanation(Sought.HOST, Answer.UNKNOWN, unread=capacity.unread)
+        return by_filters(with_request(unknown, compute), filters, {})
     asked = compute.requested
     explanation = Explanation(
         Sought.HOST,
@@ -92,6 +93,15 @@ def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explana
     hosts = tuple(reasons_of(host, compute) for host in compute.scope)
     explained = by_hosts(replace(explanation, hosts=hosts), compute)
     return by_filters(explained, filters, asked.filtered_by)
+
+
+def with_request(unknown: Explanation, compute: ComputeCapacity | None) -> Explanation:
+    """Return an explanation with what was asked for, if that is known: it has to do where nothing else is."""
+    if compute is None or not compute.requested.resources:
+        return unknown
+    traits = ", ".join(compute.requested.required)
+    reason = Reason(Shortage.UNMET, detail=traits or None)
+    return replace(unknown, resources=tuple(compute.requested.resources.items()), reason=reason)
 
 
 def by_filters(explanation: Explanation, filters: Sequence[FilterResult], properties: Mapping[str, str]) -> Explanation:

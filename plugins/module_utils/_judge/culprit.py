@@ -23,11 +23,12 @@ from .._model.shortage import Explanation, Shortage
 from .._model.stage import Stage
 from .._model.symptom import Code, Symptom
 from .._model.verdict import Connection, Place
+from .._model.words import StageStatus
 from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms, unsatisfied, used
 from .advice import advice_for, advice_for_request
 from .case import Case
-from .path import path_of
+from .path import own_arrow, path_of
 from .symptoms import logs
 from .weights import WEIGHTS, Weights, rounded
 from .world import World
@@ -69,7 +70,32 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         last_seen=case.last_seen,
         advice=advice_for(cause, restart, suspects, case),
     )
-    return with_cause(general, cause, found, case) if cause else general
+    if cause is not None:
+        return with_cause(general, cause, found, case)
+    unmet = unsatisfied.unmet(case)
+    if unmet is None:
+        return general
+    return replace(general, unsatisfied=unmet, advice=advice_for_request(unmet))
+
+
+def finding_in_health(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
+    """Return what Ceph reports of itself after a run whose stages all worked; None if it is as well as before."""
+    worked = [stage for stage in record.stages if stage.status is StageStatus.OK]
+    if not worked:
+        return None
+    # Ceph has said itself what is wrong with it, so that hardly anything unknown is left.
+    case = Case(record, worked[-1], replace(weights, unknown=0.0))
+    causes = model.causes(case, symptoms.hosts.ceph(case))
+    cause = named(causes, weights)
+    if cause is None:
+        return None
+    return Finding(
+        cause=cause,
+        advice=advice_for(cause, None, (), case),
+        evidence=evidence.evidence(cause, weights),
+        path=own_arrow(cause, ()),
+        main=evidence.main_symptom(cause),
+    )
 
 
 def is_own_error(stage: Stage) -> bool:

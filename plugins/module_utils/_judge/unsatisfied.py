@@ -21,6 +21,7 @@ from .capacity import explain, explain_volume
 from .case import Case
 
 SCHEDULER, COMPUTE = "nova-scheduler", "nova-compute"
+NO_HOST = "NoValidHost"
 PASSED_ON = "RescheduledException"
 # Exceptions of nova-compute about what a flavor or an image asks of the host
 UNSUPPORTED = {
@@ -46,6 +47,15 @@ def of_case(case: Case) -> Explanation | None:
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
+
+
+def unmet(case: Case) -> Explanation | None:
+    """Return what was asked for, where Nova found no host for it and nothing else is known; None if it found some."""
+    refusals = [error for error in case.record.known_errors if error.own and error.exception_class == NO_HOST]
+    if case.stage.stage != StageName.BOOT or not refusals:
+        return None
+    explanation = explain(case.record.capacity or Capacity(), filters_of(case))
+    return replace(explanation, answer=Answer.SHORT) if explanation.reason else None
 
 
 def explained(case: Case, error: Failure) -> Explanation | None:

@@ -12,7 +12,7 @@ from .._model.record import Record
 from .._model.stage import Stage
 from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
-from .culprit import finding
+from .culprit import finding, finding_in_health
 from .weights import WEIGHTS, Weights
 
 # Why a run does not pass if its playbook did not end it: it broke off after its stages, for an unknown reason.
@@ -75,7 +75,8 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
     """Return why a run fails although all its stages worked, or None."""
     for host in record.hosts:
         if host.has_failed_check:
-            return Judgement(Result.FAIL, Outcome.CHECK_FAILED, host=host.host)
+            found = finding_in_health(record, weights)
+            return Judgement(Result.FAIL, Outcome.CHECK_FAILED, host=host.host, finding=found)
     if not all(limit.ok for limit in record.thresholds):
         return Judgement(Result.FAIL, Outcome.LIMIT_EXCEEDED)
     return failed_removal(record, weights) if record.leftovers else None

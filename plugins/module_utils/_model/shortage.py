@@ -40,6 +40,8 @@ class Shortage(Word):
     NO_INVENTORY = "no_inventory"
     # Of the whole cloud
     NO_HOSTS = "no_hosts"
+    # Only what was asked for is known, and not what the hosts have.
+    UNMET = "unmet"
     FEWER = "fewer"
     FILTERED = "filtered"
     UNSUPPORTED = "unsupported"

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -24,6 +25,8 @@ from .volume import messages_about
 FLAVOR_UNTIL = "2.46"
 # The message of an action that failed
 FAILED = "Error"
+# How nova says that it has waited in vain for a volume
+NOT_CREATED = re.compile(r"Volume ([0-9a-f-]{36}) did not finish being created")
 # The number of servers among whose actions a request is looked for
 MOST_SERVERS = 100
 
@@ -63,13 +66,25 @@ class Action:
 
 
 @dataclass(frozen=True)
+class LostVolume:
+    """A volume that a server was to boot from, and that cinder did not make. messages: what cinder says about it."""
+
+    id: str
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ServerOperation:
-    """A server, with the action that was asked about and nova's events of that. state: the server's, in words."""
+    """A server, with the action that was asked about and nova's events of that.
+
+    state: the server's, in words. lost: the volume for want of which it was not built.
+    """
 
     server: LiveServer
     state: str
     action: Optional[Action]
     events: tuple[ServerEvent, ...]
+    lost: Optional[LostVolume] = None
 
 
 @dataclass(frozen=True)
@@ -176,7 +191,15 @@ def of_server(cloud: Any, identity: str, request: str | None = None) -> ServerOp
     actions = [from_json(Action, action, "an action of the server") for action in listed]
     action = chosen(actions, server, server_module.is_busy(answer["server"]), request)
     events = server_module.events_of(nova, identity, action.request_id) if action else ()
-    return ServerOperation(server, server_module.state_of(answer["server"]), action, events)
+    return ServerOperation(
+        server, server_module.state_of(answer["server"]), action, events, lost_volume(cloud.block_storage, server)
+    )
+
+
+def lost_volume(cinder: Any, server: LiveServer) -> LostVolume | None:
+    """Return the volume that Nova waited for and that was not made; Nova may have removed it since."""
+    named = NOT_CREATED.search((server.fault or {}).get("message") or "")
+    return LostVolume(named[1], tuple(messages_about(cinder, named[1]))) if named else None
 
 
 def chosen(actions: Sequence[Action], server: LiveServer, is_busy: bool, request: str | None) -> Action | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Optional
+from urllib.parse import unquote
 
 from ..._model.codec import omitted
 
@@ -45,6 +46,10 @@ RPC = [
 ]
 # A word of a query that may be shown: a name, not a secret
 PLAIN = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
+# What Nova asks Placement for: amounts of resource classes, and traits. Both have public names.
+CANDIDATES = "/allocation_candidates"
+CLASS = r"!?[A-Z0-9_]+(?::\d+)?"
+CLASSES = re.compile(rf"(?:root_)?(?:resources|required)[A-Za-z0-9_-]{{0,64}}={CLASS}(?:,{CLASS})*")
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,9 @@ def masked_path(path: str, ids: Container[str]) -> str:
         return path
     words = []
     for pair in query[:LONGEST_QUERY].split("&"):
+        if path.endswith(CANDIDATES) and CLASSES.fullmatch(unquote(pair)):
+            words.append(unquote(pair))
+            continue
         name, _equals, value = pair.partition("=")
         if is_plain(name):
             words.append(f"{name}={value if value in ids or is_plain(value) else '*'}")

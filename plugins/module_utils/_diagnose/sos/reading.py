@@ -23,7 +23,7 @@ from ..._model.codec import to_json
 from ..._model.facts import Facts
 from ..._model.host import Host
 from ..._model.instance import DescribedInstance
-from ..layout import Place
+from ..layout import Place, hostname_of
 from . import ceph
 from .answers import host_of
 from .instance import described
@@ -53,7 +53,7 @@ class Reported:
 
 def read(places: Iterable[Place], bundle: Bundle, profiles: Sequence[Mapping[str, Any]]) -> Reported:
     """Return what the reports among some places show. profiles: of the platforms that their hosts may be of."""
-    reports = {place.name: Report(place.top) for place in places if place.whole_host and is_report(place)}
+    reports = newest_of(places)
     if not reports:
         return Reported()
     platform = joined(profiles)
@@ -70,8 +70,17 @@ def read(places: Iterable[Place], bundle: Bundle, profiles: Sequence[Mapping[str
     return Reported(tuple(hosts), instance)
 
 
-def is_report(place: Place) -> bool:
-    return Report(place.top).has(COMMANDS)
+def newest_of(places: Iterable[Place]) -> dict[str, Report]:
+    """Return the reports by their hosts. Of several of one host, the newest shows how it is."""
+    newest: dict[str, tuple[str, Report]] = {}
+    for place in places:
+        report = Report(place.top)
+        if not (place.whole_host and report.has(COMMANDS)):
+            continue
+        host = hostname_of(place.top) or place.name
+        if host not in newest or newest[host][1].now < report.now:
+            newest[host] = (place.name, report)
+    return dict(newest.values())
 
 
 def joined(profiles: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

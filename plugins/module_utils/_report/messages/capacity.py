@@ -336,6 +336,22 @@ def class_missing(reason: Reason, explanation: Explanation, hosts: str) -> Forms
     )
 
 
+def unmet(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
+    """Return what was asked for: resources of which there is usually enough come last."""
+    wanted = sorted(explanation.resources, key=is_usual)
+    asked = ", ".join(amount(name, number) for name, number in wanted)
+    traits = f" and {reason.detail}" if reason.detail else ""
+    return (
+        f"asked for were {asked}{traits}",
+        f"asked for were {asked}",
+        "what was asked for is not known to be on any host",
+    )
+
+
+def is_usual(resource: tuple[str, int]) -> bool:
+    return resource[0] in CLASSES
+
+
 def max_unit(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
     gives = f"{hosts} gives" if hosts == reason.host else "no compute host gives"
     at_most = f"at most {reason.capacity}" if hosts == reason.host else f"more than {reason.capacity}"
@@ -468,6 +484,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.ZONE_UNAVAILABLE: zone_unavailable,
     Shortage.HOST_UNKNOWN: host_unknown,
     Shortage.NO_HOSTS: no_hosts,
+    Shortage.UNMET: unmet,
     Shortage.QUOTA: quota,
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,

@@ -145,7 +145,9 @@ def connection_pending(symptom: Symptom) -> Forms:
 
 def queue_unconsumed(symptom: Symptom) -> Forms:
     text = f"its queue {symptom.setting} has no consumer"
-    return (f"{text}; {waiting(symptom.times)} there", text) if symptom.times else (text,)
+    # The queue of a fanout has a long name.
+    forms = (text, "one of its queues has no consumer")
+    return (f"{text}; {waiting(symptom.times)} there", *forms) if symptom.times else forms
 
 
 def waiting(messages: int) -> str:

@@ -44,6 +44,22 @@ def error_of(record):
     return record["stages"][-1]["error"]
 
 
+def test_a_server_without_its_volume_has_a_failed_volume(begin, cloud):
+    """Nova removes the volume again, but Cinder still says why it was not made."""
+    volume = "d1226d07-5b44-401f-933b-b4656646c964"
+    waited = "did not finish being created even after we waited 0 seconds or 1 attempts. And its status is error."
+    fault = {
+        **FAULT,
+        "message": f"Build of instance 9f5aec18-91c8-429c-b044-7bb0625a723b aborted: Volume {volume} {waited}",
+    }
+    server = cloud.put("servers", name="web", status="ERROR", fault=fault, **NEVER_LAUNCHED)
+    record = begin(server_id=server["id"])
+    assert stages(record) == {"auth": "skipped", "image": "skipped", "network": "skipped", "volume": "failed"}
+    assert error_of(record)["message"].startswith("the volume of the server web became unusable; the cloud said: ")
+    assert volume in error_of(record)["hint"]
+    assert {resource["id"] for resource in record["stages"][-1]["resources"]} >= {volume, server["id"]}
+
+
 def test_a_server_that_could_not_be_built_has_a_failed_boot(begin, cloud):
     server = cloud.put("servers", name="web", status="ERROR", fault=FAULT, **NEVER_LAUNCHED)
     record = begin(server_id=server["id"])

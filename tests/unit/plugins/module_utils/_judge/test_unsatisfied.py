@@ -16,8 +16,11 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import (
     AddressUse,
     Capacity,
+    ComputeCapacity,
     Pool,
     QuotaUse,
+    Requested,
+    RequestGroup,
     VolumeCapacity,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Reason
@@ -370,3 +373,28 @@ def test_filters_of_another_request_do_not_count():
     filters = [{"filter": "ServerGroupAntiAffinityFilter", "start": 2, "end": 0}]
     verdict = verdict_of(NO_HOST, errors=[logged("nova-scheduler", own=False, filters=filters)])
     assert not (verdict["headline"] or "").startswith("No host fits")
+
+
+# By logs alone
+
+
+def unmet(**more):
+    """What Placement's log has of a request, where nothing of the hosts is known."""
+    group = RequestGroup("", {"VCPU": 1, "MEMORY_MB": 128, "CUSTOM_FPGA": 1}, ("HW_CPU_X86_AVX2",))
+    capacity = Capacity(compute=ComputeCapacity(Requested("", (group,)), hosts=None))
+    refused = logged("nova-conductor", host="ctl", exception="nova.exception.NoValidHost")
+    message = "the logs do not show that Nova built the server s"
+    return verdict_of(message, kind="service", capacity=capacity, **{"errors": [refused], **more})
+
+
+def test_without_the_hosts_the_reason_is_what_was_asked_for():
+    verdict = unmet()
+    assert (verdict["component"], verdict["host"]) == (None, None)
+    assert verdict["headline"] == (
+        "No host fits: asked for were 1 CUSTOM_FPGA, 1 VCPU, 128 MB of memory and HW_CPU_X86_AVX2"
+    )
+    assert "allocation candidate list --resource VCPU=1 --resource MEMORY_MB=128" in verdict["next"]
+
+
+def test_what_was_asked_for_explains_nothing_where_nova_found_a_host():
+    assert unmet(errors=[])["headline"] is None

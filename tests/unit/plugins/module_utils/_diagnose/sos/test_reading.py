@@ -367,6 +367,19 @@ def test_a_damaged_file_is_named_or_says_nothing(copied, part, content):
     assert host.stores.links is not None or part.endswith("ip_-d_address")
 
 
+def test_of_two_reports_of_a_host_the_newest_shows_how_it_is(copied):
+    top, controller = copied
+    older = top / "sosreport-controller1-2026-11-26-aaaaaaa"
+    shutil.copytree(controller, older)
+    manifest = older / "sos_reports/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"start_time": 17957851', '"start_time": 17956851'))
+    (older / STACK).write_text("")
+    hosts = hosts_in(top)
+    assert len(hosts) == 2
+    (host,) = (host for name, host in hosts.items() if "controller1" in name)
+    assert host.facts["services"]
+
+
 def test_a_bundle_without_reports_shows_no_hosts(tmp_path):
     (tmp_path / "compute1/var/log/nova").mkdir(parents=True)
     (tmp_path / "compute1/var/log/nova/nova-compute.log").write_text("x\n")

@@ -185,6 +185,47 @@ def test_a_host_that_does_not_agree_fails_a_run_whose_stages_worked(checked):
     assert verdict["reason"] == "All stages worked, but the hosts do not agree with the API: the tap is down."
 
 
+@pytest.fixture
+def with_ceph(checked):
+    """A run whose stages worked, and on whose storage host Ceph became what a test says."""
+
+    def of(checks, before=()):
+        record = checked(storage1=[check("failed", "Ceph was HEALTH_OK before the run and is HEALTH_ERR now")])
+        host = next(host for host in record["hosts"] if host["host"] == "storage1")
+        unit = {
+            "component": "ceph-osd",
+            "unit": "ceph-osd@0.service",
+            "state": "running",
+            "for_s": 900.0,
+            "restarts": 0,
+        }
+        host["facts"] = {
+            "services": [unit],
+            "ceph": {"health": {"status": "HEALTH_ERR", "checks": checks}, "osds": {"0": True}},
+        }
+        host["health_before"] = {"status": "HEALTH_OK", "checks": dict(before)}
+        return as_json.verdict_on(record)
+
+    return of
+
+
+def test_what_ceph_reports_of_itself_explains_why_a_host_does_not_agree(with_ceph):
+    verdict = with_ceph({"OSD_FULL": "1 full osd(s)"})
+    assert (verdict["result"], verdict["stage"]) == ("fail", None)
+    assert (verdict["component"], verdict["host"]) == ("ceph-osd", "storage1")
+    assert verdict["confidence"] > 0.7
+    assert any("1 full osd(s)" in line for line in verdict["evidence"])
+    # No stage failed, so that the path ends where it begins.
+    assert [hop["source"]["component"] for hop in verdict["path"]] == ["ceph-osd"]
+    assert verdict["reason"].startswith("All stages worked, but the hosts do not agree with the API: Ceph was")
+
+
+def test_a_warning_that_ceph_gave_before_the_run_explains_nothing(with_ceph):
+    known = {"MON_DISK_LOW": "mon a is low on available space"}
+    verdict = with_ceph(known, before=known)
+    assert (verdict["result"], verdict["component"], verdict["host"]) == ("fail", None, "storage1")
+
+
 def test_several_checks_that_failed_are_counted(checked):
     bad = [check("failed", "the tap is down"), check("failed", "no lease")]
     verdict = as_json.verdict_on(checked(a=bad, b=[check("failed", "x")]))
