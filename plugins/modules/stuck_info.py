@@ -80,6 +80,10 @@ summary:
   type: list
   elements: str
   sample: [1 thing stuck or in error for more than 10 min on mycloud]
+metrics:
+  description: The same as metrics, in the format of OpenMetrics.
+  returned: success
+  type: str
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -92,6 +96,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded, bounded_copy
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline
+from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics_of_stuck
 from ansible_collections.stackproof.provision.plugins.module_utils._report.stuck import lines_of
 
 MINUTE = 60
@@ -120,8 +125,10 @@ def main() -> None:
         found = stuck.everything(cloud, all_projects=bool(params["admin_cloud"]))
         groups = grouped(bounded_copy(thing) for thing in found if asked - thing.since >= older_s)
         lines = lines_of(groups, asked, older_s, connection.cloud_name(params))
+        text = metrics_of_stuck(groups, asked, connection.cloud_name(params))
     count = sum(group.count for group in groups)
-    module.exit_json(changed=False, count=count, groups=bounded(to_json(list(groups))), summary=lines)
+    listed = bounded(to_json(list(groups)))
+    module.exit_json(changed=False, count=count, groups=listed, summary=lines, metrics=text)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,15 @@ from .._model.sweep import Sweep
 from .._record import ledger
 from .._record import run as run_module
 from .._record.errors import StageError
-from .._report.metrics import FILE, metrics, metrics_of_sweeps
+from .._report.metrics import FILE, joined, metrics, metrics_of_sweeps
 from .._runs import digests
 from .._sweep import files
 from .service import Settings, has_resources, leaving_alone
 
 # In characters: the metrics of a run have some ten thousand.
 LONGEST_METRICS = 4 << 20
+# The name of the file with the metrics of what is stuck, beside the runs
+STUCK = "stuck.prom"
 
 # The name of a target, and the record of its run
 TargetRun = tuple[str, Record]
@@ -45,7 +47,7 @@ def conclude(settings: Settings) -> None:
     current = newest_of_slices((sweep for _directory, sweep in sweeps), settings.slices)
     text = metrics_of_slices(runs, current) if settings.slices else metrics_of_last(runs, found)
     if text:
-        publish(text, settings.metrics)
+        publish(with_stuck(text, runs), settings.metrics)
     spared = chain.from_iterable(sweep.targets for sweep in current)
     remove_old_runs(settings, found or [], {target.run_id for target in spared})
     remove_old_sweeps(runs, sweeps, spared=current)
@@ -126,6 +128,15 @@ def runs_of(runs: str, sweep: Sweep) -> Iterator[TargetRun]:
             # A record without what they are made of would take those of all other targets with it.
             metrics(record)
             yield target.name, record
+
+
+def with_stuck(text: str, runs: str) -> str:
+    """Return metrics with those of what is stuck, where these are listed after each run."""
+    path = os.path.join(runs, STUCK)
+    if os.path.lexists(path):
+        with leaving_alone(f"The file {path}"):
+            return joined(text, ledger.own_text(path, LONGEST_METRICS))
+    return text
 
 
 def publish(text: str, path: str) -> None:

@@ -238,6 +238,11 @@ class Cloud:
         return {step["step"] for step in guest.get("steps") or []}
 
     @property
+    def is_of_others(self) -> bool:
+        """Return whether the server was made by others, so that its console was not followed."""
+        return self.record.operation is not None or self.record.diagnosis is not None
+
+    @property
     def guest_asked_for_lease(self) -> bool:
         return "dhcp_start" in self.guest_steps
 

@@ -30,6 +30,8 @@ from .ovs_port import DEAD_VLAN, agent_links
 from .services import agents_of, is_alive
 
 AGENT = "neutron-dhcp-agent"
+# As libvirt calls the state of a domain that has not been paused or stopped
+RUNNING = "running"
 OWNER = "network:dhcp"
 
 
@@ -138,6 +140,15 @@ def taken(cloud: Cloud) -> Found:
     return HOLDS if "REQUEST" in heard or offers == 1 else broken(str(offers), subject=ends(cloud))
 
 
+def leased(cloud: Cloud) -> Found:
+    """Check whether a guest whose console nobody reads has got its address: dnsmasq keeps what it gave."""
+    found = given(served(cloud))
+    domain = given(cloud.facts_of(cloud.host).domain)
+    applies_if(cloud.is_of_others and domain.state and domain.state.name == RUNNING)
+    leases = read(found.leases)
+    return HOLDS if leases else broken(subject=ends(cloud))
+
+
 def carrying_host(cloud: Cloud) -> str | None:
     """Return the host inside which packets between the guest and dnsmasq stay; None if they go from one to another."""
     return cloud.host if cloud.host == dhcp_host(cloud) else None
@@ -169,5 +180,6 @@ CHAIN = ChainDefinition(
         LinkDefinition("dhcp_received", "data network", received, carrying_host, CARRIED, here),
         LinkDefinition("dhcp_offered", "dnsmasq", offered, dhcp_host, "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp"),
         LinkDefinition("dhcp_taken", "data network", taken, carrying_host, CARRIED, here),
+        LinkDefinition("dhcp_leased", "data network", leased, carrying_host, CARRIED, here),
     ),
 )

@@ -221,6 +221,9 @@ def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool)
     """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
     has_passed = record.verdict.result is Result.PASS
     found = [request for request in bundle.requests if has_passed or not request.of_others]
+    if bundle.boot is not None and bundle.reported:
+        # What failed before the boot did not keep the server from working, which the hosts show.
+        found = [request for request in found if request.until >= bundle.began]
     return causes_of(found, bundle.others or bundle.hosts, events, quotes, bundle.baseline)
 
 

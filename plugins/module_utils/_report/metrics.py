@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 from .._model.record import Record
 from .._model.stage import Stage
+from .._model.stuck import StuckGroup
 from .._model.sweep import Sweep
 from .._model.verdict import Verdict
 from .._model.words import Result, StageStatus
 from .text import clean
 
 FILE = "metrics.prom"
+END = "# EOF"
 Value: TypeAlias = "float | int | None"
 
 
@@ -98,6 +100,35 @@ def families_of_sweep(sweep: Sweep) -> list[Family]:
     return labelled(families, {"cloud": sweep.cloud, "slice": part})
 
 
+def metrics_of_stuck(groups: Sequence[StuckGroup], asked: float, cloud: str | None) -> str:
+    """Return how many things are stuck on a cloud, and for how long, by kind and state."""
+    counts: Counter[tuple[str, str]] = Counter()
+    oldest: dict[tuple[str, str], float] = {}
+    for group in groups:
+        place = (group.kind, group.state)
+        counts[place] += group.count
+        oldest[place] = max(oldest.get(place, 0.0), asked - group.since)
+    families = [
+        Family(
+            "stackproof_stuck",
+            "How many servers, volumes, ports and images are in error, or in a state that does not last.",
+            [Sample(of_stuck(place), number) for place, number in counts.items()],
+        ),
+        Family(
+            "stackproof_stuck_longest_seconds",
+            "For how long the first of them has been so.",
+            [Sample(of_stuck(place), round(seconds, 1)) for place, seconds in oldest.items()],
+        ),
+        single("stackproof_stuck_listed_timestamp_seconds", "When they were listed.", round(asked, 3)),
+    ]
+    return exposition(labelled(families, {"cloud": str(cloud)}))
+
+
+def of_stuck(place: tuple[str, str]) -> dict[str, str]:
+    kind, state = place
+    return {"kind": kind, "state": state}
+
+
 def single(name: str, text: str, value: Value) -> Family:
     return Family(name, text, [Sample({}, value)])
 
@@ -163,7 +194,12 @@ def exposition(families: Iterable[Family]) -> str:
         lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
         known = [sample for sample in samples[name] if sample.value is not None]
         lines += [f"{name}{in_braces(sample.labels)} {sample.value}" for sample in known]
-    return "\n".join([*lines, "# EOF", ""])
+    return "\n".join([*lines, END, ""])
+
+
+def joined(text: str, other: str) -> str:
+    """Return two texts of metrics that have no name in common as one, which has one end."""
+    return text.removesuffix(f"{END}\n") + other
 
 
 def in_braces(labels: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from ..._model.bundle import Bundle, Outcome
 from ..._model.codec import iso_of
 from ..._model.instance import BootImage, DescribedInstance, Network, Port, Server
 from . import instance_in_libvirt, instance_in_ovn
+from .instance_by_dhcp import by_dhcp
 from .instance_in_libvirt import DomainOfInstance
 from .report import Report
 
@@ -64,16 +65,13 @@ def in_ovn(server: str, hosts: Iterable[Host]) -> tuple[tuple[Port, ...], tuple[
         database = instance_in_ovn.northbound(host)
         ports = instance_in_ovn.ports_of(server, database) if database else ()
         if database and ports:
-            found = [instance_in_ovn.network_of(identity, database) for identity in identities(ports)]
+            found = [
+                instance_in_ovn.network_of(identity, database) for identity in sorted({port.network for port in ports})
+            ]
             networks = tuple(filter(None, found))
             known = {network.id for network in networks}
             return tuple(port for port in ports if port.network in known), networks
     return (), ()
-
-
-def identities(ports: Iterable[Port]) -> list[str]:
-    """Return the networks of ports, each once."""
-    return sorted({port.network for port in ports})
 
 
 def without_ovn(
@@ -81,25 +79,19 @@ def without_ovn(
 ) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
     """Return ports with the networks whose DHCP agent knows them, or with the only one that the logs name."""
     placed: list[Port] = []
+    networks: dict[str, Network] = {}
     for port in ports:
-        network = network_by_dhcp(reports, port.mac, states) or bundle.named.get("network")
-        if network:
-            placed.append(replace(port, network=network))
-    return tuple(placed), tuple(network_of(identity) for identity in identities(placed))
+        network = by_dhcp(reports, port.mac, states) or by_name(bundle.named.get("network"))
+        if network is not None:
+            placed.append(replace(port, network=network.id))
+            networks[network.id] = network
+    return tuple(placed), tuple(networks.values())
 
 
-def network_by_dhcp(reports: Sequence[Report], mac: str, states: Sequence[str]) -> str | None:
-    """Return the network for which a DHCP agent has written a MAC into its files."""
-    for report in reports:
-        for state in states:
-            for network in report.names_in(state):
-                if mac and mac in (report.copy_of(f"{state}/{network}/host") or ""):
-                    return network
-    return None
-
-
-def network_of(identity: str) -> Network:
+def by_name(identity: str | None) -> Network | None:
     """Return a network of which only its id is known."""
+    if identity is None:
+        return None
     return Network(identity, mtu=None, subnets=(), dhcp_ports=(), distributed=False, routers=())
 
 

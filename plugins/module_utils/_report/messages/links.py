@@ -224,6 +224,11 @@ LINKS = {
         "dnsmasq's offers to the guest are lost {subject}: {found} offers, no request",
         "dnsmasq's offers to the guest are lost {subject}",
     ),
+    "dhcp_leased": LinkText(
+        "the guest has a lease",
+        "the guest has no lease, though its port has a reservation: its requests or the answers are lost {subject}",
+        "the guest's DHCP is lost {subject}",
+    ),
     "router_agent_alive": LinkText("the L3 agent reports to Neutron", "{found}"),
     "router_l2_agent_alive": LinkText("the L2 agent beside it reports to Neutron", "{found}"),
     "router_l2_agent_carries_network": LinkText(

@@ -18,6 +18,8 @@ from ansible_collections.stackproof.provision.plugins.modules import bundle_info
 from tree import RECORDED, ROLES
 
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
+FLOWS = [str(ROLES / f"flow/files/flows/{name}.yml") for name in ("ops_guide", "modern", "request_flow", "http_trace")]
+SERVER_OF_AGENTS = "92e1c277-c796-41b0-961f-68acccf32d38"
 SERVER = "de158cd8-ac61-49e8-9b35-590a230854b7"
 PORT = "c8d41f18-5bcc-4570-b190-7c4a038d699c"
 BINDING = "sos_commands/ovn_central/ovn-sbctl_--no-leader-only_list_Port_Binding"
@@ -32,9 +34,16 @@ def reports(tmp_path):
 
 
 @pytest.fixture
+def reports_of_agents(tmp_path):
+    """The reports of the lab with agents, to be changed."""
+    shutil.copytree(RECORDED / "sos/ovs", tmp_path / "reports")
+    return tmp_path / "reports"
+
+
+@pytest.fixture
 def diagnosed(call, bundle_options, tmp_path):
     def run(directory, server=SERVER):
-        options = bundle_options(str(directory), server_id=server) | {"platforms": [profile_of("packages")]}
+        options = bundle_options(str(directory), server_id=server, flows=FLOWS, platforms=[profile_of("packages")])
         read = call(bundle_info, **options)["bundle"]
         about = {"bundle": read, "flows": options["flows"], "diagnoses": str(tmp_path / "diagnoses")}
         record = as_json.read_record(call(diagnosis, **about)["directory"])
@@ -84,3 +93,14 @@ def test_a_guest_without_network_is_explained_by_the_chain_that_breaks(diagnosed
     assert (verdict["component"], verdict["host"]) == ("ovn-controller", "compute2"), verdict["reason"]
     assert "broken" in states_of(record).values()
     assert states_of(record)["ovn_claimed"] == "holds"
+
+
+def test_a_guest_without_a_lease_has_lost_its_dhcp_between_two_hosts(diagnosed, reports_of_agents):
+    assert diagnosed(reports_of_agents, SERVER_OF_AGENTS)["verdict"]["result"] == "pass"
+    (leases,) = reports_of_agents.glob("*network1*/var/lib/neutron/dhcp/*/leases")
+    leases.write_text("")
+    record = diagnosed(reports_of_agents, SERVER_OF_AGENTS)
+    assert (record["verdict"]["result"], record["verdict"]["component"]) == ("fail", "data network")
+    assert record["verdict"]["headline"] == "data network: the guest's DHCP is lost between compute2 and network1"
+    assert states_of(record)["dhcp_reservation"] == "holds"
+    assert states_of(record)["dhcp_leased"] == "broken"

@@ -34,6 +34,22 @@ def kinds(result):
     return [(group["kind"], group["state"].partition(",")[0], group["count"]) for group in result["groups"]]
 
 
+def test_groups_of_one_state_are_one_number_of_the_metrics(listed, cloud):
+    for message in ("Quota exceeded", "No valid host was found.", "No valid host was found."):
+        error(cloud, message)
+    metrics = listed()["metrics"]
+    (line,) = (line for line in metrics.splitlines() if line.startswith("stackproof_stuck{"))
+    assert line == 'stackproof_stuck{cloud="small",kind="server",state="ERROR, running"} 3'
+    assert metrics.endswith("# EOF\n")
+    (longest,) = (line for line in metrics.splitlines() if line.startswith("stackproof_stuck_longest_seconds{"))
+    assert float(longest.rpartition(" ")[2]) > 3600
+
+
+def test_without_anything_stuck_the_metrics_have_only_a_time(listed):
+    lines = [line for line in listed()["metrics"].splitlines() if not line.startswith("#")]
+    assert [line.partition("{")[0] for line in lines] == ["stackproof_stuck_listed_timestamp_seconds"]
+
+
 def test_what_the_cloud_says_the_same_of_is_one_group(listed, cloud):
     for number in range(7):
         error(cloud, f"Build of instance 8585247f-547f-46d6-8c03-33406{number}b2be45 aborted: no host {number}")

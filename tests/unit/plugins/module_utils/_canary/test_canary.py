@@ -81,6 +81,17 @@ def test_the_metrics_of_the_last_run_are_given_to_all_readers(runs, conclude, tm
     assert (tmp_path / "runs/history.html").exists()
 
 
+def test_the_metrics_of_what_is_stuck_are_given_with_those_of_the_run(runs, conclude, tmp_path):
+    last = runs(PASSED, "run-01")
+    stuck = "# HELP stackproof_stuck x\n# TYPE stackproof_stuck gauge\n# EOF\n"
+    (last.parent / "stuck.prom").write_text(stuck)
+    conclude("after")
+    text = (tmp_path / "canary.prom").read_text()
+    assert text.endswith(stuck)
+    assert text.count("# EOF") == 1
+    assert text.startswith((last / "metrics.prom").read_text().removesuffix("# EOF\n"))
+
+
 def test_passes_and_failures_have_numbers_of_their_own_to_keep(runs, conclude, tmp_path):
     for number in range(1, 6):
         runs(PASSED, f"run-0{number}")

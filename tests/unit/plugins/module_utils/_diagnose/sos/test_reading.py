@@ -98,7 +98,11 @@ def test_the_instance_is_described_by_ovn_and_by_libvirt(ovn):
 def test_without_ovn_the_dhcp_agent_knows_the_network(ovs):
     instance = ovs.instance
     assert [(port.id, port.network) for port in instance.ports] == [(OVS_PORT, OVS_NETWORK)]
-    assert not instance.networks[0].distributed
+    network = instance.networks[0]
+    assert not network.distributed
+    assert [(subnet.dhcp, subnet.gateway) for subnet in network.subnets] == [(True, "192.168.222.1")]
+    assert [port.owner for port in network.serving] == ["network:dhcp"]
+    assert of(ovs, "network1").stores.switch.interface_of([network.serving[0].id]).tag is not None
 
 
 def test_hosts_have_the_parts_of_their_components(ovn, ovs):

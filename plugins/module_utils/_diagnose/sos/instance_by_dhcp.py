@@ -1,0 +1,73 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A network by the files that a DHCP agent has written for its dnsmasq."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ..._collect.commands import UnreadError
+from ..._collect.ovsdb import plain
+from ..._model.instance import Network, ServingPort, Subnet
+from . import openvswitch
+from .report import Report
+
+OWNER = "network:dhcp"
+# An option for the guests of a subnet, such as tag:subnet-ID,option:router,192.168.222.1
+SUBNET = re.compile(r"^tag:subnet-(?P<id>[0-9a-f-]{36}),", re.MULTILINE)
+GATEWAY = "^tag:subnet-{},option:router,(?P<address>[0-9.]+)"
+
+
+def by_dhcp(reports: Sequence[Report], mac: str, states: Sequence[str]) -> Network | None:
+    """Return the network for which a DHCP agent has reserved an address for a MAC; None if no agent has."""
+    for report in reports:
+        for folder in folders_in(report, states):
+            reserved = report.copy_of(f"{folder}/host") or ""
+            if mac and mac in reserved:
+                return network_in(report, folder)
+    return None
+
+
+def folders_in(report: Report, states: Sequence[str]) -> Iterator[str]:
+    """Yield the folder of each network that an agent of the host serves."""
+    for state in states:
+        for name in report.names_in(state):
+            yield f"{state}/{name}"
+
+
+def network_in(report: Report, folder: str) -> Network:
+    options = report.copy_of(f"{folder}/opts") or ""
+    device = (report.copy_of(f"{folder}/interface") or "").strip()
+    identities = sorted({match["id"] for match in SUBNET.finditer(options)})
+    ports = tuple(ports_at(report, device))
+    return Network(
+        id=folder.rpartition("/")[2],
+        mtu=None,
+        subnets=tuple(subnet_of(identity, options) for identity in identities),
+        dhcp_ports=tuple(port.id for port in ports),
+        distributed=False,
+        routers=(),
+        serving=ports,
+    )
+
+
+def subnet_of(identity: str, options: str) -> Subnet:
+    """Return a subnet, of which only its id and its gateway are written down."""
+    gateway = re.search(GATEWAY.format(identity), options, re.MULTILINE)
+    address = gateway["address"] if gateway else None
+    return Subnet(identity, version=4, cidr="", gateway=address, dhcp=True, routes=())
+
+
+def ports_at(report: Report, device: str) -> Iterator[ServingPort]:
+    """Yield the port of Neutron that has a device, which the agent uses."""
+    try:
+        rows = openvswitch.rows_of(report, openvswitch.SWITCH, "Interface")
+    except UnreadError:
+        return
+    for row in rows:
+        ids = plain(row.get("external_ids"))
+        if row.get("name") == device and isinstance(ids, dict) and "iface-id" in ids:
+            yield ServingPort(str(ids["iface-id"]), OWNER)
