@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import pytest
 import sudo_rules
 import yaml
 from lab_under_test import GROUPS, HOSTS, INVENTORY, NETWORK
-from runs_under_test import verify
+from runs_under_test import kept_run, play, verify
 from sudo_rules import USER, UUID, VIRSH
 
 # make test tries the rules on the lab with OVN, which has one file of them more; make soak on the other one, too.
@@ -122,6 +123,20 @@ def test_nothing_is_unread_when_hosts_are_examined(inventory, runs):
     hosts = {host["host"]: host for host in outcome.record["hosts"] if host["host"] != "localhost"}
     assert {name: host["unread"] for name, host in hosts.items()} == {name: [] for name in READ}
     assert all(host["examination"]["reach"] for host in hosts.values())
+
+
+@pytest.mark.soak
+def test_a_diagnosis_on_the_live_cloud_needs_no_more_rights(inventory, runs, tmp_path):
+    """A server that works is examined with all that shows a guest without network. sudo refuses what changes anything."""
+    clouds = {"cloud": "lab", "admin_cloud": "lab-admin"}
+    with kept_run(runs, image="probe") as outcome:
+        server = next(thing["id"] for thing in outcome.stage("boot")["resources"] if thing["kind"] == "server")
+        status, output = play("diagnose", "-i", inventory, **clouds, server_id=server, diagnoses=tmp_path)
+    assert status == 0, output
+    record = json.loads((tmp_path / "latest/run.json").read_text())
+    hosts = {host["host"]: host for host in record["hosts"] if host["host"] != "localhost"}
+    assert {name: host["unread"] for name, host in hosts.items()} == {name: [] for name in READ}
+    assert any(host["stores"].get("traces") for host in hosts.values())
 
 
 @pytest.mark.soak
