@@ -127,7 +127,7 @@ def test_nothing_is_unread_when_hosts_are_examined(inventory, runs):
 
 @pytest.mark.soak
 def test_a_diagnosis_on_the_live_cloud_needs_no_more_rights(inventory, runs, tmp_path):
-    """A server that works is examined with all that shows a guest without network. sudo refuses what changes anything."""
+    """A server that works is examined as one whose guest has no network. sudo refuses what changes anything."""
     clouds = {"cloud": "lab", "admin_cloud": "lab-admin"}
     with kept_run(runs, image="probe") as outcome:
         server = next(thing["id"] for thing in outcome.stage("boot")["resources"] if thing["kind"] == "server")
