@@ -1,7 +1,7 @@
 # Labs and devstacks, and what is tested on them; the Makefile in the folder above includes this file.
 .PHONY: lab-status lab-stop lab-destroy lab-cache devstack devstack-status devstack-stop devstack-destroy \
   test-on-lab test-ovn ovn-destroy test-devstack test-beside molecule recordings \
-  faults faults-list faults-ovn faults-devstack soak-ovn soak-devstack soak-release release-destroy
+  faults faults-list faults-ovn faults-devstack diagnoses diagnoses-ovn soak-ovn soak-devstack soak-release release-destroy
 
 # Two commands that change a lab at the same time would disturb each other.
 alone = @tools/alone
@@ -59,7 +59,7 @@ else
 	@echo "The tests on a devstack were left out: DEVSTACK_SOURCES names no folder of its repositories."
 endif
 
-OF_OVN := test-ovn soak-ovn faults-ovn ovn-destroy
+OF_OVN := test-ovn soak-ovn faults-ovn diagnoses-ovn ovn-destroy
 $(OF_OVN): export LAB_NETWORK := ovn
 $(OF_OVN): export LAB_DIRECTORY := $(CURDIR)/.lab-ovn
 $(OF_OVN): export LAB_NAME := $(LAB_NAME)ovn
@@ -101,6 +101,18 @@ faults-list: $(VENV)/ready ## The faults of the half open for the lab in LAB_DIR
 faults-ovn: ## The same on a lab with OVN, which is built first and stays
 	$(MAKE) lab
 	$(run-faults)
+
+# Servers that faults break, diagnosed by their ids: a seed with their number, or names of faults
+export DIAGNOSES ?= 1:10
+DIAGNOSED = $(CURDIR)/.cache/diagnoses/$(LAB_NAME)
+diagnoses: lab ## Servers broken by faults of the catalogue (DIAGNOSES=seed:count or names), diagnosed live and by reports of sos, resumed
+	$(CATALOGUE) tests/catalogue/diagnose_runs.py $(DIAGNOSED) $(DIAGNOSES)
+	$(CATALOGUE) tests/catalogue/catalogue_table.py $(DIAGNOSED)/live
+	$(CATALOGUE) tests/catalogue/catalogue_table.py $(DIAGNOSED)/bundle
+
+diagnoses-ovn: ## The same on a lab with OVN, which is built first and stays
+	$(MAKE) lab
+	$(MAKE) diagnoses
 
 faults-devstack: devstack ## The same on a devstack, which is built first and stays
 	$(run-faults)

@@ -6,7 +6,7 @@
 
 Each is diagnosed twice: on the live cloud while the fault is on, and afterwards by what sos has collected of the hosts.
 Both records are filed beside the truth, in folders called live and bundle, for catalogue_table.py. It can be taken up
-again. make diagnoses DIAGNOSES=SEED:COUNT
+again. make diagnoses DIAGNOSES=SEED:COUNT, or DIAGNOSES=NAME,NAME
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from catalogue import OPEN, drawn
+from catalogue import OPEN, catalogue, drawn
 from catalogue_parts import BEFORE
 from fault_runs import end, has_ended, lab_as_root
 from lab_under_test import INVENTORY, NETWORK, connect, until
@@ -37,6 +37,8 @@ BUILDING, GUEST = 75, 40
 SETTLED = ("ACTIVE", "ERROR")
 # A lab that does not become well fails each run.
 MOST_FAILED = 3
+# More than there are
+MANY = 10_000
 
 
 @contextlib.contextmanager
@@ -146,18 +148,27 @@ def said(fault, how, record):
     print(f"{fault.name}: {how}: {verdict['result']}: {verdict['reason'][:300]}", flush=True)
 
 
+def chosen(text):
+    """The faults that a seed draws, with how many of them are to have an effect; or those that are named."""
+    seed, colon, count = text.partition(":")
+    if not colon:
+        faults = catalogue()
+        return [faults[name] for name in text.split(",")], MANY
+    faults = [fault for fault in drawn(seed, OPEN) if fault.moment == BEFORE]
+    return [fault for fault in faults if "image_file" not in fault.variables], int(count)
+
+
 def main():
     signal.signal(signal.SIGTERM, end)
-    folder, (seed, count) = Path(sys.argv[1]), sys.argv[2].split(":")
+    folder, (faults, count) = Path(sys.argv[1]), chosen(sys.argv[2])
     lab = lab_as_root()
     tried = folder / "tried.txt"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     known = tried.read_text().split() if tried.exists() else []
     failed = []
-    for fault in drawn(seed, OPEN):
+    for fault in faults:
         done = len(list((folder / "live").glob("*.json")))
-        is_for_run = fault.moment != BEFORE or "image_file" in fault.variables
-        if done >= int(count) or fault.name in known or is_for_run:
+        if done >= count or fault.name in known:
             continue
         try:
             lab.wait_until_well()
