@@ -31,6 +31,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import bundle_info
@@ -54,13 +55,14 @@ def diagnose(folder, label):
     """The record of a bundle's boot; None where no boot was found in it."""
     params = {
         "directory": str(folder), "services": services(), "flows": FLOWS, "time_zone": label["time_zone"],
-        "time_zones": {}, **dict.fromkeys(bundle_info.ASKED), **label["ask"],
+        "platforms": [], "baseline": None, "time_zones": {}, **dict.fromkeys(bundle_info.ASKED), **label["ask"],
     }  # fmt: skip
     try:
         bundle = bundle_info.read(params)
     except StageError:
         return None
-    return diagnosis.record_of(bundle, [flow.load(path) for path in FLOWS], "measured")[0]
+    record, _events = diagnosis.record_of(bundle, [flow.load(path) for path in FLOWS], "measured")
+    return to_json(record)
 
 
 def first_error(folder, label):

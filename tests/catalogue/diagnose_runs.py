@@ -44,7 +44,7 @@ MANY = 10_000
 @contextlib.contextmanager
 def networks(cloud):
     """A network with a subnet and a router to the outside, made while all works."""
-    external = next(iter(cloud.network.networks(is_router_external=True)))
+    external, *_others = cloud.network.networks(is_router_external=True)
     network = cloud.network.create_network(name=NAME)
     subnet = cloud.network.create_subnet(name=NAME, network_id=network.id, ip_version=4, cidr=SUBNET)
     router = cloud.network.create_router(name=NAME, external_gateway_info={"network_id": external.id})

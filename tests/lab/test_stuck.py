@@ -51,7 +51,8 @@ def many(admin, lab_hosts, too_large):
             built = ALL - STUCK - TOO_LARGE
             for begin in range(0, built, BATCH):
                 create(admin, min(BATCH, built - begin), host=hosts[begin // BATCH % (FAKES - 1)])
-                until("servers to be built", lambda: not of_status(admin, "BUILD"), 300, 2)
+            # Nova makes some twenty a minute on two cores.
+            until("servers to be built", lambda: len(of_status(admin, "ACTIVE")) == built, 3600, 10)
             with frozen(controller, hosts[-1]):
                 create(admin, STUCK, host=hosts[-1])
                 create(admin, TOO_LARGE, flavor=too_large)
