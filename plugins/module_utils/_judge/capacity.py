@@ -36,8 +36,9 @@ from .._record.sole import sole
 DOWN = "down"
 # With this begins the reason where nova-compute has disabled its service by itself.
 BY_ITSELF = "AUTO:"
-# Its filter removes hosts whose service is down or disabled, which the services show with the reason.
-COMPUTE_FILTER = "ComputeFilter"
+# These filters go by the hosts and not by the request: one removes those whose service is down or disabled, which the
+# services show with the reason, the other one those that have tried it already.
+OF_HOSTS = ("ComputeFilter", "RetryFilter")
 # The properties by which other filters remove hosts
 NOTHING = re.compile(r"(?!)")
 GOES_BY = {
@@ -111,7 +112,7 @@ def by_filters(explanation: Explanation, filters: Sequence[FilterResult], proper
     """
     last = next((result for result in filters if result.start > 0 and result.end == 0), None)
     is_open = explanation.answer in (Answer.FITS, Answer.UNKNOWN)
-    if last is None or not is_open or last.filter == COMPUTE_FILTER:
+    if last is None or not is_open or last.filter in OF_HOSTS:
         return explanation
     pattern = GOES_BY.get(last.filter, NOTHING)
     named = [f"{name}={value}" for name, value in properties.items() if pattern.search(name)]

@@ -54,8 +54,13 @@ def unmet(case: Case) -> Explanation | None:
     refusals = [error for error in case.record.known_errors if error.own and error.exception_class == NO_HOST]
     if case.stage.stage != StageName.BOOT or not refusals:
         return None
-    explanation = explain(case.record.capacity or Capacity(), filters_of(case))
-    return replace(explanation, answer=Answer.SHORT) if explanation.reason else None
+    filters = filters_of(case)
+    explanation = explain(case.record.capacity or Capacity(), filters)
+    reason = explanation.reason
+    # What filters have left out, Placement had offered.
+    if reason is None or (reason.code == Shortage.UNMET and filters):
+        return None
+    return replace(explanation, answer=Answer.SHORT)
 
 
 def explained(case: Case, error: Failure) -> Explanation | None:

@@ -398,3 +398,18 @@ def test_without_the_hosts_the_reason_is_what_was_asked_for():
 
 def test_what_was_asked_for_explains_nothing_where_nova_found_a_host():
     assert unmet(errors=[])["headline"] is None
+
+
+def test_a_host_that_has_tried_before_is_no_reason_and_was_offered():
+    """The scheduler asks again after a host could not build the server."""
+    filters = [{"filter": "RetryFilter", "start": 1, "end": 0}]
+    refused = logged("nova-conductor", host="ctl", exception="nova.exception.NoValidHost")
+    scheduler = logged("nova-scheduler", host="ctl", filters=filters)
+    assert "No host fits" not in (unmet(errors=[refused, scheduler])["headline"] or "")
+
+
+def test_a_filter_that_leaves_no_host_is_the_reason():
+    filters = [{"filter": "NUMATopologyFilter", "start": 2, "end": 0}]
+    refused = logged("nova-conductor", host="ctl", exception="nova.exception.NoValidHost")
+    scheduler = logged("nova-scheduler", host="ctl", filters=filters)
+    assert unmet(errors=[refused, scheduler])["headline"] == "No host fits: NUMATopologyFilter left 0 of 2 hosts"
