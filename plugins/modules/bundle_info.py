@@ -110,11 +110,13 @@ bundle:
       the C(warnings).
     - C(requests) are the other requests that failed, or that are asked about.
     - C(hosts) has by host what M(stackproof.provision.log_info) returns, with C(events) as JSON text, and C(others) has
-      it for the other requests.
+      it for the other requests. C(reported) has as JSON text the hosts of which there are reports of C(sos), and
+      C(instance) is the one that they show.
   returned: success
   type: dict
 """
 
+import json
 import os
 from dataclasses import replace
 from typing import Any
@@ -181,8 +183,10 @@ def main() -> None:
         bundle = read(module.params)
     for warning in bundle.warnings:
         module.warn(warning)
-    small = replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others))
-    module.exit_json(changed=False, bundle=codec.to_json(small))
+    small = codec.to_json(replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others)))
+    if bundle.reported:
+        small["reported"] = json.dumps(small["reported"])
+    module.exit_json(changed=False, bundle=small)
 
 
 if __name__ == "__main__":

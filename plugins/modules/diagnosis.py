@@ -106,6 +106,7 @@ verdict:
         confidence: 0.006
 """
 
+import json
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -117,10 +118,15 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
+def reported_in(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the hosts of a bundle that have reports, which bundle_info returns as text; nothing without any."""
+    return {"reported": json.loads(data["reported"])} if isinstance(data.get("reported"), str) else {}
+
+
 def bundle_in(data: dict[str, Any]) -> Bundle:
     try:
-        return codec.from_json(Bundle, data, "bundle")
-    except codec.MalformedError as exc:
+        return codec.from_json(Bundle, {**data, **reported_in(data)}, "bundle")
+    except (codec.MalformedError, json.JSONDecodeError) as exc:
         hint = "Give what stackproof.provision.bundle_info returned as bundle."
         raise StageError("invalid", str(exc), hint=hint) from None
 

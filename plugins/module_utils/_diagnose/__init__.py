@@ -4,7 +4,8 @@
 
 """A directory of logs goes the way of a run, from collecting to judging.
 
-In: logs that somebody collected. Out: the record of the boot that they tell of.
+In: logs that somebody collected, and reports of sos. Out: the record of the boot that they tell of. What others have
+done on a live cloud is recorded alike.
 
 PRIVATE to the collection: no promise is made to other users of this package.
 """

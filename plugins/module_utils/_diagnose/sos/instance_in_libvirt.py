@@ -41,9 +41,13 @@ class DomainOfInstance:
 def read(report: Report, server: str) -> DomainOfInstance | None:
     """Return the domain of an instance; None if it is not on this host."""
     try:
-        text = libvirt.domain(report, server)
-    except UnreadError:
+        return domain_in(libvirt.domain(report, server), server)
+    # One that is damaged is named where the facts of its host are read.
+    except (UnreadError, ValueError, LookupError):
         return None
+
+
+def domain_in(text: str, server: str) -> DomainOfInstance:
     domain, written = parse_domain(text), ET.fromstring(text)
     return DomainOfInstance(
         name=written.findtext(f".//{NOVA}name") or server,

@@ -49,7 +49,7 @@ def uuid_of(text: str) -> str | None:
     """Return the id of a domain; None for a description that is cut, or of something else."""
     try:
         root = ET.fromstring(text)
-    except ET.ParseError:
+    except (ET.ParseError, ValueError):
         return None
     return root.findtext("uuid") if root.tag == "domain" else None
 

@@ -371,6 +371,26 @@ def test_a_damaged_file_is_named_or_says_nothing(copied, part, content):
     assert host.stores.links is not None or part.endswith("ip_-d_address")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<memory unit='KiB'>131072", "<memory unit='KiB'>much"),
+        ("<vcpu", "<other"),
+        ("</domain>", ""),
+        ("<uuid>", "\udcff"),
+    ],
+)
+def test_a_damaged_domain_is_named_and_the_rest_is_read(copied, old, new):
+    top, _controller = copied
+    (path,) = top.glob("*compute2*/sos_commands/virsh/virsh_-r_dumpxml_instance-*")
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new), errors="surrogateescape")
+    found = read(top, OVN_SERVER)
+    assert found.instance.ports
+    assert of(found, "compute2").stores.switch is not None
+
+
 def test_of_two_reports_of_a_host_the_newest_shows_how_it_is(copied):
     top, controller = copied
     older = top / "sosreport-controller1-2026-11-26-aaaaaaa"
