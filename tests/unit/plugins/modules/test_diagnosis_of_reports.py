@@ -104,3 +104,12 @@ def test_a_guest_without_a_lease_has_lost_its_dhcp_between_two_hosts(diagnosed, 
     assert record["verdict"]["headline"] == "data network: the guest's DHCP is lost between compute2 and network1"
     assert states_of(record)["dhcp_reservation"] == "holds"
     assert states_of(record)["dhcp_leased"] == "broken"
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '[{"host": 5}]'])
+def test_reported_hosts_of_another_form_are_refused(call, reports, bundle_options, tmp_path, text):
+    options = bundle_options(str(reports), server_id=SERVER, flows=FLOWS, platforms=[profile_of("packages")])
+    read = call(bundle_info, **options)["bundle"] | {"reported": text}
+    result = call(diagnosis, bundle=read, flows=FLOWS, diagnoses=str(tmp_path / "diagnoses"))
+    assert result["failed"]
+    assert "Give what stackproof.provision.bundle_info returned as bundle." in result["msg"]
