@@ -111,7 +111,8 @@ bundle:
     - C(requests) are the other requests that failed, or that are asked about.
     - C(hosts) has by host what M(stackproof.provision.log_info) returns, with C(events) as JSON text, and C(others) has
       it for the other requests.
-    - C(reported) has the hosts of which there are reports of C(sos), as JSON text. C(instance) is the one in the reports.
+    - C(reported) has the hosts with a report of C(sos), as JSON text.
+    - C(instance) is the instance in these reports.
   returned: success
   type: dict
 """
