@@ -117,7 +117,6 @@ bundle:
   type: dict
 """
 
-import json
 import os
 from dataclasses import replace
 from typing import Any
@@ -125,12 +124,11 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.archive import directory_of
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import errors_in
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import bundle_of, packed
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import as_result, bundle_of
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos import reading
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 
@@ -184,10 +182,7 @@ def main() -> None:
         bundle = read(module.params)
     for warning in bundle.warnings:
         module.warn(warning)
-    small = codec.to_json(replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others)))
-    if bundle.reported:
-        small["reported"] = json.dumps(small["reported"])
-    module.exit_json(changed=False, bundle=small)
+    module.exit_json(changed=False, bundle=as_result(bundle))
 
 
 if __name__ == "__main__":

@@ -106,11 +106,11 @@ verdict:
         confidence: 0.006
 """
 
-import json
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import from_result
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
@@ -118,15 +118,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
 
 
-def reported_in(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the hosts of a bundle that have reports, which bundle_info returns as text; nothing without any."""
-    return {"reported": json.loads(data["reported"])} if isinstance(data.get("reported"), str) else {}
-
-
 def bundle_in(data: dict[str, Any]) -> Bundle:
     try:
-        return codec.from_json(Bundle, {**data, **reported_in(data)}, "bundle")
-    except (codec.MalformedError, json.JSONDecodeError) as exc:
+        return from_result(data)
+    except ValueError as exc:
         hint = "Give what stackproof.provision.bundle_info returned as bundle."
         raise StageError("invalid", str(exc), hint=hint) from None
 

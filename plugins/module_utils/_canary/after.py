@@ -83,7 +83,11 @@ def metrics_of_last(runs: str, found: Sequence[RunDigest] | None) -> str | None:
     """
     if found is not None and not found:
         return None
-    path = os.path.join(runs, last_of(runs, found), FILE)
+    return metrics_in(os.path.join(runs, last_of(runs, found), FILE))
+
+
+def metrics_in(path: str) -> str | None:
+    """Return the metrics in a file; None if there is no such file, or it cannot be read."""
     if os.path.lexists(path):
         with leaving_alone(f"The file {path}"):
             return ledger.own_text(path, LONGEST_METRICS)
@@ -132,11 +136,8 @@ def runs_of(runs: str, sweep: Sweep) -> Iterator[TargetRun]:
 
 def with_stuck(text: str, runs: str) -> str:
     """Return metrics with those of what is stuck, where these are listed after each run."""
-    path = os.path.join(runs, STUCK)
-    if os.path.lexists(path):
-        with leaving_alone(f"The file {path}"):
-            return joined(text, ledger.own_text(path, LONGEST_METRICS))
-    return text
+    stuck = metrics_in(os.path.join(runs, STUCK))
+    return joined(text, stuck) if stuck else text
 
 
 def publish(text: str, path: str) -> None:

@@ -10,13 +10,14 @@ import json
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from .._collect.api.instance import SETTLING
 from .._match.wanted import NO_TEXTS, looks_back, wanted, wanted_in_logs
 from .._model.bundle import Bundle, LoggedBoot, LoggedRequest
+from .._model.codec import from_json, to_json
 from .._model.flow_definition import Flow
 from . import boot_events, boot_lines
 from .boots import WholeBoot
@@ -27,6 +28,8 @@ from .question import NEAR as LATER
 from .question import Question, Subject, answer, end_near, subject_of
 
 Keys = Mapping[str, tuple[str, ...]]
+# The field of a bundle with the hosts of which there are reports
+REPORTED = "reported"
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,22 @@ def wanted_of(found: Collection[LoggedRequest], since: float = math.inf, until: 
     until = max([until, *(request.until + NEAR for request in found)])
     ids = set(chain.from_iterable(request.ids for request in found))
     return wanted_in_logs({"request": tuple(sorted(ids))}, NO_TEXTS, began, until)
+
+
+def as_result(bundle: Bundle) -> dict[str, Any]:
+    """Return a bundle as bundle_info returns it: what is large in it is text."""
+    small = to_json(replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others)))
+    if bundle.reported:
+        small[REPORTED] = json.dumps(small[REPORTED])
+    result: dict[str, Any] = small
+    return result
+
+
+def from_result(data: Mapping[str, Any]) -> Bundle:
+    """Return the bundle that bundle_info has returned; a ValueError says what is wrong with it."""
+    reported = data.get(REPORTED)
+    whole = {**data, REPORTED: json.loads(reported)} if isinstance(reported, str) else data
+    return from_json(Bundle, whole, "bundle")
 
 
 def packed(hosts: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def stage_of_lost(found: ServerOperation, lost: LostVolume, began: float, asked:
         volume,
         began,
         ended_at(found.server, asked),
-        error.failure,
+        replace(error.failure, resource=found.server.name),
         "error",
         resources=(volume, *resources_of(found.server)),
         details=to_json(VolumeDetails()),

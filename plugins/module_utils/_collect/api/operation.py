@@ -25,7 +25,7 @@ from .volume import messages_about
 FLAVOR_UNTIL = "2.46"
 # The message of an action that failed
 FAILED = "Error"
-# How nova says that it has waited in vain for a volume
+# How nova says that it gave up waiting for a volume
 NOT_CREATED = re.compile(r"Volume ([0-9a-f-]{36}) did not finish being created")
 # The number of servers among whose actions a request is looked for
 MOST_SERVERS = 100

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Answer what cat, head, tail, ls, find, grep and test would of the host's files, by the copies in its report."""
+"""Answer what cat, tail, ls, find, grep and test would of the host's files, by the copies in its report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..._collect.commands import UnreadError
-from ..layout import is_inside
 from .report import Report, absent
 
 NO_FILE = "No such file or directory"
@@ -41,16 +40,6 @@ def cat(report: Report, words: Sequence[str]) -> str:
     return "".join(texts)
 
 
-def head(report: Report, words: Sequence[str]) -> str:
-    """Return the files, each below its name, as head --verbose prints them."""
-    parts = []
-    for path in paths_in(words):
-        text = report.copy_of(path)
-        if text is not None:
-            parts.append(f"==> {path} <==\n{text}")
-    return "\n".join(parts)
-
-
 def tail(report: Report, words: Sequence[str]) -> str:
     return "".join(report.copy_of(path) or "" for path in paths_in(words))
 
@@ -59,7 +48,7 @@ def ls(report: Report, words: Sequence[str]) -> str:
     folder = paths_in(words)[0]
     if not report.has(folder):
         raise missing("ls", folder)
-    return "\n".join(sorted(os.listdir(report.path(folder))))
+    return "\n".join(report.names_in(folder))
 
 
 def test(_report: Report, _words: Sequence[str]) -> str:
@@ -102,16 +91,12 @@ def is_named(path: str, names: Sequence[str]) -> bool:
 
 def files_below(report: Report, folder: str, depth: int) -> Iterator[str]:
     """Yield the paths of the files in a folder of the host, and in those below it as deep as is asked for."""
-    if depth < 1 or not report.has(folder):
+    if depth < 1:
         return
-    for name in sorted(os.listdir(report.path(folder))):
-        path = f"{folder}/{name}"
-        if not is_inside(report.top, path.lstrip("/")):
-            continue
-        if os.path.isdir(report.path(path)):
-            yield from files_below(report, path, depth - 1)
-        elif os.path.isfile(report.path(path)):
-            yield path
+    folders, files = report.entries_of(folder)
+    yield from (f"{folder}/{name}" for name in files)
+    for name in folders:
+        yield from files_below(report, f"{folder}/{name}", depth - 1)
 
 
 def described(report: Report, path: str, form: str) -> str:

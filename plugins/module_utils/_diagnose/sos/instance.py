@@ -9,14 +9,14 @@ OVN's northbound database has what Neutron wrote into it, libvirt's domain what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..._collect.commands import Host
 from ..._model.bundle import Bundle, Outcome
 from ..._model.codec import iso_of
 from ..._model.instance import BootImage, DescribedInstance, Network, Port, Server
 from . import instance_in_libvirt, instance_in_ovn
+from .answers import host_of
 from .instance_by_dhcp import by_dhcp
 from .instance_in_libvirt import DomainOfInstance
 from .report import Report
@@ -27,22 +27,22 @@ BUILDING = "BUILD"
 NO_DOMAIN = DomainOfInstance(name="", project="", vcpus=0, memory_mib=0, disk_gib=0, image=None, ports=(), volumes=())
 
 
-def described(reports: Mapping[Host, Report], bundle: Bundle, states: Sequence[str]) -> DescribedInstance | None:
+def described(reports: Sequence[Report], bundle: Bundle, states: Sequence[str]) -> DescribedInstance | None:
     """Return the instance of a boot; None without a boot, or if no report shows a port of it.
 
-    reports: by the hosts that answer out of them. states: the folders in which DHCP agents have their files.
+    states: the folders in which DHCP agents have their files.
     """
     server = bundle.boot.server if bundle.boot else None
     if server is None:
         return None
-    domain = domain_of(server, reports.values()) or NO_DOMAIN
+    domain = domain_of(server, reports) or NO_DOMAIN
     ports, networks = in_ovn(server, reports)
     if not ports:
-        ports, networks = without_ovn(domain.ports, list(reports.values()), bundle, states)
+        ports, networks = without_ovn(domain.ports, reports, bundle, states)
     if not ports:
         return None
     return DescribedInstance(
-        queried=max(report.now for report in reports.values()),
+        queried=max(report.now for report in reports),
         server=server_of(server, bundle, domain),
         ports=tuple(replace(port, host=bundle.host) for port in ports),
         networks=networks,
@@ -59,10 +59,10 @@ def domain_of(server: str, reports: Iterable[Report]) -> DomainOfInstance | None
     return None
 
 
-def in_ovn(server: str, hosts: Iterable[Host]) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
+def in_ovn(server: str, reports: Iterable[Report]) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
     """Return the ports of an instance and their networks, from the first host with OVN's databases that has them."""
-    for host in hosts:
-        database = instance_in_ovn.northbound(host)
+    for report in reports:
+        database = instance_in_ovn.northbound(host_of(report))
         ports = instance_in_ovn.ports_of(server, database) if database else ()
         if database and ports:
             found = [

@@ -16,6 +16,7 @@ from ..._collect.hosts.libvirt import parse_domain
 from ..._model.facts import Domain
 from ..._model.instance import Port
 from . import libvirt
+from .port import port_seen
 from .report import Report
 
 NOVA = "{http://openstack.org/xmlns/libvirt/nova/1.1}"
@@ -78,15 +79,6 @@ def ports_in(written: ET.Element, domain: Domain) -> Iterator[Port]:
     macs = {interface.tap: interface.mac for interface in domain.interfaces}
     for port in written.iterfind(f".//{NOVA}port"):
         identity = port.get("uuid") or ""
-        yield Port(
-            id=identity,
-            mac=macs.get(f"{TAP}{identity[:KNOWN]}") or "",
-            addresses=tuple(address.get("address") or "" for address in port.iterfind(f"{NOVA}ip")),
-            network="",
-            host=None,
-            kind=None,
-            status="",
-            created=None,
-            updated=None,
-            revision=None,
-        )
+        mac = macs.get(f"{TAP}{identity[:KNOWN]}") or ""
+        addresses = tuple(address.get("address") or "" for address in port.iterfind(f"{NOVA}ip"))
+        yield port_seen(identity, mac, addresses)

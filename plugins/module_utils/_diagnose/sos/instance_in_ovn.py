@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._collect.commands import Host, UnreadError
 from ..._collect.hosts.ovn import NORTHBOUND, NoDatabaseError, table
 from ..._collect.ovsdb import Uuid, listed
 from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, Network, Port, ServingPort, Subnet
+from .port import port_seen
 
 # What Neutron puts before an id to name a switch or a router, and to name the port of a router
 PREFIX, ROUTER_PORT = "neutron-", "lrp-"
@@ -94,19 +95,8 @@ def port_of(row: PortRow, database: Northbound) -> Port:
     mac, *addresses = words_in(row) or [""]
     used = listed(row.dhcpv4_options)
     subnets = [options.external_ids.get("subnet_id", "") for options in database.options if options.uuid in used]
-    return Port(
-        id=row.name,
-        mac=mac,
-        addresses=tuple(addresses),
-        network=row.external_ids.get(NETWORK, "").replace(PREFIX, "", 1),
-        host=None,
-        kind=None,
-        status="",
-        created=None,
-        updated=None,
-        revision=None,
-        subnets=tuple(subnets),
-    )
+    network = row.external_ids.get(NETWORK, "").replace(PREFIX, "", 1)
+    return replace(port_seen(row.name, mac, tuple(addresses), network), subnets=tuple(subnets))
 
 
 def words_in(row: PortRow) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..._collect.commands import UnreadError
-from .report import Report
+from .report import Report, absent
 
 # The beginning of a link, such as: 2: eth0@if14: <BROADCAST,UP,LOWER_UP> mtu 1500
 LINK = re.compile(r"^\d+: (?P<name>[^:@\s]+)(?:@\S+)?: <(?P<flags>[^>]*)>.*? mtu (?P<mtu>\d+)")
@@ -29,7 +29,7 @@ PROCESS = re.compile(r"(?P<pid>\d+)/(?P<program>\S+)")
 def ip(report: Report, words: Sequence[str]) -> str:
     """Return the links in JSON: of the host or of a namespace, all or one."""
     if "exec" in words:
-        raise UnreadError("absent", ["ip", *words], "the report does not have it")
+        raise absent(" ".join(("ip", *words)))
     if "-netns" in words:
         space = words[words.index("-netns") + 1]
         return json.dumps(links_in(report.output(f"ip_netns_exec_{space}_ip_*address_show*")))

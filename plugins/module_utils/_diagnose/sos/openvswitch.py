@@ -84,7 +84,15 @@ def as_text(value: Any) -> str:
 
 
 def rows_of(report: Report, program: str, name: str) -> list[Row]:
-    """Return the rows of a table, with their states where they were printed, else with their settings alone."""
+    """Return the rows of a table, which is parsed once."""
+    key = (program, name)
+    if key not in report.tables:
+        report.tables[key] = parsed(report, program, name)
+    return report.tables[key]
+
+
+def parsed(report: Report, program: str, name: str) -> list[Row]:
+    """Parse a table, with the states of its rows where they were printed, else with their settings alone."""
     try:
         return rows_in(report.output(f"*{program}*_list_{name}"))
     except UnreadError as exc:

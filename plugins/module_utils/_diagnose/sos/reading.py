@@ -12,11 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._collect.chains import all_stores
-from ..._collect.commands import Host as AskedHost
 from ..._collect.examination import configuration, differences, machine, self_reports
-from ..._collect.examination.broker import Answer
-from ..._collect.examination.broker import read as read_broker
-from ..._collect.examination.examine import RawExamination
+from ..._collect.examination.examine import RawExamination, answer_of_broker, options_of
 from ..._collect.hosts import all_facts
 from ..._model.bundle import Bundle
 from ..._model.codec import to_json
@@ -57,9 +54,8 @@ def read(places: Iterable[Place], bundle: Bundle, profiles: Sequence[Mapping[str
     if not reports:
         return Reported()
     platform = joined(profiles)
-    asked = {name: host_of(report) for name, report in reports.items()}
-    instance = described({asked[name]: reports[name] for name in reports}, bundle, platform["dhcp_states"])
-    found = {name: Reading(name, report, asked[name], platform, bundle, instance) for name, report in reports.items()}
+    instance = described(list(reports.values()), bundle, platform["dhcp_states"])
+    found = {name: Reading(name, report, platform, bundle, instance) for name, report in reports.items()}
     raw = {name: reading.examination for name, reading in found.items()}
     groups = {name: reading.parts for name, reading in found.items()}
     # A file that was changed after the failure did not cause it; sos itself changes those whose passwords it masks.
@@ -103,7 +99,6 @@ class Reading:
         self,
         name: str,
         report: Report,
-        asked: AskedHost,
         platform: Mapping[str, Any],
         bundle: Bundle,
         instance: DescribedInstance | None,
@@ -113,7 +108,7 @@ class Reading:
         self.platform = platform
         self.bundle = bundle
         self.instance = instance
-        self.asked = asked
+        self.asked = host_of(report)
         self.facts = self.read_facts()
         self.components = components_of(self.facts)
         self.parts = parts_of(self.components, report)
@@ -132,16 +127,15 @@ class Reading:
         """Return what of an examination a report can show: all but what the host would have to try."""
         host, components, since = self.asked, self.components, self.bundle.began
         files = host.attempt("the files of settings", configuration.files, default={})
-        projects = configuration.projects_of(components)
-        options = host.attempt("the settings", configuration.settings, files, projects, default=[])
-        answer = read_broker(host, set()) if "rabbitmq" in components else Answer()
+        options = options_of(host, components, files)
+        answer = answer_of_broker(host, components, options)
         own = [*self.facts.names, *self.facts.addresses]
         return RawExamination(
             reports=(*self_reports.read(host, components), *answer.reports),
             exhausted=tuple(machine.read(host, components, since)),
             files=files,
             packages=host.attempt("the packages", configuration.packages, default={}),
-            digests=configuration.digests(options, SALT, own),
+            digests=configuration.digests(options.all, SALT, own) if options.of_files else {},
             queues=answer.queues,
         )
 

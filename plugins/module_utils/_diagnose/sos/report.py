@@ -15,7 +15,7 @@ from typing import Any
 
 from ..._collect.commands import UnreadError
 from .. import host_files
-from ..layout import is_inside
+from ..layout import below, entries_of, is_inside
 
 COMMANDS = "sos_commands"
 MANIFEST = "sos_reports/manifest.json"
@@ -28,6 +28,8 @@ class Report:
 
     def __init__(self, top: str) -> None:
         self.top = top
+        # Tables of OVSDB by program and name: readers ask for the same one many times.
+        self.tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     def path(self, name: str) -> str:
         """Return where the copy of a file of the host lies, whose path there is absolute."""
@@ -42,8 +44,12 @@ class Report:
 
     def names_in(self, folder: str) -> list[str]:
         """Return the names in a folder of the host; none if the report does not have it."""
-        is_here = self.has(folder) and os.path.isdir(self.path(folder))
-        return sorted(os.listdir(self.path(folder))) if is_here else []
+        folders, files = self.entries_of(folder)
+        return sorted([*folders, *files])
+
+    def entries_of(self, folder: str) -> tuple[list[str], list[str]]:
+        """Return the names of the folders and of the files in a folder of the host, without links."""
+        return entries_of(self.path(folder)) if self.has(folder) else ([], [])
 
     def copy_of(self, name: str) -> str | None:
         """Return the text of a file of the host; None if the report does not have it."""
@@ -81,11 +87,7 @@ class Report:
     @cached_property
     def outputs(self) -> list[str]:
         """Return the paths of all files that have the output of a command."""
-        found: list[str] = []
-        for folder, folders, names in os.walk(os.path.join(self.top, COMMANDS)):
-            folders.sort()
-            found += [os.path.relpath(os.path.join(folder, name), self.top) for name in sorted(names)]
-        return found
+        return [os.path.relpath(path, self.top) for path in below(self.top, (COMMANDS,))]
 
     def output(self, *patterns: str) -> str:
         """Return what a command printed. patterns: of the name of its file, where case does not count."""
@@ -112,10 +114,6 @@ class Report:
         # Without a manifest its folder is as old as the file that was written last.
         return min(begun, default=os.stat(self.top).st_mtime)
 
-    def clock(self) -> float:
-        """Return the time of the report, as its host's clock."""
-        return self.now
-
     @cached_property
     def zone_s(self) -> int:
         """Return the zone of the host, in seconds to the east; that of UTC if the report does not have it."""
@@ -138,7 +136,7 @@ def is_error(text: str) -> bool:
 
 
 def dig(tree: Any, *names: str) -> Mapping[str, Any]:
-    """Return a mapping in a mapping; an empty one if there is none."""
+    """Return the value of nested keys; an empty mapping without one."""
     for name in names:
         tree = tree.get(name) if isinstance(tree, dict) else None
     return tree if isinstance(tree, dict) else {}
