@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._collect.api.failures import LOST_IMAGE, failed_build, failed_volume, lost_image
+from .._collect.api.failures import LOST_IMAGE, failed_build, failed_volume, lost_image, refused_volume
 from .._collect.api.operation import FAILED as ACTION_FAILED
 from .._collect.api.operation import (
     Action,
@@ -120,18 +120,29 @@ def recorded_of_server(found: ServerOperation, asked: float) -> Recorded:
 
 
 def stage_of_lost(found: ServerOperation, lost: LostVolume, began: float, asked: float) -> Stage:
-    """Return the stage of a volume that was not made for a server: what broke it is to be looked for in Cinder."""
-    volume = Resource("volume", lost.id, None, created=False)
-    error = failed_volume(f"of the server {found.server.name}", lost.id, "unusable", lost.messages)
+    """Return the stage of a volume that a server lacks: what broke it is to be looked for in Cinder."""
+    volumes = (Resource("volume", lost.id, None, created=False),) if lost.id else ()
+    is_awaited = found.server.status == BUILDING
+    ended = asked if is_awaited else ended_at(found.server, asked)
     return made(
-        volume,
+        Resource("volume", lost.id or found.server.id, found.server.name, created=False),
         began,
-        ended_at(found.server, asked),
-        replace(error.failure, resource=found.server.name),
-        "error",
-        resources=(volume, *resources_of(found.server)),
+        ended,
+        replace(error_of_lost(found, lost, ended - began).failure, resource=found.server.name),
+        "awaited" if is_awaited else "error",
+        resources=(*volumes, *resources_of(found.server)),
         details=to_json(VolumeDetails()),
     )
+
+
+def error_of_lost(found: ServerOperation, lost: LostVolume, waited_s: float) -> StageError:
+    name = f"of the server {found.server.name}"
+    if lost.refusal:
+        return refused_volume(name, lost.refusal, lost.request_id)
+    if found.server.status == BUILDING:
+        message = f"the volume {name} is not ready {duration(waited_s)} after the server was asked for"
+        return StageError("deadline", message, hint=LOGS_OF_NOVA.format(f"the id {found.server.id}"))
+    return failed_volume(name, lost.id or "of the server", "unusable", lost.messages)
 
 
 def recorded_of_action(found: ServerOperation, action: Action, began: float, asked: float) -> Recorded:

@@ -36,6 +36,13 @@ def failed_volume(name: str, identity: str, status: str, messages: Sequence[str]
     return StageError("service", message, resource=name, answer=answer, hint=hint)
 
 
+def refused_volume(name: str, answer: str, request_id: str | None) -> StageError:
+    """Return the error of a volume that Cinder has refused Nova."""
+    message = f"the volume {name} could not be made or attached; the cloud said: {answer}"
+    hint = f"Look for {request_id} in the log of cinder-api."
+    return StageError("service", message, resource=name, answer=answer, request_id=request_id, hint=hint)
+
+
 def lost_image(name: str, status: str) -> StageError:
     hint = "Look for the image's id in the log of glance-api."
     return StageError("service", f"the image {name} became {status}", resource=name, hint=hint)

@@ -27,6 +27,10 @@ FLAVOR_UNTIL = "2.46"
 FAILED = "Error"
 # How nova says that it gave up waiting for a volume
 NOT_CREATED = re.compile(r"Volume ([0-9a-f-]{36}) did not finish being created")
+# How an error of Cinder's client ends; those of the clients of other services end otherwise
+OF_CINDER = re.compile(r"\(HTTP \d{3}\) \(Request-ID: (req-[0-9a-f-]{36})\)")
+# The task in which a compute host works with Cinder, and with nothing else
+PREPARES_VOLUMES = "block_device_mapping"
 # The number of servers among whose actions a request is looked for
 MOST_SERVERS = 100
 
@@ -52,6 +56,7 @@ class LiveServer:
     zone: Annotated[Optional[str], Key("OS-EXT-AZ:availability_zone")] = None
     host: Annotated[Optional[str], Key("OS-EXT-SRV-ATTR:host")] = None
     host_id: Annotated[Optional[str], Key("hostId")] = None
+    task: Annotated[Optional[str], Key("OS-EXT-STS:task_state")] = None
     fault: Optional[Mapping[str, Any]] = None
 
 
@@ -67,17 +72,23 @@ class Action:
 
 @dataclass(frozen=True)
 class LostVolume:
-    """A volume that a server was to boot from, and that cinder did not make. messages: what cinder says about it."""
+    """A volume of a server that cinder did not make or attach, or has not yet.
 
-    id: str
-    messages: tuple[str, ...]
+    id: None before cinder has told it to Nova. messages: what cinder says about it. refusal: its answer to Nova, with
+    the id of that request.
+    """
+
+    id: Optional[str] = None
+    messages: tuple[str, ...] = ()
+    refusal: Optional[str] = None
+    request_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class ServerOperation:
     """A server, with the action that was asked about and nova's events of that.
 
-    state: the server's, in words. lost: the volume for want of which it was not built.
+    state: the server's, in words. lost: the volume for want of which it is not built.
     """
 
     server: LiveServer
@@ -197,9 +208,16 @@ def of_server(cloud: Any, identity: str, request: str | None = None) -> ServerOp
 
 
 def lost_volume(cinder: Any, server: LiveServer) -> LostVolume | None:
-    """Return the volume that Nova waited for and that was not made; Nova may have removed it since."""
-    named = NOT_CREATED.search((server.fault or {}).get("message") or "")
-    return LostVolume(named[1], tuple(messages_about(cinder, named[1]))) if named else None
+    """Return the volume for want of which a server is not built. Nova may have removed it since."""
+    fault = (server.fault or {}).get("message") or ""
+    not_created = NOT_CREATED.search(fault)
+    if not_created:
+        return LostVolume(not_created[1], tuple(messages_about(cinder, not_created[1])))
+    known = server.volumes[0].id if server.volumes else None
+    refused = OF_CINDER.search(fault)
+    if refused:
+        return LostVolume(known, refusal=fault, request_id=refused[1])
+    return LostVolume(known) if server.task == PREPARES_VOLUMES else None
 
 
 def chosen(actions: Sequence[Action], server: LiveServer, is_busy: bool, request: str | None) -> Action | None:

@@ -60,6 +60,27 @@ def test_a_server_without_its_volume_has_a_failed_volume(begin, cloud):
     assert {resource["id"] for resource in record["stages"][-1]["resources"]} >= {volume, server["id"]}
 
 
+def test_a_server_whose_volume_cinder_refuses_has_a_failed_volume(begin, cloud):
+    """Errors of Cinder's client have a form of their own, and name the request that failed there."""
+    request = "req-56402293-8219-4690-bd7a-382dd1074507"
+    answer = f"The server has either erred. (HTTP 500) (Request-ID: {request})"
+    fault = {**FAULT, "message": f"Build of instance 37defa0d-16d2-474f-bd45-58b7c2701703 aborted: {answer}"}
+    server = cloud.put("servers", name="web", status="ERROR", fault=fault, **NEVER_LAUNCHED)
+    record = begin(server_id=server["id"])
+    assert stages(record)["volume"] == "failed"
+    assert error_of(record)["request_id"] == request
+    assert error_of(record)["message"].startswith("the volume of the server web could not be made or attached; ")
+
+
+def test_a_server_that_waits_for_cinder_has_an_unfinished_volume(begin, cloud):
+    task = {"OS-EXT-STS:task_state": "block_device_mapping"}
+    server = cloud.put("servers", name="web", status="BUILD", **NEVER_LAUNCHED, **task)
+    record = begin(server_id=server["id"])
+    assert stages(record)["volume"] == "failed"
+    assert error_of(record)["kind"] == "deadline"
+    assert "the volume of the server web is not ready" in error_of(record)["message"]
+
+
 def test_a_server_that_could_not_be_built_has_a_failed_boot(begin, cloud):
     server = cloud.put("servers", name="web", status="ERROR", fault=FAULT, **NEVER_LAUNCHED)
     record = begin(server_id=server["id"])
