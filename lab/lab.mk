@@ -1,5 +1,6 @@
 # Labs and devstacks, and what is tested on them; the Makefile in the folder above includes this file.
 .PHONY: lab-status lab-stop lab-destroy lab-cache devstack devstack-status devstack-stop devstack-destroy \
+  kolla kolla-status kolla-stop kolla-destroy test-kolla soak-kolla \
   test-on-lab test-ovn ovn-destroy test-devstack test-beside molecule recordings \
   faults faults-list faults-ovn faults-devstack diagnoses diagnoses-ovn soak-ovn soak-devstack soak-release release-destroy
 
@@ -43,6 +44,26 @@ devstack-stop: $(VENV)/ready ## Stop the devstack; the next make devstack finds 
 	$(alone) $(PLAY) stackproof.lab.stop
 
 devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root file system, repositories and wheels
+	$(alone) $(PLAY) stackproof.lab.destroy
+
+OF_KOLLA := kolla kolla-status kolla-stop kolla-destroy test-kolla soak-kolla
+$(OF_KOLLA): export LAB_NAME := kolla
+$(OF_KOLLA): export LAB_DIRECTORY := $(CURDIR)/.lab-kolla
+$(OF_KOLLA): export LAB_TOPOLOGY := kolla
+# A cloud that is there keeps its back end.
+$(OF_KOLLA): export LAB_NETWORK := $(KOLLA_NETWORK)
+# The bundles of a devstack have what is needed.
+export KOLLA_SOURCES ?= $(DEVSTACK_SOURCES)
+kolla: $(VENV)/ready ## Deploy a cloud with kolla-ansible, or start it, or do nothing if it runs: KOLLA_NETWORK=ovs|ovn, KOLLA_SOURCES=folder
+	$(alone) $(PLAY) stackproof.lab.kolla
+
+kolla-status: $(VENV)/ready ## Show whether the cloud of kolla is healthy
+	@$(PLAY) stackproof.lab.status
+
+kolla-stop: $(VENV)/ready ## Stop the cloud of kolla; the next make kolla finds everything as it was
+	$(alone) $(PLAY) stackproof.lab.stop
+
+kolla-destroy: $(VENV)/ready ## Remove the cloud of kolla, except its cached root file systems and sources
 	$(alone) $(PLAY) stackproof.lab.destroy
 
 test-on-lab: ## The tests on a lab that runs, and Molecule's scenario default

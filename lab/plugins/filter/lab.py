@@ -96,6 +96,31 @@ def problems(cloud: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[s
     return sentences
 
 
+def groups_of(hosts: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Any]:
+    """Return the inventory groups of a lab's hosts, as a YAML inventory has them."""
+    groups: dict[str, Any] = {}
+    for host, entry in hosts.items():
+        for group in entry["groups"]:
+            groups.setdefault(group, {"hosts": {}})["hosts"][host] = {}
+    return groups
+
+
+def kolla_groups(listing: Mapping[str, Any], hosts: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Any]:
+    """Return the groups of kolla's inventory of several hosts, with these hosts in those that users fill.
+
+    The listing is that of ansible-inventory. The deployer has all that is not a compute host's, and is one, too.
+    """
+    deployers = [host for host, entry in hosts.items() if "kolla_deployer" in entry["groups"]]
+    groups: dict[str, Any] = {}
+    for name, entry in listing.items():
+        if "children" in entry and name != "all":
+            groups[name] = {"children": {child: {} for child in entry["children"]}}
+    for name in ("control", "network", "monitoring", "storage"):
+        groups[name] = {"hosts": {host: {} for host in deployers}}
+    groups["compute"] = {"hosts": {host: {} for host in hosts}}
+    return groups
+
+
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
@@ -107,4 +132,6 @@ class FilterModule:
             "workers": workers,
             "unfinished": unfinished,
             "problems": problems,
+            "groups_of": groups_of,
+            "kolla_groups": kolla_groups,
         }

@@ -172,7 +172,13 @@ class Hosts:
         with open(self.directory(host, "made"), "w", encoding="utf-8"):
             pass
 
-    def start(self, host: str, rootfs: str, shared: Mapping[str, str]) -> None:
+    def disk(self, host: str, place: str) -> str:
+        """Return the folder of this machine that a host sees at a place of its own, made if it is missing."""
+        folder = self.directory(host, "disks" + place.replace("/", "-"))
+        os.makedirs(folder, exist_ok=True)
+        return folder
+
+    def start(self, host: str, rootfs: str, shared: Mapping[str, str], disks: Iterable[str] = ()) -> None:
         self.mount(host, rootfs)
         limits = [
             ulimit("nofile", resource.RLIMIT_NOFILE, MOST_FILES),
@@ -185,6 +191,7 @@ class Hosts:
             + [f"--network=ns:/run/netns/{self.lab.namespace(host)}"]
             + limits
             + [f"--volume={here}:{there}:ro" for there, here in sorted(shared.items())]
+            + [f"--volume={self.disk(host, there)}:{there}" for there in disks]
             + ["--rootfs", self.directory(host, "root"), "/sbin/init"]
         )
 

@@ -10,8 +10,8 @@ module: cache
 short_description: Lists what labs have cached on this machine, and removes what none needs
 version_added: 0.2.0
 description:
-  - The cache has root file systems, and what devstacks were built of. Each has a folder of its own, which another list
-    of packages, another release or other sources do not use.
+  - The cache has root file systems, and what devstacks and clouds of kolla were built of. Each has a folder of its own,
+    which another list of packages, another release or other sources do not use.
   - A folder is needed if a lab of this machine was made of it, running or not, or if O(asked) has it.
   - Meant for the role P(stackproof.lab.lab#role).
 author: stackproof contributors (@stackproof)
@@ -77,7 +77,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.stackproof.lab.plugins.module_utils import _machine
 from ansible_collections.stackproof.lab.plugins.module_utils._machine import LabError, read_claim
 
-KINDS = ("rootfs", "devstack")
+KINDS = ("rootfs", "devstack", "kolla")
 
 
 class Name:

@@ -51,6 +51,13 @@ options:
     description: Folders of the machine that all hosts may read, as path on the hosts to path here.
     type: dict
     default: {}
+  disks:
+    description:
+      - Folders of each host that are on the machine's file system. The others are on an overlay, which cannot carry the
+        overlays of a container engine.
+    type: list
+    elements: path
+    default: []
   masked:
     description: Units that must not start when a host first boots, because nothing is configured yet.
     type: list
@@ -154,7 +161,7 @@ def ensure_started(module: AnsibleModule, lab: Lab, hosts_of: Hosts, result: Res
 
 def start_all(hosts_of: Hosts, names: Sequence[str], params: dict[str, Any]) -> None:
     for host in names:
-        hosts_of.start(host, params["rootfs"], params["shared"])
+        hosts_of.start(host, params["rootfs"], params["shared"], params["disks"])
 
 
 def ensure_stopped(module: AnsibleModule, lab: Lab, hosts_of: Hosts, result: Result) -> None:
@@ -199,6 +206,7 @@ def main() -> None:
             "user": {"type": "str", "default": "stack"},
             "authorized_key": {"type": "str", "default": "", "no_log": False},
             "shared": {"type": "dict", "default": {}},
+            "disks": {"type": "list", "elements": "path", "default": []},
             "masked": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 90},
         },

@@ -35,7 +35,7 @@ CLOUD = load("main/cloud.yml")
 # A release may have components and groups of its own.
 RELEASES = {
     name: {**load("main/components.yml"), **NAMES, **load(f"releases/{name}.yml")}
-    for name in ("2022.2", "2025.1", "2026.2", "devstack")
+    for name in ("2022.2", "2025.1", "2026.2", "devstack", "kolla")
 }
 TOPOLOGIES = {
     "five": ["2022.2", "2025.1", "2026.2"],
@@ -43,9 +43,16 @@ TOPOLOGIES = {
     "devstack": ["devstack"],
     "devstack-ceph": ["devstack"],
     "devstack-ovs": ["devstack"],
+    "kolla": ["kolla"],
 }
 # A lab has one of them, and a devstack has none of ours.
-NETWORKS = {"2022.2": ["ovs"], "2025.1": ["ovs", "ovn"], "2026.2": ["ovs", "ovn"], "devstack": [""]}
+NETWORKS = {
+    "2022.2": ["ovs"],
+    "2025.1": ["ovs", "ovn"],
+    "2026.2": ["ovs", "ovn"],
+    "devstack": [""],
+    "kolla": ["ovs", "ovn"],
+}
 HOSTS = [
     pytest.param(release, network, host["groups"], id="-".join(filter(None, (release, topology, network, name))))
     for topology, releases in TOPOLOGIES.items()
